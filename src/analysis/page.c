@@ -32,6 +32,7 @@ enum {
 typedef struct task {
     popliner_analysis *analysis;
     popliner_page_options options;
+    popliner_page_words words; /* all NULL if there are none */
     popliner_request request;
     popliner_solver_options solver; /* the request's, completed */
     popliner_pipeline pipeline;     /* of the request */
@@ -47,6 +48,10 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     t->options = (popliner_page_options)POPLINER_PAGE_OPTIONS_INIT;
     popliner_status status =
         pl_struct_take(&t->options, sizeof t->options, options, "popliner_page_options", error);
+    t->words = (popliner_page_words)POPLINER_PAGE_WORDS_INIT;
+    if (status == POPLINER_OK)
+        status = pl_struct_take(&t->words, sizeof t->words, t->options.words, "popliner_page_words",
+                                error);
     if (status == POPLINER_OK)
         status = pl_analysis_take_request(t->options.request, &t->request, error);
     if (status == POPLINER_OK)
@@ -82,7 +87,7 @@ static void find_served(task *t, const pl_stage_details *details) {
         POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
         POPLINER_SCHEDULE_SEQUENTIAL,
     };
-    pl_page_pipeline own = {t->pipeline, t->options.pipeline_words, NULL};
+    pl_page_pipeline own = {t->pipeline, t->words.pipeline, NULL};
     if (own.words == NULL)
         own.words = "";
     if (t->num_told == 0)
@@ -294,15 +299,44 @@ static popliner_status add_sections(task *t, popliner_error *error) {
     return status;
 }
 
+/* How to ask for what is on screen, or null. */
+static void add_words(task *t) {
+    const popliner_page_words *w = &t->words;
+    const struct {
+        const char *name;
+        const char *words;
+    } all[] = {
+        {"command", w->command},
+        {"constraints", w->constraints},
+        {"solve", w->solve},
+        {"evaluate", w->evaluate},
+        {"max_stages", w->max_stages},
+        {"max_stage_bytes", w->max_stage_bytes},
+        {"objectives", w->objectives},
+        {"schedule", w->schedule},
+        {"recompute", w->recompute},
+        {"least", w->needs[POPLINER_NEED_LEAST]},
+        {"expected", w->needs[POPLINER_NEED_EXPECTED]},
+        {"most", w->needs[POPLINER_NEED_MOST]},
+    };
+    pl_text_add(&t->data, ",\n\"words\":");
+    if (t->options.words == NULL) {
+        pl_text_add(&t->data, "null");
+        return;
+    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "{" : ",", all[i].name);
+        pl_page_add_text(&t->data, all[i].words != NULL ? all[i].words : "");
+    }
+    pl_text_add(&t->data, "}");
+}
+
 static void add_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_text *data = &t->data;
     pl_text_format(data, "{\"version\":\"%s\",\n\"title\":", PL_VERSION);
     pl_page_add_text(data, t->options.title != NULL ? t->options.title : "");
-    pl_text_add(data, ",\n\"command\":");
-    pl_page_add_text(data, t->options.command != NULL ? t->options.command : "popliner");
-    pl_text_add(data, ",\n\"constraint_words\":");
-    pl_page_add_text(data, t->options.constraint_words != NULL ? t->options.constraint_words : "");
+    add_words(t);
     pl_text_format(data, ",\n\"num_tiles\":%zu,\"bytes_per_tile\":%llu,\"num_steps\":%zu",
                    p->target.num_tiles, (unsigned long long)p->target.bytes_per_tile, p->num_steps);
     pl_text_add(data, ",\n\"categories\":[");

@@ -158,12 +158,24 @@ static popliner_status make_text(session *s, const request *r,
     words constraints = constraint_words(o);
     popliner_page_options page = POPLINER_PAGE_OPTIONS_INIT;
     popliner_status status = POPLINER_OK;
+    popliner_page_words told = POPLINER_PAGE_WORDS_INIT;
+    told.solve = "--solve";
+    told.evaluate = "--evaluate";
+    told.max_stages = "--num-ipus";
+    told.max_stage_bytes = "--mem-per-tile";
+    told.objectives = "--objective";
+    told.schedule = "--schedule";
+    told.recompute = "--recompute";
+    told.needs[POPLINER_NEED_LEAST] = "--risk high";
+    told.needs[POPLINER_NEED_EXPECTED] = "";
+    told.needs[POPLINER_NEED_MOST] = "--risk low";
+    told.command = command.text;
+    told.pipeline = pipeline.text;
+    told.constraints = constraints.text;
+    page.words = &told;
     page.request = &r->asked;
     page.certificate = certificate;
     page.title = o->profile;
-    page.command = command.text;
-    page.pipeline_words = pipeline.text;
-    page.constraint_words = constraints.text;
     if (command.failed || pipeline.failed || constraints.failed)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the page");
     else

@@ -445,45 +445,40 @@ const Model = (() => {
 
     // ---- the same from the command -------------------------------------------------------------
 
-    const RISKS = { least: 'high', expected: 'expected', most: 'low' };
-
     // A word of a command line, as a shell takes it.
     function quote(word) {
         return /^[\w\-./:,=+@%]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
     }
 
-    function pipelineWords(pipeline) {
+    function pipelineWords(words, pipeline) {
         if (pipeline.words !== null)
-            return pipeline.words;
-        const recompute = pipeline.recompute === 'none' ? '' : ` --recompute ${pipeline.recompute}`;
-        return pipeline.schedule === 'none' ? '' : `--schedule ${pipeline.schedule}${recompute}`;
+            return [pipeline.words];
+        const schedule = pipeline.schedule === 'none' ? ''
+            : `${words.schedule} ${pipeline.schedule}`;
+        const recompute = pipeline.recompute === 'none' ? ''
+            : `${words.recompute} ${pipeline.recompute}`;
+        return [schedule, recompute];
     }
 
     // The words that both questions share.
-    function settingWords(model, settings) {
-        const words = [];
-        const pipeline = pipelineWords(model.pipelines[settings.pipeline]);
-        if (pipeline !== '')
-            words.push(pipeline);
-        words.push(`--mem-per-tile ${settings.limit}`);
-        if (settings.need !== 'expected')
-            words.push(`--risk ${RISKS[settings.need]}`);
-        return words;
+    function settingWords(words, model, settings) {
+        return [...pipelineWords(words, model.pipelines[settings.pipeline]),
+            `${words.max_stage_bytes} ${settings.limit}`, words[settings.need]];
     }
 
-    function solveCommand(data, model, settings) {
-        const words = [data.command, '--solve', `--num-ipus ${settings.numIpus}`,
-            `--objective ${settings.objectives.join(',')}`, ...settingWords(model, settings)];
-        if (data.constraint_words !== '')
-            words.push(data.constraint_words);
-        return words.join(' ');
+    const joined = (words) => words.filter((word) => word !== '').join(' ');
+
+    function solveCommand({ words }, model, settings) {
+        return joined([words.command, words.solve, `${words.max_stages} ${settings.numIpus}`,
+            `${words.objectives} ${settings.objectives.join(',')}`,
+            ...settingWords(words, model, settings), words.constraints]);
     }
 
-    function evaluateCommand(data, model, settings, cuts) {
+    function evaluateCommand({ words }, model, settings, cuts) {
         const names = cuts.length === 0 ? 'whole'
             : cuts.map((unit) => model.chain.labels[unit - 1]).join('|');
-        return [data.command, `--evaluate ${quote(names)}`,
-            ...settingWords(model, settings)].join(' ');
+        return joined([words.command, `${words.evaluate} ${quote(names)}`,
+            ...settingWords(words, model, settings)]);
     }
 
     // The plan as JSON, with what was asked for.

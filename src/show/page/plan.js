@@ -106,10 +106,11 @@ class PlanView {
             el('span', { class: 'buttons' },
                 button('Show the best plan', () => this.showBest(), { class: 'main' }),
                 button('Add a cut', () => this.addCut()),
-                button('Copy as command', () => this.copy(Model.evaluateCommand(this.page.data,
-                    model, settings, this.cuts))),
-                button('Copy the solving command', () => this.copy(Model.solveCommand(
-                    this.page.data, model, settings))),
+                this.page.data.words === null ? null : [
+                    button('Copy as command', () => this.copy(Model.evaluateCommand(
+                        this.page.data, model, settings, this.cuts))),
+                    button('Copy the solving command', () => this.copy(Model.solveCommand(
+                        this.page.data, model, settings)))],
                 button('Copy as JSON', () => this.copy(JSON.stringify(Model.planJson(model,
                     settings, this.split), null, 2)))));
     }

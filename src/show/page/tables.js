@@ -33,7 +33,7 @@ class Rows {
                 el('thead', {}, el('tr', {}, this.heads)), this.body)), this.more);
         if (table.allRows > table.numRows)
             this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
-                `of ${grouped(table.allRows)} rows; --section has all of them.`));
+                `of ${grouped(table.allRows)} rows; the section of the command has all.`));
         this.find();
     }
 
