@@ -183,6 +183,93 @@ function checkTables(data, model, name) {
             p.objectives.find((value) => value.name === objective).value)), `${name}: ${line}`);
 }
 
+// ---- small chains with many equal splits, against all splits ----
+
+// A page's data with numbers so small that ties are common.
+function smallModel() {
+    const n = 1 + random(6);
+    const numIntervals = n * (n + 1) / 2;
+    const list = (length, below) => Float64Array.from({ length }, () => random(below));
+    const trains = random(2) === 1;
+    const copies = Float64Array.from({ length: n }, (_, i) => i);
+    const tiles = { from_copies: list(numIntervals, 1), first: Model.starts(Array(numIntervals)
+        .fill(1)), bytes: list(numIntervals, 4), stash_bytes: list(numIntervals, 2) };
+    const zeros = new Float64Array(numIntervals);
+    for (const name of ['tile', 'step', 'unexplained_bytes', 'layout_bytes', 'copy_layout_bytes',
+        'freed_bytes'])
+        tiles[name] = zeros;
+    const sums = new Proxy({}, { get: () => zeros });
+    const cycles = list(numIntervals, 4);
+    const stages = { sums, largest: { least: tiles, expected: tiles, most: tiles },
+        variables: { first: Model.starts(zeros) } };
+    return {
+        chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
+        numUnits: n, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
+        cuts: list(n, 3),
+        wishes: { counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),
+            min_units: random(2), max_units: random(3) === 0 ? 2 : 0,
+            cut_rules: Array.from({ length: n }, (_, i) => i > 0 && random(5) === 0
+                ? 1 + random(2) : 0) },
+        pipelines: [{ stages, cycles, keeps: trains, max_stages: n,
+            copies: { least: copies, expected: trains ? copies : zeros, most: copies } }],
+    };
+}
+
+function allSplits(n) {
+    return Array.from({ length: 2 ** (n - 1) }, (_, marks) => Array.from({ length: n - 1 },
+        (__, i) => i + 1).filter((unit) => (marks >> (unit - 1) & 1) !== 0));
+}
+
+function isAllowed(model, settings, split) {
+    const { wishes, chain, numUnits } = model;
+    const rulesHold = wishes.cut_rules.every((rule, unit) => unit === 0 || rule === 0 ||
+        split.cuts.includes(unit) === (rule === 1));
+    return rulesHold && split.stages.length <= Math.min(settings.numIpus, numUnits) &&
+        split.stages.every((stage) => {
+            let counted = 0;
+            for (let unit = stage.first; unit <= stage.last; unit++)
+                counted += wishes.counted[unit];
+            return counted >= wishes.min_units &&
+                (wishes.max_units === 0 || counted <= wishes.max_units) &&
+                (stage.last > 0 || chain.first_may_be_alone);
+        });
+}
+
+function compareSplits(a, b, objectives) {
+    for (const name of objectives)
+        if (a.values[name] !== b.values[name])
+            return a.values[name] - b.values[name];
+    for (let i = 0; i < a.cuts.length && i < b.cuts.length; i++)
+        if (a.cuts[i] !== b.cuts[i])
+            return a.cuts[i] - b.cuts[i];
+    return a.cuts.length - b.cuts.length;
+}
+
+function checkSmall() {
+    const seen = { optimal: 0, infeasible: 0 };
+    for (let i = 0; i < 3000; i++) {
+        const model = smallModel();
+        const names = [...Model.OBJECTIVES];
+        const objectives = [];
+        while (objectives.length < 1 + i % 3)
+            objectives.push(names.splice(random(names.length), 1)[0]);
+        const settings = { pipeline: 0, need: 'expected', limit: random(8),
+            numIpus: 1 + random(5), objectives };
+        const splits = allSplits(model.numUnits).map((cuts) =>
+            Model.evaluate(model, settings, cuts))
+            .filter((split) => isAllowed(model, settings, split));
+        const within = splits.filter((split) => split.values.memory <= settings.limit);
+        const best = within.length > 0
+            ? within.sort((a, b) => compareSplits(a, b, objectives))[0]
+            : splits.sort((a, b) => compareSplits(a, b, ['memory']))[0] || null;
+        const own = Model.solve(model, settings);
+        assert.strictEqual(own.status, within.length > 0 ? 'optimal' : 'infeasible', `${i}`);
+        assert.deepStrictEqual(own.split && own.split.cuts, best && best.cuts, `${i}`);
+        seen[own.status]++;
+    }
+    assert.ok(seen.optimal > 500 && seen.infeasible > 300, JSON.stringify(seen));
+}
+
 function make(name, ...words) {
     const folder = path.join(scratch, name);
     execFileSync(mkprofile, ['--output', folder, '--force', '--quiet', ...words]);
@@ -202,6 +289,7 @@ const cases = [
     [make('skips', ...small, '--training', '--skips', '1'), '--accumulators', 'fp32'],
     [make('popliner', ...small, '--inference'), '--memory-model', 'popliner'],
 ];
+checkSmall();
 const statuses = new Set();
 for (const words of cases) {
     const data = makePage(words);
