@@ -41,46 +41,42 @@ static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_oper
     return NULL;
 }
 
-popliner_status pl_unit_cycles_find(const popliner_profile *p,
-                                    const popliner_operations *operations,
-                                    const popliner_chain *chain, const pl_passes *passes,
-                                    uint64_t *cycles, popliner_error *error) {
+/* Adds them up by unit: those of all steps, or of the forward passes alone. */
+static popliner_status sum_by_unit(const popliner_profile *p, const popliner_operations *operations,
+                                   const popliner_chain *chain, const pl_passes *passes,
+                                   bool is_forward, uint64_t *cycles, popliner_error *error) {
     uint64_t *of_steps = find_step_cycles(p, operations, passes);
+    size_t end = p->num_steps;
     if (of_steps == NULL)
         return pl_fail_memory(error, "the cycles of the layers");
     for (size_t unit = 0; unit < chain->num_units; unit++)
         cycles[unit] = 0;
-    for (size_t step = 0; step < p->num_steps; step++) {
+    if (is_forward)
+        end = passes->is_training ? passes->backward_step[passes->last_layer] : 0;
+    for (size_t step = 0; step < p->num_steps && step < end; step++) {
         uint32_t operation = operations->step_operation[step];
-        if (operation != PL_NONE) {
-            uint64_t *sum = &cycles[chain->unit_of_operation[operation]];
-            *sum = add(*sum, of_steps[step]);
-        }
+        if (operation == PL_NONE)
+            continue;
+        size_t unit = chain->unit_of_operation[operation];
+        if (!is_forward || unit >= passes->last_layer || step < passes->turn_step)
+            cycles[unit] = add(cycles[unit], of_steps[step]);
     }
     free(of_steps);
     return POPLINER_OK;
+}
+
+popliner_status pl_unit_cycles_find(const popliner_profile *p,
+                                    const popliner_operations *operations,
+                                    const popliner_chain *chain, const pl_passes *passes,
+                                    uint64_t *cycles, popliner_error *error) {
+    return sum_by_unit(p, operations, chain, passes, false, cycles, error);
 }
 
 popliner_status pl_unit_cycles_find_forward(const popliner_profile *p,
                                             const popliner_operations *operations,
                                             const popliner_chain *chain, const pl_passes *passes,
                                             uint64_t *cycles, popliner_error *error) {
-    uint64_t *of_steps = find_step_cycles(p, operations, passes);
-    if (of_steps == NULL)
-        return pl_fail_memory(error, "the cycles of the layers");
-    for (size_t unit = 0; unit < chain->num_units; unit++)
-        cycles[unit] = 0;
-    size_t end = passes->is_training ? passes->backward_step[passes->last_layer] : 0;
-    for (size_t step = 0; step < p->num_steps && step < end; step++) {
-        uint32_t operation = operations->step_operation[step];
-        if (operation == PL_NONE)
-            continue;
-        size_t unit = chain->unit_of_operation[operation];
-        if (unit >= passes->last_layer || step < passes->turn_step)
-            cycles[unit] = add(cycles[unit], of_steps[step]);
-    }
-    free(of_steps);
-    return POPLINER_OK;
+    return sum_by_unit(p, operations, chain, passes, true, cycles, error);
 }
 
 void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,

@@ -78,21 +78,17 @@ static void add_memory(const popliner_profile *profile, const popliner_profile_i
                        pl_sheet *sheet) {
     uint64_t always_live_bytes = 0;
     uint64_t total_bytes = 0;
-    uint64_t most_live_bytes = 0;
-    size_t largest = 0;
+    const size_t largest = pl_tiles_largest(profile);
     for (size_t tile = 0; tile < info->num_tiles; tile++) {
-        popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-        popliner_profile_tile(profile, tile, &memory, NULL);
-        uint64_t live_bytes = memory.always_live_bytes + memory.not_always_live_peak_bytes;
-        always_live_bytes += memory.always_live_bytes;
-        total_bytes += memory.total_bytes;
-        largest = live_bytes > most_live_bytes ? tile : largest;
-        most_live_bytes = live_bytes > most_live_bytes ? live_bytes : most_live_bytes;
+        always_live_bytes += profile->tile_always_live_bytes[tile];
+        total_bytes += profile->tile_total_bytes[tile];
     }
     add_number(sheet, "memory", "total_bytes", total_bytes);
     add_number(sheet, "memory", "always_live_bytes", always_live_bytes);
     add_number(sheet, "memory", "largest_tile", largest);
-    add_number(sheet, "memory", "largest_tile_live_bytes", most_live_bytes);
+    add_number(sheet, "memory", "largest_tile_live_bytes",
+               profile->tile_always_live_bytes[largest] +
+                   profile->tile_not_always_live_peak_bytes[largest]);
     add_number(sheet, "memory", "layout_gap_bytes", info->layout_gap_bytes);
     add_text(sheet, "cycles", "source", source_name(info->cycles_source));
 }

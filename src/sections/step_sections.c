@@ -15,6 +15,7 @@
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 #include "profile/walk.h"
+#include "show/tiles_table.h"
 
 const char *pl_section_unit(const pl_section_source *source, size_t operation) {
     return operation == SIZE_MAX
@@ -27,28 +28,6 @@ static const char *type_name(const popliner_profile *p, size_t program) {
 }
 
 /* ---- liveness ---- */
-
-/* The tile with most live memory by the compiler's account, the first of equals. */
-static size_t largest_tile(const popliner_profile *p) {
-    size_t largest = 0;
-    for (size_t tile = 1; tile < p->target.num_tiles; tile++) {
-        if (p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile] >
-            p->tile_always_live_bytes[largest] + p->tile_not_always_live_peak_bytes[largest])
-            largest = tile;
-    }
-    return largest;
-}
-
-/* The bytes on a tile, or on all, that are always live. */
-static uint64_t always_live_bytes(const popliner_profile *p, size_t tile) {
-    size_t first = tile == POPLINER_ALL_TILES ? 0 : (size_t)p->tile_variables_start[tile];
-    size_t end =
-        tile == POPLINER_ALL_TILES ? p->num_variables : (size_t)p->tile_variables_start[tile + 1];
-    uint64_t bytes = 0;
-    for (size_t v = first; v < end; v++)
-        bytes += p->class_always_live[p->variable_class[v]] != 0 ? p->variable_size_bytes[v] : 0;
-    return bytes;
-}
 
 popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *sheet,
                                     popliner_error *error) {
@@ -72,15 +51,16 @@ popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *s
     pl_sheet_begin(sheet, sheet->format, "liveness", columns, sizeof columns / sizeof *columns);
     if (all_bytes == NULL || tile_bytes == NULL)
         status = pl_fail_memory(error, "the live bytes of all steps");
-    const size_t tile = largest_tile(p);
+    const size_t tile = pl_tiles_largest(p);
     if (status == POPLINER_OK)
         status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, all_bytes,
                                            error);
     if (status == POPLINER_OK)
         status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, tile_bytes, error);
     const uint64_t always_bytes =
-        status == POPLINER_OK ? always_live_bytes(p, POPLINER_ALL_TILES) : 0;
-    const uint64_t tile_always_bytes = status == POPLINER_OK ? always_live_bytes(p, tile) : 0;
+        status == POPLINER_OK ? pl_tiles_always_live(p, POPLINER_ALL_TILES, NULL) : 0;
+    const uint64_t tile_always_bytes =
+        status == POPLINER_OK ? pl_tiles_always_live(p, tile, NULL) : 0;
     for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
         size_t program = p->step_program[step];
         size_t operation = popliner_chain_operation_at(source->chain, step);

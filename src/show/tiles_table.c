@@ -85,3 +85,26 @@ void pl_tiles_table_clear(pl_tiles_table *table) {
     free(table->bytes);
     table->bytes = NULL;
 }
+
+size_t pl_tiles_largest(const popliner_profile *p) {
+    size_t largest = 0;
+    for (size_t tile = 1; tile < p->target.num_tiles; tile++) {
+        if (p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile] >
+            p->tile_always_live_bytes[largest] + p->tile_not_always_live_peak_bytes[largest])
+            largest = tile;
+    }
+    return largest;
+}
+
+uint64_t pl_tiles_always_live(const popliner_profile *p, size_t tile, const uint8_t *selection) {
+    bool is_of_all = tile == POPLINER_ALL_TILES;
+    size_t first = is_of_all ? 0 : (size_t)p->tile_variables_start[tile];
+    size_t end = is_of_all ? p->num_variables : (size_t)p->tile_variables_start[tile + 1];
+    uint64_t bytes = 0;
+    for (size_t v = first; v < end; v++) {
+        if ((selection == NULL || selection[v] != 0) &&
+            p->class_always_live[p->variable_class[v]] != 0)
+            bytes += p->variable_size_bytes[v];
+    }
+    return bytes;
+}

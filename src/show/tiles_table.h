@@ -38,4 +38,12 @@ popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profil
                                     popliner_error *error);
 void pl_tiles_table_clear(pl_tiles_table *table);
 
+/* The tile with most live memory by the compiler's account, the first of equals. O(tiles). */
+size_t pl_tiles_largest(const popliner_profile *profile);
+
+/* The bytes of those variables of a tile, or of POPLINER_ALL_TILES, that are always live and marked
+ * in `selection` (NULL: all). O(variables). */
+uint64_t pl_tiles_always_live(const popliner_profile *profile, size_t tile,
+                              const uint8_t *selection);
+
 #endif

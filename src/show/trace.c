@@ -14,6 +14,7 @@
 #include "profile/profile_data.h"
 #include "show/certificate_data.h"
 #include "show/report_parts.h"
+#include "show/tiles_table.h"
 #include "show/trace_time.h"
 
 /* Processes of the trace: the whole program, then the stages, then the IPUs as they ran. */
@@ -156,21 +157,6 @@ static void write_live(writer *w, size_t process, const char *name, uint64_t alw
     }
 }
 
-/* The bytes that are always live of those selected (NULL: all), on a tile or on all. */
-static uint64_t always_live_bytes(const popliner_profile *p, size_t tile,
-                                  const uint8_t *selection) {
-    bool is_of_all = tile == POPLINER_ALL_TILES;
-    size_t first = is_of_all ? 0 : (size_t)p->tile_variables_start[tile];
-    size_t end = is_of_all ? p->num_variables : (size_t)p->tile_variables_start[tile + 1];
-    uint64_t bytes = 0;
-    for (size_t v = first; v < end; v++) {
-        if ((selection == NULL || selection[v] != 0) &&
-            p->class_always_live[p->variable_class[v]] != 0)
-            bytes += p->variable_size_bytes[v];
-    }
-    return bytes;
-}
-
 static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *error) {
     const popliner_profile *p = w->profile;
     name_track(w, PROGRAM_PROCESS, 0, "Program");
@@ -182,7 +168,7 @@ static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *e
         popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, bytes, error);
     if (status == POPLINER_OK)
         write_live(w, PROGRAM_PROCESS, "Live on all tiles",
-                   always_live_bytes(p, POPLINER_ALL_TILES, NULL), bytes);
+                   pl_tiles_always_live(p, POPLINER_ALL_TILES, NULL), bytes);
     return status;
 }
 
@@ -224,7 +210,7 @@ static popliner_status write_stage(writer *w, size_t number, const uint8_t *sele
     pl_text_format(&name, "Data live on tile %zu", detail->tile);
     if (status == POPLINER_OK)
         write_live(w, process, name.failed ? "" : name.data,
-                   always_live_bytes(w->profile, detail->tile, selection), bytes);
+                   pl_tiles_always_live(w->profile, detail->tile, selection), bytes);
     w->text.failed = w->text.failed || name.failed;
     free(name.data);
     return status;
