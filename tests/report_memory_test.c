@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis_data.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/sharing.h"
 #include "intervals/stage_details.h"
@@ -13,6 +14,7 @@
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "model/operations_data.h"
+#include "popliner/changes.h"
 #include "popliner/report.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
@@ -29,6 +31,7 @@ typedef struct subject {
     popliner_chain *chain;
     pl_stage_meter *meter;
     popliner_plan_stage stages[2];
+    popliner_plan_stage whole;
     popliner_plan plan;
     popliner_solver_options options;
     popliner_costs *costs;
@@ -76,6 +79,11 @@ static int begin(void **state) {
                          POPLINER_OK);
         s.stages[i].peak_bytes = detail.tile_bytes;
     }
+    s.whole = (popliner_plan_stage){.last_unit = NUM_UNITS - 1, .cycles = 7};
+    popliner_interval whole = {0, NUM_UNITS - 1, 1};
+    popliner_stage_detail detail;
+    assert_int_equal(pl_stage_detail_measure(s.meter, NULL, &whole, 1, &detail, NULL), POPLINER_OK);
+    s.whole.peak_bytes = detail.tile_bytes;
     s.plan = (popliner_plan){.status = POPLINER_PLAN_INFEASIBLE,
                              .stages = s.stages,
                              .num_stages = 2,
@@ -237,7 +245,47 @@ static popliner_status make_square(void *user, char **text, popliner_error *erro
     return status;
 }
 
+/* The plan of two stages, and now one stage of everything. */
+static popliner_status make_changes(void *user, char **text, popliner_error *error) {
+    popliner_analysis analysis = {.listener = POPLINER_LISTENER_INIT,
+                                  .profile = s.c.profile,
+                                  .operations = s.c.operations,
+                                  .layers = s.layers,
+                                  .has_variables = true};
+    popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
+    popliner_certificate *before = NULL;
+    popliner_certificate *now = NULL;
+    popliner_changes *changes = NULL;
+    analysis.models[POPLINER_MEMORY_MODEL_FULL].chain = s.chain;
+    analysis.models[POPLINER_MEMORY_MODEL_FULL].meter = s.meter;
+    *text = NULL;
+    popliner_status status = create_certificate(&before, error);
+    s.plan.num_stages = 1;
+    s.plan.stages = &s.whole;
+    if (status == POPLINER_OK)
+        status = create_certificate(&now, error);
+    s.plan.num_stages = 2;
+    s.plan.stages = s.stages;
+    input.before = input.now = &analysis;
+    input.before_certificate = before;
+    input.now_certificate = now;
+    if (status == POPLINER_OK)
+        status = popliner_changes_create(&input, &changes, error);
+    if (status == POPLINER_OK)
+        status = popliner_changes_text(changes, *(popliner_changes_form *)user, text, error);
+    popliner_changes_free(changes);
+    free_certificate(before);
+    free_certificate(now);
+    return status;
+}
+
 /* ---- tests ---- */
+
+static void changes(void **state) {
+    (void)state;
+    for (popliner_changes_form form = POPLINER_CHANGES_TEXT; form <= POPLINER_CHANGES_JSON; form++)
+        assert_true(scarce_memory_check("the changes", make_changes, &form) > 0);
+}
 
 static void reports_in_every_format(void **state) {
     (void)state;
@@ -317,6 +365,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(diagnoses_of_code, begin, end),
         cmocka_unit_test_setup_teardown(reports_of_the_model, begin, end),
         cmocka_unit_test_setup_teardown(certificates, begin, end),
+        cmocka_unit_test_setup_teardown(changes, begin, end),
         cmocka_unit_test_setup_teardown(names_are_whole, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "popliner/calibration.h"
 #include "popliner/certificate.h"
 #include "popliner/chain.h"
+#include "popliner/changes.h"
 #include "popliner/copies.h"
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"

@@ -12,6 +12,7 @@
 #include "popliner/sections.h"
 #include "profile/debug_info.h"
 #include "profile/profile_checks.h"
+#include "sections/sheet.h"
 #include "store/stored_analysis.h"
 
 enum {
@@ -111,5 +112,12 @@ bool pl_analysis_can_keep_stages(size_t num_units);
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_pipeline *pipeline, const char *purpose,
                                         popliner_error *error);
+
+/* popliner_section_text, but the values are kept in *sheet, whose cells the caller clears, also
+ * after a failure. */
+popliner_status pl_analysis_keep_section(popliner_analysis *analysis, popliner_section section,
+                                         popliner_memory_model model,
+                                         const popliner_certificate *certificate, pl_sheet *sheet,
+                                         popliner_error *error);
 
 #endif

@@ -75,11 +75,11 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     return POPLINER_OK;
 }
 
-popliner_status pl_analysis_section(popliner_analysis *a, popliner_section section,
-                                    popliner_memory_model model,
-                                    const popliner_certificate *certificate, popliner_format format,
-                                    char **text, popliner_error *error) {
-    pl_sheet sheet = {.format = format};
+/* Writes a section that was checked. */
+static popliner_status write_section(popliner_analysis *a, popliner_section section,
+                                     popliner_memory_model model,
+                                     const popliner_certificate *certificate, pl_sheet *sheet,
+                                     popliner_error *error) {
     pl_section_source source = {
         .profile = a->profile,
         .info = a->info,
@@ -88,10 +88,28 @@ popliner_status pl_analysis_section(popliner_analysis *a, popliner_section secti
         .certificate = certificate,
         .listener = &a->listener,
     };
-    *text = NULL;
     popliner_status status = make_ready(a, sections[section].needed, model, &source, error);
+    return status == POPLINER_OK ? sections[section].write(&source, sheet, error) : status;
+}
+
+popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section section,
+                                         popliner_memory_model model,
+                                         const popliner_certificate *certificate, pl_sheet *sheet,
+                                         popliner_error *error) {
+    *sheet = (pl_sheet){.format = PL_FORMAT_KEPT};
+    popliner_status status = check(section, certificate, POPLINER_FORMAT_TSV, error);
     if (status == POPLINER_OK)
-        status = sections[section].write(&source, &sheet, error);
+        status = write_section(a, section, model, certificate, sheet, error);
+    return pl_sheet_finish_kept(sheet, status, error);
+}
+
+popliner_status pl_analysis_section(popliner_analysis *a, popliner_section section,
+                                    popliner_memory_model model,
+                                    const popliner_certificate *certificate, popliner_format format,
+                                    char **text, popliner_error *error) {
+    pl_sheet sheet = {.format = format};
+    *text = NULL;
+    popliner_status status = write_section(a, section, model, certificate, &sheet, error);
     return pl_sheet_finish(&sheet, status, text, error);
 }
 

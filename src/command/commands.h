@@ -6,6 +6,7 @@
 #define PL_COMMAND_COMMANDS_H
 
 #include "command/session.h"
+#include "popliner/certificate.h"
 
 /* --save-to-file */
 popliner_status store_analysis(session *s, popliner_error *error);
@@ -21,6 +22,16 @@ popliner_status diagnose_and_print(session *s, popliner_error *error);
 
 /* --evaluate */
 popliner_status evaluate_and_print(session *s, popliner_error *error);
+
+/* What --evaluate and --solve would print the stages of; NULL if there is nothing to split, which
+ * is a soft failure, as it is if nothing fits. The caller frees it. */
+popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
+                                     popliner_error *error);
+popliner_status solve_certificate(session *s, popliner_certificate **certificate,
+                                  popliner_error *error);
+
+/* --compare */
+popliner_status compare_and_print(session *s, popliner_error *error);
 
 /* --solve, of a profile or of --costs */
 popliner_status solve_and_print(session *s, popliner_error *error);

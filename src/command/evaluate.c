@@ -91,64 +91,111 @@ static popliner_status parse_recomputes(const options *o, request *r, size_t num
     return POPLINER_OK;
 }
 
-popliner_status evaluate_and_print(session *s, popliner_error *error) {
-    request r = {0};
+/* What --evaluate asks, in terms of the chain's units. */
+typedef struct given_split {
+    request request;
+    size_t *first_units; /* [num_cuts] */
+    size_t num_cuts;
+    popliner_recompute *recomputes; /* of each stage, or NULL */
+} given_split;
+
+static void free_split(given_split *split) {
+    request_free(&split->request);
+    free(split->first_units);
+    free(split->recomputes);
+}
+
+static popliner_status take_split(session *s, given_split *split, popliner_error *error) {
+    request *r = &split->request;
     const popliner_chain *chain = NULL;
-    popliner_certificate *certificate = NULL;
-    size_t *first_units = NULL;
-    popliner_recompute *recomputes = NULL;
-    size_t num_cuts = 0;
-    char *text = NULL;
     uint64_t limit_bytes = 0;
+    popliner_status status = session_limit(s, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    r->solver.method = POPLINER_METHOD_AUTO; /* whatever --solve beside it uses */
+    if (status == POPLINER_OK)
+        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
+    if (status == POPLINER_OK)
+        status = request_name_chain(r, chain, error);
+    if (status == POPLINER_OK)
+        status = parse_split(r, s->options.evaluate, &split->first_units, &split->num_cuts, error);
+    if (status == POPLINER_OK)
+        status = check_num_stages(&s->options, r, split->num_cuts + 1, error);
+    if (status == POPLINER_OK)
+        status = parse_recomputes(&s->options, r, split->num_cuts + 1, &split->recomputes, error);
+    /* of the solver's options the limits alone are meant for a given split */
+    r->solver.max_stages = split->num_cuts + 1;
+    r->asked.copies.num_stages = split->num_cuts + 1;
+    return status == POPLINER_OK ? request_set_limits(r, s, limit_bytes, NULL, error) : status;
+}
+
+static popliner_status measure_split(session *s, const given_split *split,
+                                     popliner_certificate **certificate, popliner_error *error) {
+    popliner_status status =
+        popliner_analysis_evaluate(s->analysis, &split->request.asked, split->first_units,
+                                   split->num_cuts, certificate, error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_plan_summary *plan =
+        popliner_plan_get_summary(popliner_certificate_get_info(*certificate)->plan);
+    s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
+    return POPLINER_OK;
+}
+
+/* Whether the split can be made; "whole" always can. */
+static popliner_status can_evaluate(session *s, bool *can, popliner_error *error) {
+    *can = true;
+    return strcmp(s->options.evaluate, "whole") != 0 ? can_split(s, can, error) : POPLINER_OK;
+}
+
+popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
+                                     popliner_error *error) {
+    given_split split = {0};
     bool can = true;
-    popliner_status status = POPLINER_OK;
-    if (strcmp(s->options.evaluate, "whole") != 0)
-        status = can_split(s, &can, error);
+    *certificate = NULL;
+    popliner_status status = can_evaluate(s, &can, error);
     if (status != POPLINER_OK || !can)
         return status;
-    status = session_limit(s, &limit_bytes, error);
+    status = take_split(s, &split, error);
     if (status == POPLINER_OK)
-        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    r.solver.method = POPLINER_METHOD_AUTO; /* whatever --solve beside it uses */
-    if (status == POPLINER_OK)
-        status = popliner_analysis_chain(s->analysis, r.asked.memory_model, &chain, error);
-    if (status == POPLINER_OK)
-        status = request_name_chain(&r, chain, error);
-    if (status == POPLINER_OK)
-        status = parse_split(&r, s->options.evaluate, &first_units, &num_cuts, error);
-    if (status == POPLINER_OK)
-        status = check_num_stages(&s->options, &r, num_cuts + 1, error);
-    if (status == POPLINER_OK)
-        status = parse_recomputes(&s->options, &r, num_cuts + 1, &recomputes, error);
-    /* of the solver's options the limits alone are meant for a given split */
-    r.solver.max_stages = num_cuts + 1;
-    r.asked.copies.num_stages = num_cuts + 1;
-    if (status == POPLINER_OK)
-        status = request_set_limits(&r, s, limit_bytes, NULL, error);
+        status = measure_split(s, &split, certificate, error);
+    free_split(&split);
+    return status;
+}
+
+static popliner_status print_evaluation(session *s, const popliner_certificate *certificate,
+                                        popliner_error *error) {
+    char *text = NULL;
+    if (options_show_plan(&s->options))
+        return print_shown(s, certificate, error);
+    popliner_status status =
+        popliner_report_evaluation(certificate, s->options.format, &text, error);
+    return status == POPLINER_OK ? session_print(text, error) : status;
+}
+
+popliner_status evaluate_and_print(session *s, popliner_error *error) {
+    given_split split = {0};
+    popliner_certificate *certificate = NULL;
+    bool can = true;
+    popliner_status status = can_evaluate(s, &can, error);
+    if (status != POPLINER_OK || !can)
+        return status;
+    status = take_split(s, &split, error);
     if (status == POPLINER_OK && s->options.calibrate != NULL) {
-        status = calibrate_and_print(s, &r.asked, first_units, num_cuts, error);
+        status =
+            calibrate_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
         goto done;
     }
     if (status == POPLINER_OK)
-        status = popliner_analysis_evaluate(s->analysis, &r.asked, first_units, num_cuts,
-                                            &certificate, error);
-    if (status == POPLINER_OK && !options_show_plan(&s->options))
-        status = popliner_report_evaluation(certificate, s->options.format, &text, error);
-    if (status == POPLINER_OK) {
-        const popliner_plan_summary *plan =
-            popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
-        s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
-        status = options_show_plan(&s->options) ? print_shown(s, certificate, error)
-                                                : session_print(text, error);
-    }
+        status = measure_split(s, &split, &certificate, error);
+    if (status == POPLINER_OK)
+        status = print_evaluation(s, certificate, error);
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
     if (status == POPLINER_OK && !s->options.solve)
         status = write_page(s, certificate, error);
 done:
     popliner_certificate_free(certificate);
-    request_free(&r);
-    free(recomputes);
-    free(first_units);
+    free_split(&split);
     return status;
 }

@@ -55,6 +55,10 @@ static void on_message(void *user, popliner_level level, const char *text) {
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
     erase_bar(log);
     fprintf(stderr, "%s %-7s ", clock_text, names[level]);
+    if (log->about != NULL) {
+        write_printable(log->about);
+        fputs(": ", stderr);
+    }
     write_printable(text);
     fputc('\n', stderr);
 }

@@ -13,6 +13,7 @@
 typedef struct log_state {
     popliner_level least_level; /* messages below it are dropped */
     bool shows_progress;
+    const char *about;        /* the file that messages are about, before each; NULL: not said */
     size_t bar_width;         /* characters of the bar that stands on the terminal's last line */
     char task[64];            /* whose progress was told last */
     uint64_t task_first_done; /* when it was told first: others may have worked before */

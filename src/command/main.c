@@ -35,7 +35,7 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
         o->evaluate == NULL && !o->has_section && !o->has_plot && o->num_outputs == 0 &&
-        o->trace == NULL && o->html == NULL)
+        o->trace == NULL && o->html == NULL && o->compare == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -84,9 +84,12 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = print_sharing(s, error);
     if (status == POPLINER_OK && o->diagnose)
         status = diagnose_and_print(s, error);
-    if (status == POPLINER_OK && o->evaluate != NULL)
+    /* a comparison splits both profiles itself */
+    if (status == POPLINER_OK && o->compare != NULL)
+        status = compare_and_print(s, error);
+    if (status == POPLINER_OK && o->compare == NULL && o->evaluate != NULL)
         status = evaluate_and_print(s, error);
-    if (status == POPLINER_OK && o->solve)
+    if (status == POPLINER_OK && o->compare == NULL && o->solve)
         status = solve_and_print(s, error);
     if (status == POPLINER_OK)
         status = write_page(s, NULL, error);

@@ -94,6 +94,13 @@ static const option table[] = {
     {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
      "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
      "of --solve or\n--evaluate (docs/trace.md)"},
+    {KIND_TEXT, 0, "compare", "OTHER", NULL, offsetof(options, compare),
+     "what changed since OTHER, the profile, directory or\nstored analysis before: device, tiles, "
+     "categories,\nlayers; with --solve or --evaluate also the stages,\ninstead of what these "
+     "print (docs/compare.md)"},
+    {KIND_PERCENT, 0, "max-growth", "PERCENT", NULL, offsetof(options, max_growth_percent),
+     "with --compare: exit status 1 if the largest tile, of the\nmodel or of the stages, grew by "
+     "more"},
     {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
@@ -636,10 +643,11 @@ enum {
     TRACE = 1 << 11,
     PLOT = 1 << 12,
     HTML = 1 << 13,
-    NUM_ACTIONS = 14,
+    COMPARE = 1 << 14,
+    NUM_ACTIONS = 15,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT |
-                  HTML, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT | HTML |
+                  COMPARE, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -656,6 +664,7 @@ static const char *const action_names[NUM_ACTIONS] = {
     "trace",
     "plot",
     "html",
+    "compare",
 };
 
 static unsigned actions_of(const options *o) {
@@ -667,7 +676,8 @@ static unsigned actions_of(const options *o) {
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
            (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
-           (o->has_plot ? PLOT : 0u) | (o->html != NULL ? HTML : 0u);
+           (o->has_plot ? PLOT : 0u) | (o->html != NULL ? HTML : 0u) |
+           (o->compare != NULL ? COMPARE : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -719,6 +729,7 @@ static const use uses[] = {
     {"device-map", SOLVE | EVALUATE, false},
     {"interleave", SOLVE | EVALUATE, false},
     {"v-shape", SOLVE | EVALUATE, false},
+    {"max-growth", COMPARE, false},
 };
 
 static const char *const unknown_to_greedy[] = {
@@ -813,6 +824,28 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
             if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
                 return fail(error, "--output: two sections are to be written into %s",
                             o->outputs[i].path);
+    return POPLINER_OK;
+}
+
+/* Whether --compare has one split of each side, or none, and is all that is printed. */
+static popliner_status check_compare(const options *o, const given *g, popliner_error *error) {
+    static const char *const others[] = {"sweep",    "pareto",    "total-ipus", "calibrate",
+                                         "write-lp", "write-mps", NULL};
+    const unsigned others_done =
+        actions_of(o) & ~(unsigned)(COMPARE | SOLVE | EVALUATE | SAVE_TO_FILE | OUTPUT | TRACE);
+    const char *other = first_given(g, others);
+    if (o->compare == NULL)
+        return POPLINER_OK;
+    if (others_done != 0)
+        return fail(error, "--compare %s: is all that is printed; leave out the rest", o->compare);
+    if (o->solve && o->evaluate != NULL)
+        return fail(error,
+                    "--compare %s: shows the stages of --solve or of --evaluate; give one "
+                    "of them",
+                    o->compare);
+    if (other != NULL)
+        return fail(error, "--compare %s: compares one split of each side; leave out --%s",
+                    o->compare, other);
     return POPLINER_OK;
 }
 
@@ -1072,7 +1105,7 @@ static popliner_status check_uses(options *o, const given *g, popliner_error *er
 
 /* Whether all that is printed can be printed in the format that was asked for. */
 static popliner_status check_format(const options *o, popliner_error *error) {
-    if (!o->has_format || o->has_section)
+    if (!o->has_format || o->has_section || o->compare != NULL)
         return POPLINER_OK;
     const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
     if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
@@ -1122,8 +1155,10 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
                            "--interlayer-communication, --section, --output, --plot, --trace, "
-                           "--save-to-file");
+                           "--compare, --save-to-file");
     status = check_shown(o, g, error);
+    if (status == POPLINER_OK)
+        status = check_compare(o, g, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }
 
@@ -1131,6 +1166,7 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
     *result = (options){.tolerance_percent = 5,
                         .min_layers = MIN_LAYERS_USUAL,
                         .accumulators = POPLINER_ACCUMULATORS_AUTO,
+                        .max_growth_percent = -1,
                         .ipu = ALL_IPUS};
     given g = {0};
     bool only_names = false; /* behind "--" */
@@ -1221,8 +1257,9 @@ void options_print_help(FILE *stream) {
         "Tables and JSON go to standard output, the log to standard error.\n"
         "\n"
         "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, no layer was found, or --diagnose is out of --tolerance or\n"
-        "finds a contradiction, 2 wrong usage, 3 unreadable or unsupported input (or a\n"
-        "file that cannot be written, or with --strict a profile that contradicts\n"
-        "itself), 4 internal error or not enough memory.\n");
+        "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
+        "finds a contradiction, or --compare finds more growth than --max-growth,\n"
+        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+        "written, or with --strict a profile that contradicts itself), 4 internal error\n"
+        "or not enough memory.\n");
 }

@@ -115,8 +115,10 @@ static popliner_status load_analysis(session *s, const popliner_analysis_options
 }
 
 /* Adds to an error which option the file is for. */
-static void add_hint(popliner_error *error) {
+static void add_hint(const session *s, popliner_error *error) {
     const char *hint = "";
+    if (s->is_other)
+        return; /* it says itself what it is */
     if (error->reason == POPLINER_REASON_NO_PROFILE)
         hint = " (a stored analysis needs --load-from-file)";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
@@ -168,10 +170,11 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.ipu = o->ipu;
     how.listener = &s->listener;
     how.option_names = &s->names;
-    popliner_status status =
-        o->load_from_file ? load_analysis(s, &how, error) : read_profile(s, &how, error);
+    popliner_status status = check_compared_files(o, error);
+    if (status == POPLINER_OK)
+        status = o->load_from_file ? load_analysis(s, &how, error) : read_profile(s, &how, error);
     if (status != POPLINER_OK) {
-        add_hint(error);
+        add_hint(s, error);
         return status;
     }
     status = check_profile(s, error);

@@ -91,6 +91,26 @@ static popliner_status make_request(session *s, request *r, popliner_error *erro
     return status == POPLINER_OK ? check_profile(s, r, error) : status;
 }
 
+popliner_status solve_certificate(session *s, popliner_certificate **certificate,
+                                  popliner_error *error) {
+    request r = {0};
+    bool can = true;
+    *certificate = NULL;
+    popliner_status status = POPLINER_OK;
+    if (s->options.solver != SOLVER_GREEDY)
+        status = can_split(s, &can, error);
+    if (status != POPLINER_OK || !can)
+        return status;
+    status = make_request(s, &r, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_solve(s->analysis, &r.asked, certificate, error);
+    if (status == POPLINER_OK)
+        status = answer_tell(s, &r, *certificate,
+                             popliner_certificate_get_info(*certificate)->costs, error);
+    request_free(&r);
+    return status;
+}
+
 static popliner_status solve_once(session *s, const request *r, popliner_error *error) {
     popliner_certificate *certificate = NULL;
     popliner_status status = popliner_analysis_solve(s->analysis, &r->asked, &certificate, error);

@@ -127,6 +127,39 @@ popliner_status check_output_files(const options *o, const char *read, const cha
     return status;
 }
 
+/* Whether writing into a file, if one was named, would change what is to be compared. */
+static popliner_status check_not_compared(const char *option, const char *path,
+                                          const char *const *read, size_t num_read,
+                                          popliner_error *error) {
+    struct stat info;
+    if (path == NULL || stat(path, &info) != 0)
+        return POPLINER_OK;
+    for (size_t i = 0; i < num_read; i++)
+        if (is_same_file(&info, read[i]))
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--%s %s: would overwrite a file of --compare", option, path);
+    return POPLINER_OK;
+}
+
+popliner_status check_compared_files(const options *o, popliner_error *error) {
+    char *profile = NULL;
+    char *debug = NULL;
+    popliner_error ignored;
+    if (o->compare == NULL)
+        return POPLINER_OK;
+    /* what cannot be found is refused when it is to be read */
+    popliner_analysis_locate(o->compare, NULL, &profile, &debug, &ignored);
+    const char *const read[] = {o->compare, profile, debug};
+    popliner_status status = check_not_compared("save-to-file", o->save_to_file, read, 3, error);
+    if (status == POPLINER_OK)
+        status = check_not_compared("trace", o->trace, read, 3, error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++)
+        status = check_not_compared("output", o->outputs[i].path, read, 3, error);
+    free(profile);
+    free(debug);
+    return status;
+}
+
 /* ---- writing ---- */
 
 /* Writes all bytes; false with errno. */

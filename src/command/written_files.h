@@ -22,6 +22,9 @@ popliner_status check_program_files(const options *o, const char *read, const ch
 popliner_status check_output_files(const options *o, const char *read, const char *also_read,
                                    popliner_error *error);
 
+/* Refuses to write, with any of the options above, what --compare is to read. Errors: USAGE. */
+popliner_status check_compared_files(const options *o, popliner_error *error);
+
 /* Writes one of these: a regular file holds what it held before until all is written, and
  * keeps its mode. Errors: OUTPUT. */
 popliner_status write_output_file(const char *path, const char *bytes, size_t length,

@@ -1,5 +1,5 @@
-/* The values of a table, kept until all are known, and then written column by column in little
- * room:
+/* The values of a table, kept instead of written: to be compared, or, once all are known, to be
+ * written column by column in little room:
  *
  *   {"columns": [...], "all_rows": N, "num_rows": M, "kinds": [...], "data": [...]}
  *

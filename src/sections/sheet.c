@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/quoting.h"
 #include "base/utf8.h"
 #include "show/report_parts.h"
@@ -92,9 +93,14 @@ static void begin_packed(pl_sheet *sheet) {
     pl_text_add(&sheet->text, "]");
 }
 
-/* Keeps a value if the sheet is packed. */
+/* Whether values are kept, and not written. */
+static bool keeps(const pl_sheet *sheet) {
+    return sheet->format == PL_FORMAT_PACKED || sheet->format == PL_FORMAT_KEPT;
+}
+
+/* Keeps a value if the sheet does. */
 static bool keep(pl_sheet *sheet, pl_cell cell) {
-    if (sheet->format != PL_FORMAT_PACKED)
+    if (!keeps(sheet))
         return false;
     pl_cells_add(&sheet->cells, cell);
     sheet->column = (sheet->column + 1) % sheet->num_columns;
@@ -113,6 +119,10 @@ void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section
         begin_packed(sheet);
         return;
     }
+    for (size_t i = 0; format == PL_FORMAT_KEPT && i < num_columns; i++)
+        pl_cells_add_text(&sheet->cells, columns[i]);
+    if (format == PL_FORMAT_KEPT)
+        return;
     if (format == POPLINER_FORMAT_JSON) {
         pl_text_format(&sheet->text, "{\"section\": \"%s\", \"rows\": [", section);
         return;
@@ -137,7 +147,7 @@ void pl_sheet_text(pl_sheet *sheet, const char *value) {
         pl_sheet_none(sheet);
         return;
     }
-    if (sheet->format == PL_FORMAT_PACKED) {
+    if (keeps(sheet)) {
         pl_cells_add_text(&sheet->cells, value);
         sheet->column = (sheet->column + 1) % sheet->num_columns;
         return;
@@ -190,6 +200,12 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
     char digits[24];
     snprintf(digits, sizeof digits, "%" PRIu64, id);
     pl_sheet_text(sheet, id == 0 ? NULL : digits);
+}
+
+popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
+                                     popliner_error *error) {
+    assert(status != POPLINER_OK || sheet->column == 0);
+    return status == POPLINER_OK && sheet->cells.failed ? pl_fail_memory(error, "a table") : status;
 }
 
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,

@@ -24,6 +24,10 @@
 /* A format more, for pages: see sections/cells.h. */
 #define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_JSON + 1))
 
+/* A format more, for what is not written but compared: the cells are kept, those of the first row
+ * are the names of the columns. */
+#define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_JSON + 2))
+
 /* Begin with pl_sheet_begin, end with pl_sheet_finish. */
 typedef struct pl_sheet {
     popliner_format format;
@@ -32,7 +36,7 @@ typedef struct pl_sheet {
     size_t column; /* of the value that comes next */
     size_t num_rows;
     pl_text text;
-    pl_cells cells; /* of PL_FORMAT_PACKED */
+    pl_cells cells; /* of the two formats above; of PL_FORMAT_KEPT the caller's to clear */
     bool is_whole;  /* packed with all rows, however many: what is drawn */
 } pl_sheet;
 
@@ -52,6 +56,10 @@ void pl_sheet_none(pl_sheet *sheet);
 
 /* An id of 64 bits, which JSON has as a text: it may be more than a double holds. 0: none. */
 void pl_sheet_id(pl_sheet *sheet, uint64_t id);
+
+/* The end of a sheet that was kept. Errors: MEMORY. */
+popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
+                                     popliner_error *error);
 
 /* Hands the text over to *result unless memory ran short or `status` is a failure already. The last
  * row has to be whole. */

@@ -1,0 +1,325 @@
+/* Comparisons of two analyses: makes ready what they are made of.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis_data.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/structs.h"
+#include "memory/chain_data.h"
+#include "sections/changes_data.h"
+#include "show/certificate_data.h"
+
+/* The tables of both sides. */
+typedef struct tables {
+    pl_sheet summary[PL_NUM_SIDES];
+    pl_sheet categories[PL_NUM_SIDES];
+    pl_sheet layers[PL_NUM_SIDES];
+    pl_sheet plan[PL_NUM_SIDES];
+    pl_sheet tiles[PL_NUM_SIDES];
+} tables;
+
+static void clear(pl_sheet *sheets) {
+    for (size_t side = 0; side < PL_NUM_SIDES; side++)
+        pl_cells_clear(&sheets[side].cells);
+}
+
+static void clear_tables(tables *t) {
+    clear(t->summary);
+    clear(t->categories);
+    clear(t->layers);
+    clear(t->plan);
+    clear(t->tiles);
+}
+
+/* Keeps a section of both sides. */
+static popliner_status keep(const popliner_changes_input *input, popliner_section section,
+                            pl_sheet *sheets, popliner_error *error) {
+    popliner_status status =
+        pl_analysis_keep_section(input->before, section, input->memory_model,
+                                 input->before_certificate, &sheets[PL_BEFORE], error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_keep_section(input->now, section, input->memory_model,
+                                          input->now_certificate, &sheets[PL_NOW], error);
+    return status;
+}
+
+/* ---- whether the sides can be compared ---- */
+
+static popliner_status check_input(const popliner_changes_input *input, popliner_error *error) {
+    const popliner_certificate *before = input->before_certificate;
+    const popliner_certificate *now = input->now_certificate;
+    if (input->before == NULL || input->now == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "a comparison needs two analyses");
+    if ((before == NULL) != (now == NULL))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a comparison needs a certificate of each analysis, or of none");
+    if (now != NULL && (!before->is_measured || !now->is_measured))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "certificates of no profile have no stages to compare");
+    if (now != NULL && before->input.chain->model != now->input.chain->model)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the certificates are in different memory models: %s and %s",
+                       before->input.chain->model->name, now->input.chain->model->name);
+    return POPLINER_OK;
+}
+
+/* Refuses devices whose tiles cannot be matched. */
+static popliner_status check_devices(const popliner_changes_input *input,
+                                     const popliner_profile_info *infos, popliner_error *error) {
+    const popliner_profile_info *before = &infos[PL_BEFORE];
+    const popliner_profile_info *now = &infos[PL_NOW];
+    if (before->ipu != now->ipu)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s and %s: cannot be compared: they are of different IPUs, or one is of "
+                       "all of them",
+                       input->before_name, input->now_name);
+    if (before->num_tiles != now->num_tiles || before->tiles_per_ipu != now->tiles_per_ipu)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s and %s: cannot be compared: the devices have %zu tiles (%zu on an IPU) "
+                       "and %zu (%zu); compile both for the same device",
+                       input->before_name, input->now_name, before->num_tiles,
+                       before->tiles_per_ipu, now->num_tiles, now->tiles_per_ipu);
+    return POPLINER_OK;
+}
+
+/* Warns of what makes the numbers mean less. */
+static void tell_devices(const popliner_changes_input *input, const popliner_profile_info *infos,
+                         const popliner_changes *c) {
+    const popliner_listener *listener = &input->now->listener;
+    const pl_compared_side *before = &c->sides[PL_BEFORE];
+    const pl_compared_side *now = &c->sides[PL_NOW];
+    if (before->bytes_per_tile != now->bytes_per_tile)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The tiles have %llu bytes in %s, and %llu in %s.",
+                (unsigned long long)before->bytes_per_tile, before->name,
+                (unsigned long long)now->bytes_per_tile, now->name);
+    if (strcmp(before->architecture, now->architecture) != 0)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The architecture is \"%s\" in %s, and \"%s\" in %s.", before->architecture,
+                before->name, now->architecture, now->name);
+    if (infos[PL_BEFORE].cycles_source != infos[PL_NOW].cycles_source)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The cycles are not of the same kind: %s in %s, and %s in %s.",
+                before->cycles_source, before->name, now->cycles_source, now->name);
+}
+
+/* ---- the device ---- */
+
+/* The row of the summary with this group and name; SIZE_MAX if there is none. */
+static size_t find_fact(const pl_sheet *summary, const char *group, const char *name) {
+    for (size_t row = 0; row < pl_kept_num_rows(summary); row++)
+        if (strcmp(pl_kept_text(summary, row, 0), group) == 0 &&
+            strcmp(pl_kept_text(summary, row, 1), name) == 0)
+            return row;
+    return SIZE_MAX;
+}
+
+enum { FACT_VALUE = 2 };
+
+static bool fact_number(const pl_sheet *summary, const char *group, const char *name,
+                        int64_t *number) {
+    size_t row = find_fact(summary, group, name);
+    *number = 0;
+    return row != SIZE_MAX && pl_kept_number(summary, row, FACT_VALUE, number);
+}
+
+static void take_side(popliner_changes *c, size_t side, const char *name,
+                      const popliner_profile_info *info, const pl_sheet *summary) {
+    int64_t largest = 0;
+    size_t source = find_fact(summary, "cycles", "source");
+    fact_number(summary, "memory", "largest_tile", &largest);
+    c->sides[side] = (pl_compared_side){
+        .name = pl_changes_name(c, name),
+        .poplar_version = pl_changes_name(c, info->poplar_version),
+        .architecture = pl_changes_name(c, info->architecture),
+        .cycles_source = pl_changes_name(
+            c, source == SIZE_MAX ? "none" : pl_kept_text(summary, source, FACT_VALUE)),
+        .bytes_per_tile = info->bytes_per_tile,
+        .largest_tile = (size_t)largest,
+    };
+}
+
+/* The cycles of all units; false where none are known. */
+static bool sum_cycles(const pl_sheet *layers, int64_t *sum) {
+    size_t column = pl_kept_column(layers, "cycles");
+    bool is_known = false;
+    *sum = 0;
+    for (size_t row = 0; row < pl_kept_num_rows(layers); row++) {
+        int64_t cycles = 0;
+        is_known = pl_kept_number(layers, row, column, &cycles) || is_known;
+        *sum += cycles;
+    }
+    return is_known;
+}
+
+/* Bytes, counts and cycles of the device. */
+static void add_device(popliner_changes *c, const tables *t) {
+    static const char *const groups[] = {"memory", "count"};
+    popliner_change d = {.what = pl_changes_name(c, "device")};
+    const pl_sheet *now = &t->summary[PL_NOW];
+    for (size_t group = 0; group < sizeof groups / sizeof *groups; group++)
+        for (size_t row = 0; row < pl_kept_num_rows(now); row++) {
+            const char *name = pl_kept_text(now, row, 1);
+            if (strcmp(pl_kept_text(now, row, 0), groups[group]) != 0 ||
+                strcmp(name, "largest_tile") == 0)
+                continue;
+            d.name = pl_changes_name(c, groups[group]);
+            d.quantity = pl_changes_name(c, name);
+            d.has_before = fact_number(&t->summary[PL_BEFORE], groups[group], name, &d.before);
+            d.has_now = pl_kept_number(now, row, FACT_VALUE, &d.now);
+            if (strcmp(name, "largest_tile_live_bytes") == 0)
+                c->deciding = c->count;
+            pl_changes_add(c, &d);
+        }
+    d.name = d.quantity = pl_changes_name(c, "cycles");
+    d.has_before = sum_cycles(&t->layers[PL_BEFORE], &d.before);
+    d.has_now = sum_cycles(&t->layers[PL_NOW], &d.now);
+    pl_changes_add(c, &d);
+}
+
+/* ---- the plan ---- */
+
+/* A text of a stage among the names of the comparison; NULL where the plan does not tell. */
+static const char *stage_text(popliner_changes *c, const pl_sheet *plan, size_t stage,
+                              const char *column) {
+    size_t place = pl_kept_column(plan, column);
+    return pl_kept_cell(plan, stage, place)->kind == PL_CELL_TEXT
+               ? pl_changes_name(c, pl_kept_text(plan, stage, place))
+               : NULL;
+}
+
+static pl_compared_stage stage_of(popliner_changes *c, const pl_sheet *plan, size_t stage) {
+    int64_t ipu = 0;
+    if (stage >= pl_kept_num_rows(plan))
+        return (pl_compared_stage){0};
+    pl_kept_number(plan, stage, pl_kept_column(plan, "ipu"), &ipu);
+    return (pl_compared_stage){
+        .first_unit = stage_text(c, plan, stage, "first_unit"),
+        .last_unit = stage_text(c, plan, stage, "last_unit"),
+        .verdict = stage_text(c, plan, stage, "verdict"),
+        .ipu = (uint64_t)ipu,
+    };
+}
+
+static void take_stages(popliner_changes *c, const pl_sheet *plans) {
+    size_t num_before = pl_kept_num_rows(&plans[PL_BEFORE]);
+    size_t num_now = pl_kept_num_rows(&plans[PL_NOW]);
+    c->num_stages = num_before > num_now ? num_before : num_now;
+    c->stages = pl_new_array(c->num_stages, sizeof *c->stages);
+    c->failed = c->failed || c->stages == NULL;
+    for (size_t stage = 0; !c->failed && stage < c->num_stages; stage++)
+        for (size_t side = 0; side < PL_NUM_SIDES; side++)
+            c->stages[stage][side] = stage_of(c, &plans[side], stage);
+}
+
+/* What the largest tile of all stages needs; false without stages. */
+static bool largest_need(const pl_sheet *plan, int64_t *largest) {
+    *largest = 0;
+    for (size_t stage = 0; stage < pl_kept_num_rows(plan); stage++) {
+        int64_t need = 0;
+        pl_kept_number(plan, stage, pl_kept_column(plan, "need_bytes"), &need);
+        *largest = need > *largest ? need : *largest;
+    }
+    return pl_kept_num_rows(plan) > 0;
+}
+
+static void add_plan(popliner_changes *c, const pl_sheet *plans) {
+    popliner_change d = {.what = pl_changes_name(c, "plan"),
+                         .name = pl_changes_name(c, "memory"),
+                         .quantity = pl_changes_name(c, "largest_need_bytes")};
+    d.has_before = largest_need(&plans[PL_BEFORE], &d.before);
+    d.has_now = largest_need(&plans[PL_NOW], &d.now);
+    c->has_plan = true;
+    c->deciding = c->count;
+    pl_changes_add(c, &d);
+    d.name = pl_changes_name(c, "count");
+    d.quantity = pl_changes_name(c, "stages");
+    d.has_before = d.has_now = true;
+    d.before = (int64_t)pl_kept_num_rows(&plans[PL_BEFORE]);
+    d.now = (int64_t)pl_kept_num_rows(&plans[PL_NOW]);
+    pl_changes_add(c, &d);
+    take_stages(c, plans);
+}
+
+/* ---- all of it ---- */
+
+static void add_all(popliner_changes *c, const tables *t) {
+    static const pl_pairing categories = {"category", NULL, "category"};
+    static const pl_pairing units = {NULL, "kind", "unit"};
+    static const pl_pairing stages = {"stage", NULL, "stage"};
+    static const pl_pairing tiles = {"tile", NULL, "tile"};
+    add_device(c, t);
+    pl_changes_add_tables(c, &categories, &t->categories[PL_BEFORE], &t->categories[PL_NOW]);
+    pl_changes_add_tables(c, &units, &t->layers[PL_BEFORE], &t->layers[PL_NOW]);
+    if (t->plan[PL_NOW].num_columns > 0) {
+        add_plan(c, t->plan);
+        pl_changes_add_tables(c, &stages, &t->plan[PL_BEFORE], &t->plan[PL_NOW]);
+    }
+    pl_changes_add_tables(c, &tiles, &t->tiles[PL_BEFORE], &t->tiles[PL_NOW]);
+}
+
+static popliner_status keep_all(const popliner_changes_input *input, tables *t,
+                                popliner_error *error) {
+    popliner_status status = keep(input, POPLINER_SECTION_SUMMARY, t->summary, error);
+    if (status == POPLINER_OK)
+        status = keep(input, POPLINER_SECTION_CATEGORIES, t->categories, error);
+    if (status == POPLINER_OK)
+        status = keep(input, POPLINER_SECTION_LAYERS, t->layers, error);
+    if (status == POPLINER_OK && input->now_certificate != NULL)
+        status = keep(input, POPLINER_SECTION_PLAN, t->plan, error);
+    if (status == POPLINER_OK)
+        status = keep(input, POPLINER_SECTION_TILES, t->tiles, error);
+    return status;
+}
+
+static popliner_status compare(const popliner_changes_input *input,
+                               const popliner_profile_info *infos, popliner_changes *c,
+                               popliner_error *error) {
+    tables t = {0};
+    popliner_status status = keep_all(input, &t, error);
+    if (status == POPLINER_OK) {
+        c->model = input->memory_model;
+        c->num_tiles = infos[PL_NOW].num_tiles;
+        take_side(c, PL_BEFORE, input->before_name, &infos[PL_BEFORE], &t.summary[PL_BEFORE]);
+        take_side(c, PL_NOW, input->now_name, &infos[PL_NOW], &t.summary[PL_NOW]);
+        add_all(c, &t);
+        status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
+    }
+    if (status == POPLINER_OK)
+        tell_devices(input, infos, c);
+    clear_tables(&t);
+    return status;
+}
+
+popliner_status popliner_changes_create(const popliner_changes_input *input,
+                                        popliner_changes **changes, popliner_error *error) {
+    popliner_changes_input own = POPLINER_CHANGES_INPUT_INIT;
+    popliner_profile_info infos[PL_NUM_SIDES] = {POPLINER_PROFILE_INFO_INIT,
+                                                 POPLINER_PROFILE_INFO_INIT};
+    popliner_changes *c = NULL;
+    *changes = NULL;
+    popliner_status status =
+        pl_struct_take(&own, sizeof own, input, "popliner_changes_input", error);
+    own.before_name = own.before_name == NULL ? "before" : own.before_name;
+    own.now_name = own.now_name == NULL ? "now" : own.now_name;
+    if (status == POPLINER_OK)
+        status = check_input(&own, error);
+    if (status == POPLINER_OK)
+        status = popliner_profile_get_info(own.before->profile, &infos[PL_BEFORE], error);
+    if (status == POPLINER_OK)
+        status = popliner_profile_get_info(own.now->profile, &infos[PL_NOW], error);
+    if (status == POPLINER_OK)
+        status = check_devices(&own, infos, error);
+    if (status != POPLINER_OK)
+        return status;
+    c = calloc(1, sizeof *c);
+    status = c == NULL ? pl_fail_memory(error, "the comparison") : compare(&own, infos, c, error);
+    if (status == POPLINER_OK)
+        *changes = c;
+    else
+        popliner_changes_free(c);
+    return status;
+}

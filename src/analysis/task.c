@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analysis/task.h"
+
+#include <stdlib.h>
+
+#include "analysis/recomputing.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/structs.h"
+#include "costs/costs.h"
+#include "costs/pipeline.h"
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "memory/parameters.h"
+#include "profile/profile_data.h"
+#include "solve/links.h"
+#include "solve/variants.h"
+
+void pl_task_free(pl_task *t) {
+    pl_owned_options_free(&t->solver);
+    popliner_costs_free(t->costs);
+    popliner_variants_answer_free(t->chosen);
+}
+
+/* ---- making ready ---- */
+
+static bool are_scales(const popliner_scales *s) {
+    return s->code_per_million >= 1 && s->code_per_million <= POPLINER_MAX_PER_MILLION &&
+           s->data_per_million >= 1 && s->data_per_million <= POPLINER_MAX_PER_MILLION &&
+           s->layout_per_million <= POPLINER_MAX_PER_MILLION;
+}
+
+static popliner_status check_calibration(const popliner_calibration *c, popliner_error *error) {
+    const uint64_t numbers = c->earlier.code_per_million | c->earlier.data_per_million |
+                             c->earlier.layout_per_million | c->last.code_per_million |
+                             c->last.data_per_million | c->last.layout_per_million;
+    if (numbers == 0 || (are_scales(&c->earlier) && are_scales(&c->last)))
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "the scales of a calibration are 1 to %d per million (a layout's may be 0), or "
+                   "all 0",
+                   POPLINER_MAX_PER_MILLION);
+}
+
+/* The same where stages may choose what they recompute. */
+static popliner_status take_request(const popliner_request *request, popliner_request *own,
+                                    popliner_error *error) {
+    popliner_solver_options options;
+    popliner_listener listener;
+    *own = (popliner_request)POPLINER_REQUEST_INIT;
+    popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
+    if (status == POPLINER_OK) {
+        popliner_pipeline pipeline = {
+            .schedule = own->schedule, .recompute = own->recompute, .copies = own->copies};
+        status = pl_pipeline_check(&pipeline, error);
+    }
+    if (status == POPLINER_OK && own->recompute_ways >> PL_NUM_RECOMPUTES != 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no ways of recomputing 0x%x",
+                         own->recompute_ways);
+    if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no effects 0x%x",
+                         own->effects & ~POPLINER_EFFECTS_ALL);
+    if (status == POPLINER_OK && pl_accumulators_name(own->accumulators) == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no accumulators %d",
+                         (int)own->accumulators);
+    if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no need %d", (int)own->need);
+    if (status == POPLINER_OK)
+        status = check_calibration(&own->calibration, error);
+    /* the method is looked at before the rest of the options can be taken */
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(own->solver, &options, &listener, error);
+    return status;
+}
+
+popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
+                                         popliner_error *error) {
+    popliner_status status = take_request(request, own, error);
+    if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "the recomputation auto is chosen when a split is looked for; say none, "
+                         "standard or full here");
+    return status;
+}
+
+/* The greedy algorithm measures each stage when it tries it. The request was taken. */
+static bool is_greedy(const popliner_request *request) {
+    return request->solver != NULL && request->solver->method == POPLINER_METHOD_GREEDY;
+}
+
+popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
+    bool has_effects = request->memory_model == POPLINER_MEMORY_MODEL_FULL && !is_greedy(request);
+    return (popliner_pipeline){
+        .schedule = request->schedule,
+        .recompute = request->recompute,
+        .max_stages = 1,
+        .copies = request->copies,
+        .effects = has_effects ? request->effects : 0,
+        .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
+        .calibration =
+            has_effects ? request->calibration : (popliner_calibration){{0, 0, 0}, {0, 0, 0}},
+    };
+}
+
+/* Finds stages that serve a pipeline; where they may choose what they recompute, those of the two
+ * ways that are stored, or none. */
+static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model model,
+                                    const popliner_pipeline *pipeline,
+                                    const pl_stage_details **stages, popliner_error *error) {
+    popliner_pipeline way = *pipeline;
+    if (pipeline->recompute != POPLINER_RECOMPUTE_AUTO)
+        return pl_analysis_find_stages(a, model, pipeline, stages, error);
+    way.recompute = POPLINER_RECOMPUTE_NONE;
+    popliner_status status = pl_analysis_find_stages(a, model, &way, stages, error);
+    way.recompute = POPLINER_RECOMPUTE_FULL;
+    if (status == POPLINER_OK && *stages != NULL)
+        status = pl_analysis_find_stages(a, model, &way, stages, error);
+    return status;
+}
+
+/* Finds stages that were stored. */
+static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
+                                   const pl_stage_details **stages, popliner_error *error) {
+    const popliner_pipeline pipeline = pl_analysis_pipeline(request);
+    pl_model_parts *parts = &a->models[request->memory_model];
+    *stages = NULL;
+    if (is_greedy(request) || pl_is_calibrated(&pipeline.calibration))
+        return POPLINER_OK;
+    popliner_status status = find_of_ways(a, request->memory_model, &pipeline, stages, error);
+    if (status == POPLINER_OK && *stages == NULL && a->stored != NULL && !parts->told_not_stored) {
+        parts->told_not_stored = true;
+        pl_tell(&a->listener, POPLINER_LEVEL_INFO,
+                "The stages of these layers, or of this memory model, were not stored with the "
+                "analysis: they are measured now.");
+    }
+    return status;
+}
+
+popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
+                                            const popliner_request *request,
+                                            popliner_error *error) {
+    popliner_request r;
+    const pl_stage_details *stages;
+    popliner_status status = pl_analysis_load_variables(analysis, error);
+    if (status == POPLINER_OK && request != NULL)
+        status = take_request(request, &r, error);
+    if (status != POPLINER_OK || request == NULL || analysis->stored == NULL || is_greedy(&r) ||
+        pl_is_calibrated(&r.calibration))
+        return status;
+    const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
+    status = pl_analysis_begin(analysis, r.memory_model, error);
+    if (status == POPLINER_OK)
+        status = find_of_ways(analysis, r.memory_model, &pipeline, &stages, error);
+    return status;
+}
+
+/* Makes the meter ready where stages do not do. */
+static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
+                               const pl_stage_details **stages, popliner_error *error) {
+    popliner_status status = pl_analysis_begin(a, request->memory_model, error);
+    if (status == POPLINER_OK)
+        status = find_stored(a, request, stages, error);
+    /* where variables are, every stage of the answer is measured once more */
+    if (status == POPLINER_OK && (*stages == NULL || a->has_variables))
+        status = pl_analysis_make_meter(a, request->memory_model, error);
+    return status;
+}
+
+popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
+                                          const popliner_request *request, popliner_error *error) {
+    popliner_request r;
+    const pl_stage_details *stages = NULL;
+    popliner_status status = take_request(request, &r, error);
+    return status == POPLINER_OK ? prepare(analysis, &r, &stages, error) : status;
+}
+
+/* Copies the solver's options and sets what follows from the profile. */
+static popliner_status take_options(pl_task *t, const popliner_solver_options *callers,
+                                    popliner_error *error) {
+    popliner_solver_options complete;
+    popliner_solver_options *own = &t->solver.options;
+    size_t num_units = popliner_chain_num_units(t->chain);
+    popliner_status status = pl_solver_options_take(callers, &complete, &t->listener, error);
+    if (status == POPLINER_OK)
+        status = pl_owned_options_copy(&t->solver, &complete, num_units, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
+        own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
+    if (own->listener == NULL)
+        own->listener = &t->analysis->listener;
+    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
+    if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
+        own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
+    if (own->counted_units != NULL)
+        return POPLINER_OK;
+    t->solver.counted_units = pl_new_array(num_units, sizeof *t->solver.counted_units);
+    if (t->solver.counted_units == NULL)
+        return pl_fail_memory(error, "the options of the solver");
+    for (size_t unit = 0; unit < num_units; unit++)
+        t->solver.counted_units[unit] =
+            pl_chain_unit_at(t->chain, unit)->kind == POPLINER_UNIT_LAYER;
+    own->counted_units = t->solver.counted_units;
+    return POPLINER_OK;
+}
+
+/* Whether stages are together on an IPU. */
+static bool shares_an_ipu(const popliner_solver_options *o) {
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        for (size_t k = i + 1; k < o->num_mapped_stages; k++)
+            if (o->device_map[i] == o->device_map[k])
+                return true;
+    return false;
+}
+
+popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    pl_model_parts *parts = &a->models[t->model];
+    popliner_accumulators wanted = t->pipeline.accumulators;
+    bool is_training = false;
+    bool has_schedule =
+        t->pipeline.schedule != POPLINER_SCHEDULE_NONE || pl_pipeline_has_own_copies(&t->pipeline);
+    if (parts->told_training || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
+        t->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE || t->num_stages == 1 ||
+        (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&
+         wanted != POPLINER_ACCUMULATORS_AUTO))
+        return POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    bool has_accumulators = true;
+    if (t->stages != NULL) {
+        is_training = t->stages->key.is_training;
+        has_accumulators = t->stages->key.has_accumulators;
+    } else {
+        const pl_pass_usage *usage;
+        status = pl_stage_meter_pass_usage(parts->meter, &usage, error);
+        is_training = status == POPLINER_OK && usage->passes.is_training;
+        if (is_training)
+            has_accumulators = pl_has_accumulators(a->profile);
+    }
+    parts->told_training = true;
+    if (status == POPLINER_OK && is_training && !has_schedule)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "The profile trains, but no schedule says what a pipeline keeps for its backward "
+                "passes: that, its buffers and its accumulators are not counted.");
+    else if (status == POPLINER_OK && is_training && !has_accumulators)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "The profile has no accumulators of gradients, but a pipeline that trains has: %s.",
+                wanted == POPLINER_ACCUMULATORS_AUTO
+                    ? "as many bytes as its parameters are added to each stage"
+                    : "none are added, so stages will need more");
+    return status;
+}
+
+popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
+                              const popliner_request *request, pl_purpose what,
+                              popliner_error *error) {
+    popliner_request r;
+    t->analysis = analysis;
+    popliner_status status = what == PL_TO_SOLVE ? take_request(request, &r, error)
+                                                 : pl_analysis_take_request(request, &r, error);
+    if (status == POPLINER_OK && what == PL_TO_EVALUATE && analysis->has_variables) {
+        status = pl_analysis_begin(analysis, r.memory_model, error);
+        if (status == POPLINER_OK)
+            status = pl_analysis_make_meter(analysis, r.memory_model, error);
+    } else if (status == POPLINER_OK) {
+        status = prepare(analysis, &r, &t->stages, error);
+    }
+    if (status != POPLINER_OK)
+        return status;
+    t->model = r.memory_model;
+    t->chain = analysis->models[t->model].chain;
+    t->pipeline = pl_analysis_pipeline(&r);
+    t->is_greedy = is_greedy(&r);
+    t->need = t->is_greedy ? POPLINER_NEED_EXPECTED : r.need;
+    t->ways = r.recompute_ways;
+    t->given = what == PL_TO_EVALUATE ? r.stage_recomputes : NULL;
+    if (t->given != NULL && r.num_stage_recomputes != t->num_stages)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the split has %zu stages, but what is recomputed is said for %zu",
+                       t->num_stages, r.num_stage_recomputes);
+    status = take_options(t, r.solver, error);
+    if (t->num_stages == 0)
+        t->num_stages = t->solver.options.max_stages;
+    /* what stages need together is not stored */
+    if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
+        status = pl_analysis_make_meter(analysis, t->model, error);
+    return status;
+}
+
+/* ---- costs ---- */
+
+/* Whose stages share an IPU. */
+typedef struct shared_stages {
+    popliner_analysis *analysis;
+    popliner_memory_model model;
+    popliner_pipeline pipeline;
+    popliner_need need;
+} shared_stages;
+
+/* A popliner_shared_peak_function. */
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const shared_stages *own = user;
+    popliner_status status = pl_analysis_make_meter(own->analysis, own->model, error);
+    pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline, own->need};
+    if (status == POPLINER_OK)
+        status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
+    return status;
+}
+
+/* Lets the table ask what stages need together. */
+static popliner_status add_shared_peak(pl_task *t, popliner_error *error) {
+    shared_stages *own = malloc(sizeof *own);
+    if (own == NULL)
+        return pl_fail_memory(error, "the costs of the intervals");
+    *own = (shared_stages){t->analysis, t->model, t->pipeline, t->need};
+    pl_costs_own_user(t->costs, own);
+    popliner_costs_set_shared_peak(t->costs, shared_peak, own,
+                                   pl_pipeline_never_shrinks(&t->pipeline, t->need));
+    return POPLINER_OK;
+}
+
+/* How many stages a pipeline may have for the one that fits to be found: as many as there are
+ * units, as long as the table, of which there is one for each, stays below half a GiB. */
+static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
+    enum { MAX_NUMBERS = 1 << 26 };
+    size_t num_units = popliner_chain_num_units(t->chain);
+    size_t affordable = MAX_NUMBERS / (num_units * (num_units + 1) / 2);
+    size_t longest = num_units < affordable ? num_units : affordable;
+    if (pl_pipeline_has_own_copies(&t->pipeline) &&
+        longest > popliner_copies_max_stages(&t->pipeline.copies))
+        longest = popliner_copies_max_stages(&t->pipeline.copies);
+    if (!pl_pipeline_keeps(&t->pipeline) || longest <= max_stages)
+        return max_stages;
+    if (longest < num_units)
+        pl_tell(&t->analysis->listener, POPLINER_LEVEL_WARNING,
+                "Pipelines of more than %zu stages are not looked at.", longest);
+    return longest;
+}
+
+popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    popliner_analysis *a = t->analysis;
+    size_t num_mapped = t->solver.options.num_mapped_stages;
+    size_t max_stages = t->solver.options.max_stages;
+    popliner_status status;
+    double start = pl_clock_seconds();
+    if (max_bytes == UINT64_MAX)
+        max_stages = longest_pipeline(t, max_stages);
+    /* why nothing fits may be found without the map, in a longer pipeline */
+    if (num_mapped > 0 && (max_bytes < UINT64_MAX || max_stages < num_mapped))
+        max_stages = num_mapped;
+    options.pipeline = t->pipeline;
+    options.pipeline.max_stages = max_stages;
+    options.need = t->need;
+    options.max_bytes = max_bytes;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    options.listener = &a->listener;
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    if (t->stages != NULL) {
+        status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, t->need, &t->costs,
+                                        error);
+    } else {
+        status = pl_stage_meter_pass_usage(a->models[t->model].meter, &options.pass_usage, error);
+        if (status == POPLINER_OK)
+            status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
+                                          NULL, error);
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Measuring all stages", start);
+    }
+    if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
+        pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
+    if (status == POPLINER_OK)
+        status = pl_recomputing_add_cycles(a, t->chain, &t->pipeline, t->costs, error);
+    return status == POPLINER_OK ? add_shared_peak(t, error) : status;
+}
+
+popliner_status popliner_analysis_costs(popliner_analysis *analysis,
+                                        const popliner_request *request, popliner_costs **costs,
+                                        popliner_error *error) {
+    pl_task t = {0};
+    *costs = NULL;
+    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
+    if (status == POPLINER_OK)
+        status = pl_task_measure_costs(&t, UINT64_MAX, error);
+    if (status == POPLINER_OK) {
+        *costs = t.costs;
+        t.costs = NULL;
+    }
+    pl_task_free(&t);
+    return status;
+}
+
+uint64_t pl_task_largest_limit(const popliner_solver_options *o) {
+    uint64_t largest = o->max_stage_bytes;
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        if (o->ipu_limits[i].bytes > largest)
+            largest = o->ipu_limits[i].bytes;
+    return largest;
+}

@@ -1,0 +1,52 @@
+/* A request, made ready for what is asked, and the costs of its stages.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_ANALYSIS_TASK_H
+#define PL_ANALYSIS_TASK_H
+
+#include "analysis/analysis_data.h"
+#include "popliner/variants.h"
+#include "solve/owned_options.h"
+
+/* What a request is for. */
+typedef enum pl_purpose { PL_TO_SOLVE, PL_TO_TELL_COSTS, PL_TO_EVALUATE } pl_purpose;
+
+/* Zero-initialise; free with pl_task_free. */
+typedef struct pl_task {
+    popliner_analysis *analysis;
+    popliner_memory_model model;
+    popliner_pipeline pipeline; /* its max_stages mean nothing */
+    popliner_need need;
+    bool is_greedy;
+    size_t num_stages; /* of an evaluation; else most of a split */
+    const popliner_chain *chain;
+    const pl_stage_details *stages; /* those that were stored, or NULL */
+    pl_owned_options solver;
+    popliner_listener listener; /* the solver's, if the caller has one for it */
+    popliner_costs *costs;
+    unsigned ways;                    /* bits: what stages choose from; 0: all */
+    const popliner_recompute *given;  /* the caller's, what each stage recomputes; NULL: as one */
+    popliner_variants_answer *chosen; /* what each stage chose to; NULL: nothing was chosen */
+} pl_task;
+
+void pl_task_free(pl_task *task);
+
+/* Makes the request ready. A single split is measured where the variables are there already.
+ * Errors: those of popliner_analysis_chain; USAGE. */
+popliner_status pl_task_begin(pl_task *task, popliner_analysis *analysis,
+                              const popliner_request *request, pl_purpose what,
+                              popliner_error *error);
+
+/* Measures all stages, if they were not before, into task->costs. Those that are above max_bytes
+ * are not measured further; without such a limit, all pipelines are measured that may be enough
+ * when nothing fits. Errors: MEMORY; those of a meter. */
+popliner_status pl_task_measure_costs(pl_task *task, uint64_t max_bytes, popliner_error *error);
+
+/* Warns, once, of a profile that trains while no schedule says what a pipeline keeps, or that was
+ * taken without accumulators that a pipeline will have. Errors: MEMORY. */
+popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
+
+/* The largest limit of any IPU. */
+uint64_t pl_task_largest_limit(const popliner_solver_options *options);
+
+#endif

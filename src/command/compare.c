@@ -1,0 +1,210 @@
+/* --compare: the profile that is read, now, beside another one, before.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command/commands.h"
+#include "command/page.h"
+#include "command/sections.h"
+
+/* ---- the other side ---- */
+
+/* The same options, but those that say what is read, and what is written beside the answer. */
+static void begin_other(session *other, const session *s) {
+    *other = (session){.options = s->options, .calibration = s->calibration, .is_other = true};
+    options *o = &other->options;
+    o->profile = s->options.compare;
+    o->debug = NULL;
+    o->load_from_file = false;
+    o->save_to_file = NULL;
+    o->trace = NULL;
+    o->num_outputs = 0;
+    session_begin(other);
+    other->log.about = o->profile;
+}
+
+/* Reads a profile, or loads a stored analysis, whichever it is. */
+static popliner_status open_other(session *other, popliner_error *error) {
+    options *o = &other->options;
+    const size_t ipu = o->ipu;
+    struct stat info;
+    if (stat(o->profile, &info) != 0 || S_ISDIR(info.st_mode))
+        return session_open(other, error);
+    /* a stored analysis has the IPU that it was stored with; it is compared later */
+    o->load_from_file = true;
+    o->ipu = ALL_IPUS;
+    popliner_status status = session_open(other, error);
+    if (status != POPLINER_ERROR_INPUT || error->reason != POPLINER_REASON_NO_ANALYSIS)
+        return status;
+    o->load_from_file = false;
+    o->ipu = ipu;
+    return session_open(other, error);
+}
+
+/* Says of which file a failure is. */
+static popliner_status fail_of_other(const session *other, popliner_status status,
+                                     popliner_error *error) {
+    char message[sizeof error->message];
+    if (status == POPLINER_OK || strstr(error->message, other->options.profile) != NULL)
+        return status;
+    snprintf(message, sizeof message, "--compare %.300s: %.600s", other->options.profile,
+             error->message);
+    return session_fail(error, status, "%s", message);
+}
+
+/* ---- the plans ---- */
+
+static uint64_t bytes_per_tile(const session *s) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+    return info.bytes_per_tile;
+}
+
+/* Whether the same is asked of both. */
+static popliner_status check_limits(const session *s, const session *other, popliner_error *error) {
+    const options *o = &s->options;
+    if (o->mem_per_tile_bytes > 0 || bytes_per_tile(s) == bytes_per_tile(other))
+        return POPLINER_OK;
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--compare %s: a tile has %llu bytes there and %llu in %s, so --%s would "
+                        "be asked two things: give --mem-per-tile",
+                        o->compare, (unsigned long long)bytes_per_tile(other),
+                        (unsigned long long)bytes_per_tile(s), o->profile,
+                        o->solve ? "solve" : "evaluate");
+}
+
+static popliner_status make_certificate(session *s, popliner_certificate **certificate,
+                                        popliner_error *error) {
+    return s->options.solve ? solve_certificate(s, certificate, error)
+                            : evaluate_certificate(s, certificate, error);
+}
+
+/* ---- the answer ---- */
+
+/* How many units of the chain are there now that were not there before. */
+static size_t num_new_units(const popliner_changes *changes) {
+    const popliner_change *d;
+    size_t count = 0;
+    for (size_t i = 0; (d = popliner_changes_at(changes, i)) != NULL; i++)
+        count += d->presence == POPLINER_ONLY_NOW && strcmp(d->quantity, "num_operations") == 0;
+    return count;
+}
+
+/* Where more memory went: "Most grew: layer 3 by 100 bytes; category variable by 200 bytes; 2
+ * layers are new." */
+static void list_causes(const popliner_changes *changes, char *text, size_t size) {
+    const popliner_change *most[] = {
+        popliner_changes_most_grown(changes, NULL, "total_bytes"),
+        popliner_changes_most_grown(changes, "category", "variables_bytes"),
+    };
+    const size_t num_new = num_new_units(changes);
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < 2; i++)
+        if (most[i] != NULL && length < size)
+            length += (size_t)snprintf(text + length, size - length, "%s%s%.100s by %lld bytes",
+                                       length == 0 ? " Most grew: " : "; ",
+                                       strcmp(most[i]->what, "layer") == 0 ? "layer "
+                                       : i == 1                            ? "category "
+                                                                           : "",
+                                       most[i]->name, (long long)(most[i]->now - most[i]->before));
+    if (num_new > 0 && length < size)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%zu %s new", length == 0 ? " " : "; ",
+                             num_new, num_new == 1 ? "layer is" : "layers are");
+    if (length > 0 && length < size)
+        snprintf(text + length, size - length, ".");
+}
+
+/* With --max-growth: whether it grew by more. */
+static void check_growth(session *s, const popliner_changes *changes) {
+    const popliner_change *d = popliner_changes_deciding(changes);
+    const double max_percent = s->options.max_growth_percent;
+    const char *what = strcmp(d->what, "plan") == 0 ? "what the largest tile of all stages needs"
+                                                    : "the live memory of the largest tile";
+    char causes[400];
+    if (max_percent < 0)
+        return;
+    if (!d->has_before || !d->has_now) {
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--max-growth %g: %s has no split, so nothing can be said of growth.",
+                    max_percent, d->has_now ? s->options.compare : s->options.profile);
+        return;
+    }
+    if (!popliner_changes_grew(changes, max_percent))
+        return;
+    s->failed_softly = true;
+    list_causes(changes, causes, sizeof causes);
+    const double percent =
+        d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
+    if (d->before > 0)
+        log_message(&s->log, POPLINER_LEVEL_ERROR,
+                    "--max-growth %g: %s grew by %.6g%%, from %lld to %lld bytes.%s", max_percent,
+                    what, percent, (long long)d->before, (long long)d->now, causes);
+    else
+        log_message(&s->log, POPLINER_LEVEL_ERROR,
+                    "--max-growth %g: %s grew from nothing to %lld bytes.%s", max_percent, what,
+                    (long long)d->now, causes);
+}
+
+static popliner_changes_form form_of(const options *o) {
+    return !o->has_format                      ? POPLINER_CHANGES_TEXT
+           : o->format == POPLINER_FORMAT_JSON ? POPLINER_CHANGES_JSON
+           : o->format == POPLINER_FORMAT_CSV  ? POPLINER_CHANGES_CSV
+                                               : POPLINER_CHANGES_TSV;
+}
+
+static popliner_status print_changes(session *s, session *other, popliner_changes_input *input,
+                                     popliner_error *error) {
+    popliner_changes *changes = NULL;
+    char *text = NULL;
+    input->before = other->analysis;
+    input->now = s->analysis;
+    input->before_name = other->options.profile;
+    input->now_name = s->options.profile;
+    input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+    popliner_status status = popliner_changes_create(input, &changes, error);
+    if (status == POPLINER_OK)
+        status = popliner_changes_text(changes, form_of(&s->options), &text, error);
+    if (status == POPLINER_OK)
+        status = session_print(text, error);
+    if (status == POPLINER_OK)
+        check_growth(s, changes);
+    popliner_changes_free(changes);
+    return status;
+}
+
+popliner_status compare_and_print(session *s, popliner_error *error) {
+    const bool has_plan = s->options.solve || s->options.evaluate != NULL;
+    popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
+    popliner_certificate *before = NULL;
+    popliner_certificate *now = NULL;
+    session other;
+    begin_other(&other, s);
+    popliner_status status = fail_of_other(&other, open_other(&other, error), error);
+    if (status == POPLINER_OK && has_plan)
+        status = check_limits(s, &other, error);
+    if (status == POPLINER_OK && has_plan)
+        status = fail_of_other(&other, make_certificate(&other, &before, error), error);
+    if (status == POPLINER_OK && has_plan)
+        status = make_certificate(s, &now, error);
+    input.before_certificate = before;
+    input.now_certificate = now;
+    if (status == POPLINER_OK && has_plan && (before == NULL || now == NULL))
+        s->failed_softly = true; /* no layer was found, which the log tells */
+    else if (status == POPLINER_OK)
+        status = print_changes(s, &other, &input, error);
+    if (status == POPLINER_OK && now != NULL)
+        status = write_outputs(s, now, error);
+    if (status == POPLINER_OK && now != NULL)
+        status = write_page(s, now, error);
+    popliner_certificate_free(now);
+    popliner_certificate_free(before);
+    session_free(&other);
+    return status;
+}

@@ -1,0 +1,151 @@
+/* A comparison as a table, and as JSON: the same rows behind what is known of both sides.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/quoting.h"
+#include "sections/changes_data.h"
+#include "show/report_parts.h"
+
+static void add_value(pl_sheet *sheet, bool is_there, int64_t value) {
+    if (is_there)
+        pl_sheet_signed(sheet, value);
+    else
+        pl_sheet_none(sheet);
+}
+
+/* What a row tells beside its names. */
+static void add_numbers(pl_sheet *sheet, const popliner_change *d) {
+    double percent = 0;
+    add_value(sheet, d->has_before, d->before);
+    add_value(sheet, d->has_now, d->now);
+    add_value(sheet, d->has_before && d->has_now, pl_change_of(d));
+    if (pl_change_percent(d, &percent))
+        pl_sheet_real(sheet, percent);
+    else
+        pl_sheet_none(sheet);
+}
+
+static void add_rows(const popliner_changes *c, popliner_format format, pl_sheet *sheet) {
+    static const char *const columns[] = {"what", "name",       "quantity", "before",
+                                          "now",  "difference", "percent",  "only"};
+    pl_sheet_begin(sheet, format, "changes", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < c->count; i++) {
+        const popliner_change *d = &c->items[i];
+        pl_sheet_text(sheet, d->what);
+        pl_sheet_text(sheet, d->name);
+        pl_sheet_text(sheet, d->quantity);
+        add_numbers(sheet, d);
+        pl_sheet_text(sheet, d->presence == POPLINER_ONLY_BEFORE ? "before"
+                             : d->presence == POPLINER_ONLY_NOW  ? "now"
+                                                                 : NULL);
+    }
+}
+
+/* ---- what stands before the rows in JSON ---- */
+
+/* `key`: a text, or null. */
+static void add_text(pl_text *text, const char *key, const char *value) {
+    pl_text_format(text, "\"%s\": ", key);
+    if (value == NULL)
+        pl_text_add(text, "null");
+    else
+        pl_quote_json(text, value);
+}
+
+static void add_side(pl_text *text, const char *key, const pl_compared_side *side) {
+    pl_text_format(text, "\"%s\": {", key);
+    add_text(text, "name", side->name);
+    pl_text_add(text, ", ");
+    add_text(text, "poplar_version", *side->poplar_version == '\0' ? NULL : side->poplar_version);
+    pl_text_add(text, ", ");
+    add_text(text, "architecture", *side->architecture == '\0' ? NULL : side->architecture);
+    pl_text_format(text, ", \"bytes_per_tile\": %llu, \"largest_tile\": %zu, ",
+                   (unsigned long long)side->bytes_per_tile, side->largest_tile);
+    add_text(text, "cycles_source", side->cycles_source);
+    pl_text_add(text, "},\n");
+}
+
+static void add_number(pl_text *text, const char *key, bool is_there, int64_t value) {
+    pl_text_format(text, ", \"%s\": ", key);
+    if (is_there)
+        pl_text_format(text, "%lld", (long long)value);
+    else
+        pl_text_add(text, "null");
+}
+
+static void add_growth(pl_text *text, const popliner_change *d) {
+    double percent = 0;
+    pl_text_add(text, "\"growth\": {");
+    add_text(text, "what", d->what);
+    pl_text_add(text, ", ");
+    add_text(text, "quantity", d->quantity);
+    add_number(text, "before", d->has_before, d->before);
+    add_number(text, "now", d->has_now, d->now);
+    add_number(text, "difference", d->has_before && d->has_now, pl_change_of(d));
+    if (pl_change_percent(d, &percent))
+        pl_text_format(text, ", \"percent\": %.6g},\n", percent);
+    else
+        pl_text_add(text, ", \"percent\": null},\n");
+}
+
+static void add_stage(pl_text *text, const char *key, const pl_compared_stage *stage) {
+    pl_text_format(text, ", \"%s\": ", key);
+    if (stage->first_unit == NULL) {
+        pl_text_add(text, "null");
+        return;
+    }
+    pl_text_format(text, "{\"ipu\": %llu, ", (unsigned long long)stage->ipu);
+    add_text(text, "first_unit", stage->first_unit);
+    pl_text_add(text, ", ");
+    add_text(text, "last_unit", stage->last_unit);
+    pl_text_add(text, ", ");
+    add_text(text, "verdict", stage->verdict);
+    pl_text_add(text, "}");
+}
+
+static void add_stages(pl_text *text, const popliner_changes *c) {
+    if (!c->has_plan) {
+        pl_text_add(text, "\"stages\": null,\n");
+        return;
+    }
+    pl_text_add(text, "\"stages\": [");
+    for (size_t i = 0; i < c->num_stages; i++) {
+        pl_text_format(text, "%s{\"stage\": %zu", i == 0 ? "\n" : ",\n", i);
+        add_stage(text, "before", &c->stages[i][PL_BEFORE]);
+        add_stage(text, "now", &c->stages[i][PL_NOW]);
+        pl_text_add(text, "}");
+    }
+    pl_text_add(text, "],\n");
+}
+
+static void add_facts(pl_text *text, const popliner_changes *c) {
+    add_side(text, "before", &c->sides[PL_BEFORE]);
+    add_side(text, "now", &c->sides[PL_NOW]);
+    add_text(text, "memory_model", c->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
+    pl_text_format(text, ", \"num_tiles\": %zu, \"num_quantities\": %zu, \"num_changed\": %zu,\n",
+                   c->num_tiles, c->count, c->num_changed);
+    add_growth(text, popliner_changes_deciding(c));
+    add_stages(text, c);
+}
+
+popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_format format,
+                                      char **text, popliner_error *error) {
+    pl_sheet sheet = {0};
+    pl_text document = {0};
+    char *rows = NULL;
+    add_rows(changes, format, &sheet);
+    popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
+    if (status != POPLINER_OK || format != POPLINER_FORMAT_JSON) {
+        *text = rows;
+        return status;
+    }
+    /* the object of the rows gets more members before its own */
+    pl_text_add(&document, "{");
+    add_facts(&document, changes);
+    pl_text_add(&document, rows + 1);
+    free(rows);
+    return pl_report_finish(&document, POPLINER_OK, text, error);
+}

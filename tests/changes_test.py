@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""--compare against a comparison of two outputs of --section, made here: every value, in CSV, TSV
+and JSON; what the text says; stored analyses; --max-growth; what cannot be compared.
+
+    changes_test.py POPLINER MKPROFILE SAMPLE
+"""
+import concurrent.futures
+import csv
+import functools
+import io
+import json
+import math
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+
+
+TAKES_ALL = bool(os.environ.get("POPLINER_TEST_ALL"))
+
+
+def check(holds, message):
+    if not holds:
+        sys.exit(f"FAILED: {message}")
+
+
+def run(command, statuses=(0,)):
+    done = subprocess.run([str(word) for word in command], capture_output=True, check=False)
+    check(done.returncode in statuses,
+          f"{command} ended with {done.returncode}\n{done.stderr.decode(errors='replace')}")
+    return done.stdout.decode(), done.stderr.decode(errors="replace")
+
+
+@functools.lru_cache(maxsize=None)
+def section_text(*command):
+    return run(command, (0, 1))[0]
+
+
+def section(popliner, report, name, options):
+    return json.loads(section_text(popliner, *report, "-q", "--section", name, "--format", "json",
+                                   *options))["rows"]
+
+
+# ---- the comparison, again ----
+
+def is_quantity(column):
+    return column.endswith("_bytes") or column in ("cycles", "num_operations")
+
+
+def row_of(what, name, quantity, before, now, only=None):
+    known = before is not None and now is not None
+    return {"what": what, "name": name, "quantity": quantity, "before": before, "now": now,
+            "difference": now - before if known else None,
+            "percent": (now - before) / before * 100 if known and before > 0 else None,
+            "only": only}
+
+
+def columns_of(rows):
+    return [column for column in (rows[0] if rows else {}) if is_quantity(column)]
+
+
+def pair(before, now, what_of, name_of):
+    """All quantities of rows that have the same kind and name, each row once."""
+    columns = columns_of(now)
+    columns += [column for column in columns_of(before) if column not in columns]
+    free = list(before)
+    rows = []
+    for own in now:
+        other = next((row for row in free
+                      if (what_of(row), name_of(row)) == (what_of(own), name_of(own))), None)
+        if other is not None:
+            free.remove(other)
+        rows += [row_of(what_of(own), name_of(own), column,
+                        None if other is None else other.get(column, 0), own.get(column, 0),
+                        "now" if other is None else None) for column in columns]
+    for other in free:
+        rows += [row_of(what_of(other), name_of(other), column, other.get(column, 0), None,
+                        "before") for column in columns]
+    return rows
+
+
+def expected_rows(popliner, before, now, options, solving):
+    both = {name: (section(popliner, before, name, options), section(popliner, now, name, options))
+            for name in ("summary", "categories", "layers", "tiles")}
+    rows = []
+    for group in ("memory", "count"):
+        facts = [{row["name"]: row["value"] for row in side if row["group"] == group}
+                 for side in both["summary"]]
+        rows += [row_of("device", group, name, facts[0].get(name), facts[1][name])
+                 for name in facts[1] if name != "largest_tile"]
+    cycles = [[row["cycles"] for row in side if row["cycles"] is not None]
+              for side in both["layers"]]
+    rows.append(row_of("device", "cycles", "cycles", *(sum(side) if side else None
+                                                       for side in cycles)))
+    rows += pair(*both["categories"], lambda row: "category", lambda row: row["category"])
+    rows += pair(*both["layers"], lambda row: row["kind"], lambda row: row["unit"])
+    if solving:
+        plans = [section(popliner, side, "plan", [*options, *solving]) for side in (before, now)]
+        needs = [max(row["need_bytes"] for row in plan) for plan in plans]
+        rows.append(row_of("plan", "memory", "largest_need_bytes", *needs))
+        rows.append(row_of("plan", "count", "stages", *map(len, plans)))
+        rows += pair(*plans, lambda row: "stage", lambda row: str(row["stage"]))
+    rows += pair(*both["tiles"], lambda row: "tile", lambda row: str(row["tile"]))
+    return rows
+
+
+# ---- what is printed ----
+
+COLUMNS = ["what", "name", "quantity", "before", "now", "difference", "percent", "only"]
+
+
+def unescape(field):
+    for escape, character in ((r"\t", "\t"), (r"\n", "\n"), (r"\r", "\r")):
+        field = field.replace("\\\\", "\0").replace(escape, character).replace("\0", "\\\\")
+    return field.replace("\\\\", "\\")
+
+
+def read_table(text, is_csv):
+    if is_csv:
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    else:
+        lines = [[unescape(field) for field in line.split("\t")]
+                 for line in text.split("\n")[:-1]]
+    check(lines[0] == COLUMNS, lines[0])
+    check(all(len(line) == len(COLUMNS) for line in lines), "rows are not equally wide")
+    rows = []
+    for line in lines[1:]:
+        row = dict(zip(COLUMNS, line))
+        for column in ("before", "now", "difference"):
+            row[column] = int(row[column]) if row[column] else None
+        row["percent"] = float(row["percent"]) if row["percent"] else None
+        row["only"] = row["only"] or None
+        rows.append(row)
+    return rows
+
+
+def shown(name):
+    """A name as tables show it: what controls a terminal is replaced."""
+    return "".join("\ufffd" if ord(c) < 32 and c not in "\t\r\n" or 127 <= ord(c) < 160 else c
+                   for c in name)
+
+
+def same_rows(got, expected, where, is_table):
+    check(len(got) == len(expected), f"{where}: {len(got)} rows, not {len(expected)}")
+    for own, other in zip(got, expected):
+        other = dict(other, name=shown(other["name"]) if is_table else other["name"])
+        percents = own["percent"], other["percent"]
+        check((percents[0] is None) == (percents[1] is None), f"{where}: {own}, not {other}")
+        check(percents[0] is None or math.isclose(*percents, rel_tol=1e-5, abs_tol=1e-12),
+              f"{where}: {own}, not {other}")
+        check({**own, "percent": 0} == {**other, "percent": 0}, f"{where}: {own}, not {other}")
+
+
+def is_change(row):
+    return row["only"] is not None or row["before"] != row["now"]
+
+
+def check_pair(popliner, before, now, options=(), solving=()):
+    """`before` and `now` are command lines; the former is recognised."""
+    expected = expected_rows(popliner, before, now, options, solving)
+    where = f"{now} --compare {before} {options} {solving}"
+    command = [popliner, *now, "-q", "--compare", before[0], *options, *solving]
+    for name in ("csv", "tsv") if TAKES_ALL or options else ("csv",):
+        text, _ = run([*command, "--format", name], (0, 1))
+        same_rows(read_table(text, name == "csv"), expected, where, True)
+    text, _ = run([*command, "--format", "json"], (0, 1))
+    document = json.loads(text)
+    same_rows(document["rows"], expected, where, False)
+    changed = [row for row in expected if is_change(row)]
+    check(document["num_quantities"] == len(expected), where)
+    check(document["num_changed"] == len(changed), where)
+    deciding = next(row for row in expected
+                    if row["quantity"] == ("largest_need_bytes" if solving
+                                           else "largest_tile_live_bytes"))
+    check({**document["growth"], "percent": 0} ==
+          {**{key: deciding[key] for key in document["growth"]}, "percent": 0}, where)
+    check((document["before"]["name"], document["now"]["name"]) == (before[0], now[0]), where)
+    check_stages(popliner, document, before, now, options, solving)
+    check_text(command, expected, changed, before, now)
+    return deciding
+
+
+def check_stages(popliner, document, before, now, options, solving):
+    if not solving:
+        check(document["stages"] is None, document["stages"])
+        return
+    plans = [section(popliner, side, "plan", [*options, *solving]) for side in (before, now)]
+    check(len(document["stages"]) == max(map(len, plans)), document["stages"])
+    for number, stage in enumerate(document["stages"]):
+        check(stage["stage"] == number, stage)
+        for side, plan in zip(("before", "now"), plans):
+            expected = {key: plan[number][key]
+                        for key in ("ipu", "first_unit", "last_unit", "verdict")} \
+                if number < len(plan) else None
+            check(stage[side] == expected, f"{stage}: {side} is not {expected}")
+
+
+def check_text(command, expected, changed, before, now):
+    """Text has the numbers of the rows that it shows."""
+    text, _ = run(command, (0, 1))
+    lines = text.split("\n")[:-1]
+    check(not any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in text), repr(text))
+    if not changed:
+        check(len(lines) == 1 and lines[0].startswith(f"No difference: {len(expected):,} "), text)
+        return
+    check(lines[0].startswith(f"Before: {before[0]}") and lines[1].startswith(f"Now:    {now[0]}"),
+          text)
+
+    def numbers(row):
+        sides = [f"{row[side]:,}" if row[side] is not None else "-" for side in ("before", "now")]
+        signed = f"{row['difference']:+,}" if row["difference"] else ""
+        return [*sides, *([signed] if signed else ["0"] if row["difference"] == 0 else [])]
+
+    def has(row, ending):
+        return any(line.split()[:len(numbers(row))] == numbers(row) and
+                   ending in line[59:] for line in lines)
+
+    for row in expected:
+        if row["quantity"] == "largest_tile_live_bytes":
+            check(has(row, "live on the largest tile: tile"), text)
+        if row["quantity"] == "largest_need_bytes":
+            check(has(row, "the largest of all"), text)
+        if row["what"] == "stage" and row["quantity"] == "need_bytes":
+            check(has(row, f"stage {row['name']}: "), f"{row}\n{text}")
+    units = [row for row in expected if row["what"] in ("head", "layer", "tail", "unlayered")]
+    totals = [row for row in units if row["quantity"] == "total_bytes"]
+    dirty = {(row["what"], row["name"]) for row in units if is_change(row)}
+    totals = [row for row in totals if (row["what"], row["name"]) in dirty]
+    totals.sort(key=lambda row: -abs((row["now"] or 0) - (row["before"] or 0)))
+    listed = []
+    if totals:
+        first = next(i for i, line in enumerate(lines) if line.startswith("Layers by "))
+        listed = lines[first + 1:lines.index("", first)]
+    for row, line in zip(totals[:10], listed):  # the largest change first
+        ending = {None: "", "now": ", only now", "before": ", only before"}[row["only"]]
+        name = "".join("\ufffd" if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in row["name"])
+        check(line.split()[:len(numbers(row))] == numbers(row) and
+              line.endswith(("layer " if row["what"] == "layer" else "") + name + ending),
+              f"{row}\n{text}")
+    check(len(listed) == min(len(totals), 11), text)
+    check(len(totals) <= 10 or listed[10] == f"  and {len(totals) - 10} more, which the table has",
+          text)
+    tiles = [row for row in expected if row["what"] == "tile" and row["quantity"] == "live_bytes"]
+    more, less = (sum(1 for row in tiles if sign * row["difference"] > 0) for sign in (1, -1))
+    check(f"Tiles: live memory is larger on {more}, smaller on {less}, the same on "
+          f"{len(tiles) - more - less}" in lines, text)
+
+
+# ---- growth ----
+
+def check_growth(popliner, before, now, deciding, solving=()):
+    """One millionth of a percent decides."""
+    old, new = deciding["before"], deciding["now"]
+    check(new > old > 0, deciding)
+    millionths = (new - old) * 10**8 // old
+    is_exact = (new - old) * 10**8 % old == 0
+    command = [popliner, now, "-q", "--compare", before, *solving]
+    for parts, status in ((millionths - 1, 1), (millionths, 0 if is_exact else 1),
+                          (millionths + 1, 0)):
+        _, log = run([*command, "--max-growth", Decimal(parts) / 10**6], (status,))
+        if status == 1:
+            check(f"from {old} to {new} bytes" in log and "--max-growth" in log, log)
+        else:
+            check(log == "", log)
+    # the other way round nothing grew, and what is less fits any bound
+    run([popliner, before, "-q", "--compare", now, *solving, "--max-growth", "0"])
+    run([popliner, now, "-q", "--compare", now, *solving, "--max-growth", "0"])
+
+
+def check_pair_and_growth(popliner, before, now, solving=()):
+    deciding = check_pair(popliner, [before], [now], (), solving)
+    if deciding["now"] < deciding["before"]:
+        before, now = now, before
+        deciding = check_pair(popliner, [before], [now], (), solving)
+    check_growth(popliner, before, now, deciding, solving)
+
+
+# ---- what is hostile, or cannot be ----
+
+HOSTILE = b'La\xc3\xa9\t"\x1b,<'  # as long as what it replaces
+
+
+def check_hostile(popliner, sample, work):
+    """A layer of the sample gets a name that no one would give."""
+    folder = os.path.join(work, "hostile")
+    shutil.copytree(sample, folder)
+    old = b"Layer1/FF"
+    check(len(old) == len(HOSTILE), "the name is of another length")
+    with open(os.path.join(folder, "debug.cbor"), "r+b") as file:
+        data = file.read()
+        check(old in data, "the sample has other names")
+        file.seek(0)
+        file.write(data.replace(old, HOSTILE))
+    options = ["--layer-name-regex", r"(?s)^(Layer\d|La[^y]{6})"]
+    expected = expected_rows(popliner, [sample], [folder], options, ())
+    check(any(row["name"] == HOSTILE.decode() and row["only"] == "now" for row in expected),
+          "no layer has the name")
+    check_pair(popliner, [sample], [folder], options)
+    check_pair(popliner, [folder], [folder], options, ["--evaluate", "Layer0"])
+
+
+def change(folder, statement):
+    with sqlite3.connect(os.path.join(folder, "profile.pop")) as sql:
+        sql.execute(statement)
+    sql.close()
+
+
+def check_refusals(popliner, sample, made, stored, work, mkprofile):
+    def refuse(status, part, *arguments):
+        text, log = run([popliner, sample, "-q", "--compare", *arguments], (status,))
+        check(text == "" and part in log, f"{arguments}: {log}")
+
+    refuse(3, "nowhere", os.path.join(work, "nowhere"))
+    os.mkdir(os.path.join(work, "empty"))
+    refuse(3, "holds no profile.pop", os.path.join(work, "empty"))
+    refuse(3, made, made)  # other tiles
+    for number, source in enumerate((os.path.join(sample, "profile.pop"), stored)):
+        half = os.path.getsize(source) // 2
+        for size in (0, 50, half) if TAKES_ALL else (half,):
+            damaged = os.path.join(work, f"damaged{number}")
+            with open(source, "rb") as file, open(damaged, "wb") as copy:
+                copy.write(file.read(size))
+            refuse(3, damaged, damaged)
+    refuse(2, "--max-growth", sample, "--max-growth", "few")
+    refuse(2, "--compare", sample, "--solve", "--evaluate", "whole")
+    refuse(2, "--compare", sample, "--diagnose")
+    refuse(2, "--sweep", sample, "--solve", "--sweep", "num-ipus=1..2")
+    refuse(2, "no layer 'nothing'", sample, "--evaluate", "nothing")
+    _, log = run([popliner, sample, "--solve", "--max-growth", "1"], (2,))
+    check("--max-growth means something for --compare only" in log, log)
+    # the layers of the other one count, too
+    other = os.path.join(work, "fewer")
+    run([mkprofile, *"--quiet --layers 2 --tiles 8".split(), "--output", other])
+    _, log = run([popliner, sample, "-q", "--compare", other, "--evaluate", "0|2"], (2,))
+    check(other in log and "no layer '2'" in log, log)
+    # without a limit of its own, memory that differs is another question
+    smaller = os.path.join(work, "smaller")
+    shutil.copytree(sample, smaller)
+    change(smaller, "UPDATE target_info SET bytes_per_tile = bytes_per_tile / 2")
+    _, log = run([popliner, sample, "-q", "--compare", smaller, "--solve"], (2,))
+    check("give --mem-per-tile" in log, log)
+    run([popliner, sample, "-q", "--compare", smaller, "--solve", "--mem-per-tile", "300000"])
+    _, log = run([popliner, sample, "-q", "--compare", smaller])
+    check("The tiles have 319488 bytes" in log, log)
+
+
+def check_outputs(popliner, sample, work):
+    """Files that are written beside it are of REPORT, and what does not fit ends with 1."""
+    path = os.path.join(work, "plan.csv")
+    run([popliner, sample, "-q", "--compare", sample, "--solve", "--num-ipus", "2", "--output",
+         f"plan={path}"])
+    text, _ = run([popliner, sample, "-q", "--section", "plan", "--solve", "--num-ipus", "2",
+                   "--format", "csv"])
+    with open(path, newline="", encoding="utf-8") as file:
+        check(file.read().replace("\r\n", "\n") == text.replace("\r\n", "\n"), path)
+    run([popliner, sample, "-q", "--compare", sample, "--solve", "--mem-per-tile", "1000",
+         "--max-growth", "5"], (1,))
+
+
+def main():
+    popliner, mkprofile, sample = sys.argv[1:]
+    if not TAKES_ALL:
+        print("[  QUICK   ] not all cases")
+    with tempfile.TemporaryDirectory() as work:
+        made = [os.path.join(work, f"made{number}") for number in range(5)]
+        kinds = ("--layers 3 --seed 1", "--layers 4 --seed 2", "--layers 3 --seed 3 --training",
+                 "--layers 3 --seed 1 --plan-seed 9 --execution",
+                 "--layers 11 --seed 4 --inference")
+        for folder, kind in zip(made, kinds):
+            run([mkprofile, "--quiet", *kind.split(), "--tiles", "16", "--output", folder])
+        stored = os.path.join(work, "stored")
+        run([popliner, made[1], "-q", "--save-to-file", stored])
+        three = ["--solve", "--num-ipus", "3"]
+        tasks = [
+            (check_refusals, sample, made[0], stored, work, mkprofile),
+            (check_hostile, sample, work),
+            (check_outputs, sample, work),
+            (check_pair_and_growth, made[0], made[1]),
+            (check_pair_and_growth, made[0], made[1], ["--evaluate", "0|1"]),
+            (check_pair, [sample], [sample], (), three),
+            (check_pair, [made[1]], [made[2]]),
+            (check_pair, [made[1]], [made[0]], (), ["--solve"]),  # a stage less
+            (check_pair, [made[0]], [made[4]]),
+            # cycles of another kind
+            (check_pair, [os.path.join(made[0], "profile.pop")], [made[3]]),
+            (check_pair, [stored, "--load-from-file"], [made[0]]),
+            (check_pair, [made[0]], [stored, "--load-from-file"], (), three),
+        ]
+        if TAKES_ALL:
+            tasks += [(check_pair, [before], [now], options, solving)
+                      for options in ([], ["--memory-model", "popliner"],
+                                      ["--layer-order", "natural"],
+                                      ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"])
+                      for solving in ((), three if options else ("--solve", "--risk", "low"))
+                      for before in made[:4] for now in made[:4]]
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for done in [pool.submit(task[0], popliner, *task[1:]) for task in tasks]:
+                done.result()
+
+
+main()
