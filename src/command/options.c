@@ -831,8 +831,8 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
 static popliner_status check_compare(const options *o, const given *g, popliner_error *error) {
     static const char *const others[] = {"sweep",    "pareto",    "total-ipus", "calibrate",
                                          "write-lp", "write-mps", NULL};
-    const unsigned others_done =
-        actions_of(o) & ~(unsigned)(COMPARE | SOLVE | EVALUATE | SAVE_TO_FILE | OUTPUT | TRACE);
+    const unsigned others_done = actions_of(o) & ~(unsigned)(COMPARE | SOLVE | EVALUATE |
+                                                             SAVE_TO_FILE | OUTPUT | TRACE | HTML);
     const char *other = first_given(g, others);
     if (o->compare == NULL)
         return POPLINER_OK;
