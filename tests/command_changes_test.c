@@ -196,7 +196,7 @@ static void other_actions_are_refused(void **state) {
     RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2", "--max-growth=101");
     assert_refused(&run, 2, "--max-growth 101");
     RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2");
-    assert_refused(&run, 2, "--num-ipus means something for --solve and --evaluate only");
+    assert_refused(&run, 2, "--num-ipus means something for --solve, --evaluate and --html only");
     RUN(&run, "--costs=x", "--solve", "--compare", OTHER);
     assert_refused(&run, 2, "nothing else");
 }

@@ -18,6 +18,7 @@
 #include "popliner/listener.h"
 #include "popliner/liveness.h"
 #include "popliner/operations.h"
+#include "popliner/page.h"
 #include "popliner/pareto.h"
 #include "popliner/pipeline.h"
 #include "popliner/plot.h"

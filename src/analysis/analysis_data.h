@@ -93,6 +93,16 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
                                         const popliner_pipeline *pipeline,
                                         const pl_stage_details **stages, popliner_error *error);
 
+/* A section more, for pages: executed cycles by type of program, and by unit. */
+#define PL_SECTION_EXECUTION_SUMS POPLINER_NUM_SECTIONS
+
+/* popliner_section_text of a section and format that there are, also PL_SECTION_EXECUTION_SUMS and
+ * PL_FORMAT_PACKED. */
+popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_section section,
+                                    popliner_memory_model model,
+                                    const popliner_certificate *certificate, popliner_format format,
+                                    char **text, popliner_error *error);
+
 /* Whether the details of all stages of a chain of so many units are few enough to be kept. */
 bool pl_analysis_can_keep_stages(size_t num_units);
 

@@ -33,6 +33,7 @@ static const struct {
     [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS},
     [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN},
     [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING},
+    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN},
 };
 
 const char *popliner_section_name(popliner_section section) {
@@ -102,14 +103,23 @@ popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section 
     return pl_sheet_finish_kept(sheet, status, error);
 }
 
+popliner_status pl_analysis_section(popliner_analysis *a, popliner_section section,
+                                    popliner_memory_model model,
+                                    const popliner_certificate *certificate, popliner_format format,
+                                    char **text, popliner_error *error) {
+    pl_sheet sheet = {.format = format};
+    *text = NULL;
+    popliner_status status = write_section(a, section, model, certificate, &sheet, error);
+    return pl_sheet_finish(&sheet, status, text, error);
+}
+
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,
                                       const popliner_certificate *certificate,
                                       popliner_format format, char **text, popliner_error *error) {
-    pl_sheet sheet = {.format = format};
     *text = NULL;
     popliner_status status = check(section, certificate, format, error);
-    if (status == POPLINER_OK)
-        status = write_section(analysis, section, model, certificate, &sheet, error);
-    return pl_sheet_finish(&sheet, status, text, error);
+    return status == POPLINER_OK
+               ? pl_analysis_section(analysis, section, model, certificate, format, text, error)
+               : status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/page.h"
 #include "command/remarks.h"
 #include "command/sections.h"
 #include "popliner/report.h"
@@ -179,6 +180,8 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
         status = print_plan(s, certificate, error);
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
+    if (status == POPLINER_OK && o->costs == NULL)
+        status = write_page(s, certificate, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
     if (status == POPLINER_OK && costs != NULL && may_have_split(plan))
         status = write_programs(s, r, plan, costs, error);

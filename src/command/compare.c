@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "command/commands.h"
+#include "command/page.h"
 #include "command/sections.h"
 
 /* ---- the other side ---- */
@@ -200,6 +201,8 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
         status = print_changes(s, &other, &input, error);
     if (status == POPLINER_OK && now != NULL)
         status = write_outputs(s, now, error);
+    if (status == POPLINER_OK && now != NULL)
+        status = write_page(s, now, error);
     popliner_certificate_free(now);
     popliner_certificate_free(before);
     session_free(&other);

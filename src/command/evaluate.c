@@ -7,6 +7,7 @@
 #include "command/calibrate.h"
 #include "command/commands.h"
 #include "command/no_layers.h"
+#include "command/page.h"
 #include "command/request.h"
 #include "command/sections.h"
 #include "popliner/report.h"
@@ -191,6 +192,8 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         status = print_evaluation(s, certificate, error);
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
+    if (status == POPLINER_OK && !s->options.solve)
+        status = write_page(s, certificate, error);
 done:
     popliner_certificate_free(certificate);
     free_split(&split);

@@ -6,6 +6,7 @@
 
 #include "command/calibrate.h"
 #include "command/commands.h"
+#include "command/page.h"
 #include "command/request.h"
 #include "command/sections.h"
 #include "popliner/popliner.h"
@@ -34,7 +35,7 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
         o->evaluate == NULL && !o->has_section && !o->has_plot && o->num_outputs == 0 &&
-        o->trace == NULL && o->compare == NULL)
+        o->trace == NULL && o->html == NULL && o->compare == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -83,12 +84,15 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = print_sharing(s, error);
     if (status == POPLINER_OK && o->diagnose)
         status = diagnose_and_print(s, error);
+    /* a comparison splits both profiles itself */
     if (status == POPLINER_OK && o->compare != NULL)
-        return compare_and_print(s, error);
-    if (status == POPLINER_OK && o->evaluate != NULL)
+        status = compare_and_print(s, error);
+    if (status == POPLINER_OK && o->compare == NULL && o->evaluate != NULL)
         status = evaluate_and_print(s, error);
-    if (status == POPLINER_OK && o->solve)
+    if (status == POPLINER_OK && o->compare == NULL && o->solve)
         status = solve_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = write_page(s, NULL, error);
     return status;
 }
 

@@ -85,6 +85,9 @@ static const option table[] = {
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
+    {KIND_TEXT, 0, "html", "FILE", NULL, offsetof(options, html),
+     "write a page for a browser that shows the profile, and\nthe plan of --solve or --evaluate: "
+     "its cuts can be moved\n(docs/page.md)"},
     {KIND_CHOICE, 0, "plot", PLOTS, PLOTS, 0,
      "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: what each "
      "stage of --solve or\n--evaluate needs, instead of what they print"},
@@ -640,10 +643,11 @@ enum {
     OUTPUT = 1 << 10,
     TRACE = 1 << 11,
     PLOT = 1 << 12,
-    COMPARE = 1 << 13,
-    NUM_ACTIONS = 14,
+    HTML = 1 << 13,
+    COMPARE = 1 << 14,
+    NUM_ACTIONS = 15,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT |
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT | HTML |
                   COMPARE, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
@@ -660,6 +664,7 @@ static const char *const action_names[NUM_ACTIONS] = {
     "output",
     "trace",
     "plot",
+    "html",
     "compare",
 };
 
@@ -672,7 +677,8 @@ static unsigned actions_of(const options *o) {
            (o->interlayer_communication ? INTERLAYER_COMMUNICATION : 0u) |
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
            (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
-           (o->has_plot ? PLOT : 0u) | (o->compare != NULL ? COMPARE : 0u);
+           (o->has_plot ? PLOT : 0u) | (o->html != NULL ? HTML : 0u) |
+           (o->compare != NULL ? COMPARE : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -684,20 +690,20 @@ typedef struct use {
     bool is_only_warned_of; /* with what PopLiner 1.0.0 had, too */
 } use;
 static const use uses[] = {
-    {"num-ipus", SOLVE | EVALUATE, true},
-    {"mem-per-tile", SOLVE | EVALUATE, true},
-    {"reserve", SOLVE | EVALUATE, false},
-    {"schedule", SOLVE | EVALUATE, false},
-    {"recompute", SOLVE | EVALUATE, false},
-    {"copies", SOLVE | EVALUATE, false},
-    {"micro-batches", SOLVE | EVALUATE, false},
+    {"num-ipus", SOLVE | EVALUATE | HTML, true},
+    {"mem-per-tile", SOLVE | EVALUATE | HTML, true},
+    {"reserve", SOLVE | EVALUATE | HTML, false},
+    {"schedule", SOLVE | EVALUATE | HTML, false},
+    {"recompute", SOLVE | EVALUATE | HTML, false},
+    {"copies", SOLVE | EVALUATE | HTML, false},
+    {"micro-batches", SOLVE | EVALUATE | HTML, false},
     {"total-ipus", SOLVE, false},
     {"batch", SOLVE, false},
     {"micro-batch-size", SOLVE, false},
     {"replica-bandwidth", SOLVE, false},
-    {"effects", SOLVE | EVALUATE, false},
-    {"accumulators", SOLVE | EVALUATE, false},
-    {"risk", SOLVE | EVALUATE, false},
+    {"effects", SOLVE | EVALUATE | HTML, false},
+    {"accumulators", SOLVE | EVALUATE | HTML, false},
+    {"risk", SOLVE | EVALUATE | HTML, false},
     {"calibrate", EVALUATE, false},
     {"calibration", SOLVE | EVALUATE, false},
     {"memory-model", ALL_ACTIONS & ~(MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), false},
@@ -705,7 +711,7 @@ static const use uses[] = {
     {"layer-operations-only", DIAGNOSE, false},
     {"tolerance", DIAGNOSE, false},
     {"solver", SOLVE, false},
-    {"objective", SOLVE, false},
+    {"objective", SOLVE | HTML, false},
     {"slack", SOLVE, false},
     {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
     {"ipu-speed", SOLVE, false},
@@ -715,11 +721,11 @@ static const use uses[] = {
     {"time-limit", SOLVE, false},
     {"write-lp", SOLVE, false},
     {"write-mps", SOLVE, false},
-    {"min-layers", SOLVE, false},
-    {"max-layers", SOLVE, false},
-    {"cut-after", SOLVE, false},
-    {"no-cut-after", SOLVE, false},
-    {"together", SOLVE, false},
+    {"min-layers", SOLVE | HTML, false},
+    {"max-layers", SOLVE | HTML, false},
+    {"cut-after", SOLVE | HTML, false},
+    {"no-cut-after", SOLVE | HTML, false},
+    {"together", SOLVE | HTML, false},
     {"place", SOLVE, false},
     {"device-map", SOLVE | EVALUATE, false},
     {"interleave", SOLVE | EVALUATE, false},
@@ -727,35 +733,13 @@ static const use uses[] = {
     {"max-growth", COMPARE, false},
 };
 
-static const char *const unknown_to_greedy[] = {"costs",
-                                                "objective",
-                                                "slack",
-                                                "ipu-mem-per-tile",
-                                                "sweep",
-                                                "time-limit",
-                                                "write-lp",
-                                                "write-mps",
-                                                "min-layers",
-                                                "max-layers",
-                                                "cut-after",
-                                                "no-cut-after",
-                                                "together",
-                                                "place",
-                                                "device-map",
-                                                "interleave",
-                                                "v-shape",
-                                                "schedule",
-                                                "recompute",
-                                                "effects",
-                                                "accumulators",
-                                                "risk",
-                                                "calibration",
-                                                "copies",
-                                                "micro-batches",
-                                                "pareto",
-                                                "ipu-speed",
-                                                "link-bandwidth",
-                                                NULL};
+static const char *const unknown_to_greedy[] = {
+    "html",          "costs",        "objective",    "slack",          "ipu-mem-per-tile",
+    "sweep",         "time-limit",   "write-lp",     "write-mps",      "min-layers",
+    "max-layers",    "cut-after",    "no-cut-after", "together",       "place",
+    "device-map",    "interleave",   "v-shape",      "schedule",       "recompute",
+    "effects",       "accumulators", "risk",         "calibration",    "copies",
+    "micro-batches", "pareto",       "ipu-speed",    "link-bandwidth", NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",
@@ -812,7 +796,7 @@ static const char *plan_option(const options *o) {
 static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
     const unsigned printing =
-        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT);
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML);
     const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
@@ -848,8 +832,8 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
 static popliner_status check_compare(const options *o, const given *g, popliner_error *error) {
     static const char *const others[] = {"sweep",    "pareto",    "total-ipus", "calibrate",
                                          "write-lp", "write-mps", NULL};
-    const unsigned others_done =
-        actions_of(o) & ~(unsigned)(COMPARE | SOLVE | EVALUATE | SAVE_TO_FILE | OUTPUT | TRACE);
+    const unsigned others_done = actions_of(o) & ~(unsigned)(COMPARE | SOLVE | EVALUATE |
+                                                             SAVE_TO_FILE | OUTPUT | TRACE | HTML);
     const char *other = first_given(g, others);
     if (o->compare == NULL)
         return POPLINER_OK;
@@ -874,6 +858,12 @@ static popliner_status check_written(const options *o, popliner_error *error) {
             if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
                 return fail(error, "--output %s=%s: is the file of another option, too",
                             popliner_section_name(o->outputs[i].section), o->outputs[i].path);
+    for (size_t i = 0; o->html != NULL && i < sizeof others / sizeof *others; i++)
+        if (others[i] != NULL && strcmp(o->html, others[i]) == 0)
+            return fail(error, "--html %s: is the file of another option, too", o->html);
+    for (size_t i = 0; o->html != NULL && i < o->num_outputs; i++)
+        if (strcmp(o->html, o->outputs[i].path) == 0)
+            return fail(error, "--html %s: is the file of --output, too", o->html);
     if (o->write_lp != NULL && o->write_mps != NULL && strcmp(o->write_lp, o->write_mps) == 0)
         return fail(error, "--write-lp %s: is the file of --write-mps, too", o->write_lp);
     const char *const programs[] = {o->write_lp, o->write_mps};
@@ -1011,6 +1001,11 @@ static popliner_status check_recompute(const options *o, const given *g, popline
     bool is_auto = o->recompute == POPLINER_RECOMPUTE_AUTO;
     const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
     const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;
+    if (o->html != NULL && (is_auto || o->recomputes != NULL))
+        return fail(error,
+                    "--html %s: all stages of a page recompute alike; give --recompute one "
+                    "way",
+                    o->html);
     if (other != NULL)
         return fail(error,
                     "--recompute auto and --%s exclude each other; leave out one of them, or say "
@@ -1048,6 +1043,11 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
         return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
                     o->copies);
+    if (o->html != NULL && (o->calibration != NULL || o->calibrate != NULL))
+        return fail(error,
+                    "--html %s: a page cannot hold what stages need with a calibration; "
+                    "leave out --%s",
+                    o->html, o->calibration != NULL ? "calibration" : "calibrate");
     if (o->copies != NULL && o->calibrate != NULL)
         return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
                     o->calibrate);

@@ -81,6 +81,7 @@ typedef struct options {
     const char *trace; /* a file */
     bool has_plot;     /* one is printed */
     popliner_plot plot;
+    const char *html;          /* the file of the page */
     const char *compare;       /* the profile or stored analysis before; NULL: none */
     double max_growth_percent; /* below 0: not said */
 

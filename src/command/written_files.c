@@ -107,8 +107,10 @@ static bool is_one_file(const char *path, const char *other) {
 
 popliner_status check_output_files(const options *o, const char *read, const char *also_read,
                                    popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace};
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace, o->html};
     popliner_status status = check_file("trace", "the trace", o->trace, read, also_read, error);
+    if (status == POPLINER_OK)
+        status = check_file("html", "the page", o->html, read, also_read, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++) {
         const char *path = o->outputs[i].path;
         const char *twice = NULL;

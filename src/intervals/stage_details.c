@@ -194,7 +194,8 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
     return kind == pl_pipeline_kind(own) &&
            (kind == PL_SCHEDULE_PLAIN || own->accumulators == wanted->accumulators) &&
            (!pl_pipeline_keeps(wanted) ||
-            (own->max_stages > 1 && own->recompute == wanted->recompute));
+            (own->max_stages > 1 && own->recompute == wanted->recompute &&
+             pl_pipeline_frees_originals(own) == pl_pipeline_frees_originals(wanted)));
 }
 
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline) {

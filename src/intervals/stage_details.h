@@ -31,8 +31,8 @@ size_t pl_stage_details_size(size_t num_units);
 
 /* Whether the details tell of a pipeline what they would if they had been measured for it: effects
  * are the same, and where the profile trains, accumulators and the kind of the schedule, too, and
- * what is recomputed, unless nothing is kept. Max_stages do not matter. None tell of a calibration:
- * what it changes depends on the tile. */
+ * what is recomputed and freed, unless nothing is kept. Max_stages do not matter. None tell of a
+ * calibration: what it changes depends on the tile. */
 bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline);
 
 /* The table of costs that pl_intervals_measure gives for a need of a pipeline that the details

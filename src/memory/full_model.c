@@ -17,6 +17,8 @@
 typedef struct own_steps {
     uint32_t *operation_seen; /* [operations]: the number of the last stage that had it */
     uint8_t *is_own;          /* [num_steps] */
+    size_t first;             /* of these; both 0 if there are none */
+    size_t end;
 } own_steps;
 
 static popliner_status begin_work(pl_stage_meter *meter, popliner_error *error) {
@@ -45,11 +47,16 @@ static void find_own_steps(pl_stage_meter *meter, const size_t *operations, size
     own_steps *steps = meter->work;
     for (size_t i = 0; i < num_operations; i++)
         steps->operation_seen[operations[i]] = meter->stage_number;
+    steps->first = steps->end = 0;
     for (size_t step = 0; step < meter->profile->num_steps; step++) {
         uint32_t operation = meter->chain->operation_of_step[step];
         /* without any operation the one stage there is has all the steps */
         steps->is_own[step] =
             operation == PL_NONE || steps->operation_seen[operation] == meter->stage_number;
+        if (steps->is_own[step] != 0) {
+            steps->first = steps->end == 0 ? step : steps->first;
+            steps->end = step + 1;
+        }
     }
 }
 
@@ -91,6 +98,8 @@ static void add_passing(pl_stage_meter *meter, size_t tile) {
                     end = end < turn_step ? end : turn_step;
                 else
                     first = first > turn_step ? first : turn_step;
+                first = first > meter->curve.first_step ? first : meter->curve.first_step;
+                end = end < meter->curve.end_step ? end : meter->curve.end_step;
                 if (first < end)
                     pl_curve_add_steps(&meter->curve, first, end, p->variable_size_bytes[i]);
             }
@@ -119,7 +128,7 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     const uint32_t *unexplained;
     size_t num_unexplained = pl_account_unexplained(&meter->account, tile, &unexplained);
     uint64_t always_live_bytes = 0;
-    if (!pl_curve_begin(&meter->curve, 0, p->num_steps))
+    if (!pl_curve_begin(&meter->curve, steps->first, steps->end))
         return pl_fail_memory(error, "the memory of a stage");
     for (size_t i = first; i < end; i++) {
         uint32_t variable = meter->variables[i];
@@ -140,11 +149,12 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     size_t turn_step = is_handed ? meter->pass_usage.passes.turn_step : p->num_steps;
     pass_peak forward = {.buffer_bytes = is_handed ? meter->handed_in[tile] : 0};
     pass_peak backward = {.buffer_bytes = is_handed ? meter->handed_on[tile] : 0};
-    forward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, 0, turn_step,
+    forward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, 0,
+                                                turn_step < steps->end ? turn_step : steps->end,
                                                 &forward.bytes, &forward.step);
-    if (turn_step < p->num_steps)
+    if (turn_step < steps->end)
         backward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, turn_step,
-                                                     p->num_steps, &backward.bytes, &backward.step);
+                                                     steps->end, &backward.bytes, &backward.step);
     bool has_buffers = (meter->effects & POPLINER_EFFECT_BUFFERS) != 0;
     const pass_peak *plain = larger_of(&forward, &backward, false);
     const pass_peak *buffered = larger_of(&forward, &backward, true);

@@ -1,4 +1,11 @@
-/* The values of a table, kept instead of written.
+/* The values of a table, kept instead of written: to be compared, or, once all are known, to be
+ * written column by column in little room:
+ *
+ *   {"columns": [...], "all_rows": N, "num_rows": M, "kinds": [...], "data": [...]}
+ *
+ * The first M rows of N are there: of very long tables the first PL_MAX_PACKED_ROWS.
+ * By kind: "number" and "flag" are packed (show/packed.h), each plus one, 0 for none; "text" is
+ * {"names": [...], "place": packed places in them, plus one}; "mixed" is a list of values.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SECTIONS_CELLS_H
@@ -10,6 +17,8 @@
 
 #include "base/growth.h"
 #include "base/names.h"
+
+enum { PL_MAX_PACKED_ROWS = 30000 };
 
 typedef enum pl_cell_kind {
     PL_CELL_NONE,
@@ -40,6 +49,9 @@ typedef struct pl_cells {
 
 void pl_cells_add(pl_cells *cells, pl_cell cell);
 void pl_cells_add_text(pl_cells *cells, const char *value);
+
+/* Adds the object, behind its columns, to a text. No more cells come then. */
+void pl_cells_write(pl_cells *cells, size_t num_columns, bool is_whole, pl_text *text);
 
 void pl_cells_clear(pl_cells *cells);
 

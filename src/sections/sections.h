@@ -45,6 +45,9 @@ pl_section_writer pl_section_pairs;
 pl_section_writer pl_section_execution;
 pl_section_writer pl_section_checks;
 
+/* For pages, which hold no long table of executions: PL_SECTION_EXECUTION_SUMS. */
+pl_section_writer pl_section_execution_sums;
+
 /* The label of the unit of an operation; NULL for SIZE_MAX. */
 const char *pl_section_unit(const pl_section_source *source, size_t operation);
 

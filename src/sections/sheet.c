@@ -84,9 +84,23 @@ static void end_value(pl_sheet *sheet) {
     sheet->num_rows++;
 }
 
-/* Keeps a value if the sheet is kept. */
+static void begin_packed(pl_sheet *sheet) {
+    pl_text_add(&sheet->text, "{\"columns\":[");
+    for (size_t i = 0; i < sheet->num_columns; i++) {
+        pl_text_add(&sheet->text, i > 0 ? "," : "");
+        pl_quote_json(&sheet->text, sheet->columns[i]);
+    }
+    pl_text_add(&sheet->text, "]");
+}
+
+/* Whether values are kept, and not written. */
+static bool keeps(const pl_sheet *sheet) {
+    return sheet->format == PL_FORMAT_PACKED || sheet->format == PL_FORMAT_KEPT;
+}
+
+/* Keeps a value if the sheet does. */
 static bool keep(pl_sheet *sheet, pl_cell cell) {
-    if (sheet->format != PL_FORMAT_KEPT)
+    if (!keeps(sheet))
         return false;
     pl_cells_add(&sheet->cells, cell);
     sheet->column = (sheet->column + 1) % sheet->num_columns;
@@ -96,7 +110,15 @@ static bool keep(pl_sheet *sheet, pl_cell cell) {
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section,
                     const char *const *columns, size_t num_columns) {
     assert(num_columns > 0);
-    *sheet = (pl_sheet){.format = format, .columns = columns, .num_columns = num_columns};
+    *sheet =
+        (pl_sheet){.format = format,
+                   .columns = columns,
+                   .num_columns = num_columns,
+                   .is_whole = strcmp(section, "tiles") == 0 || strcmp(section, "liveness") == 0};
+    if (format == PL_FORMAT_PACKED) {
+        begin_packed(sheet);
+        return;
+    }
     for (size_t i = 0; format == PL_FORMAT_KEPT && i < num_columns; i++)
         pl_cells_add_text(&sheet->cells, columns[i]);
     if (format == PL_FORMAT_KEPT)
@@ -125,7 +147,7 @@ void pl_sheet_text(pl_sheet *sheet, const char *value) {
         pl_sheet_none(sheet);
         return;
     }
-    if (sheet->format == PL_FORMAT_KEPT) {
+    if (keeps(sheet)) {
         pl_cells_add_text(&sheet->cells, value);
         sheet->column = (sheet->column + 1) % sheet->num_columns;
         return;
@@ -191,5 +213,8 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
     assert(status != POPLINER_OK || sheet->column == 0);
     if (sheet->format == POPLINER_FORMAT_JSON)
         pl_text_add(&sheet->text, sheet->num_rows > 0 ? "\n]}\n" : "]}\n");
+    if (sheet->format == PL_FORMAT_PACKED && sheet->num_columns > 0)
+        pl_cells_write(&sheet->cells, sheet->num_columns, sheet->is_whole, &sheet->text);
+    pl_cells_clear(&sheet->cells);
     return pl_report_finish(&sheet->text, status, result, error);
 }

@@ -21,6 +21,9 @@
 #include "popliner/report.h"
 #include "sections/cells.h"
 
+/* A format more, for pages: see sections/cells.h. */
+#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_JSON + 1))
+
 /* A format more, for what is not written but compared: the cells are kept, those of the first row
  * are the names of the columns. */
 #define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_JSON + 2))
@@ -33,7 +36,8 @@ typedef struct pl_sheet {
     size_t column; /* of the value that comes next */
     size_t num_rows;
     pl_text text;
-    pl_cells cells; /* of PL_FORMAT_KEPT; the caller's to clear */
+    pl_cells cells; /* of the two formats above; of PL_FORMAT_KEPT the caller's to clear */
+    bool is_whole;  /* packed with all rows, however many: what is drawn */
 } pl_sheet;
 
 /* Writes the names of the columns, of which there is at least one; they have to live as long as the

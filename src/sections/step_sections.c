@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/growth.h"
+#include "base/names.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "model/operations_data.h"
@@ -283,6 +285,78 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
             add_ipu(k < step.num_ipus ? &ipu : NULL, sheet);
         }
     }
+    free_places(&own);
+    return status;
+}
+
+/* What the executions of some programs took. */
+typedef struct execution_sum {
+    uint64_t num_executions;
+    uint64_t cycles;
+} execution_sum;
+
+/* By name. Zero-initialise. */
+typedef struct execution_sums {
+    pl_names names;
+    execution_sum *sums; /* [names.count] */
+    size_t capacity;
+} execution_sums;
+
+static bool add_execution(execution_sums *of, const char *name, uint64_t cycles) {
+    const size_t count = of->names.count;
+    size_t i = pl_names_number(&of->names, name == NULL ? "" : name);
+    if (i == SIZE_MAX || !pl_grow(&of->sums, &of->capacity, of->names.count, sizeof *of->sums))
+        return false;
+    if (of->names.count > count)
+        of->sums[i] = (execution_sum){0, 0};
+    of->sums[i].num_executions++;
+    of->sums[i].cycles += cycles;
+    return true;
+}
+
+static void add_execution_sums(const char *by, const execution_sums *of, pl_sheet *sheet) {
+    for (size_t i = 0; i < of->names.count; i++) {
+        const char *name = of->names.items[i];
+        pl_sheet_text(sheet, by);
+        pl_sheet_text(sheet, *name == '\0' ? NULL : name);
+        pl_sheet_number(sheet, of->sums[i].num_executions);
+        pl_sheet_number(sheet, of->sums[i].cycles);
+    }
+}
+
+popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sheet *sheet,
+                                          popliner_error *error) {
+    static const char *const columns[] = {"by", "name", "num_executions", "cycles"};
+    const popliner_profile *p = source->profile;
+    places own = {0};
+    execution_sums types = {0};
+    execution_sums units = {0};
+    pl_sheet_begin(sheet, sheet->format, "execution_sums", columns,
+                   sizeof columns / sizeof *columns);
+    popliner_status status = find_places(source, &own, error);
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
+        popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+        popliner_profile_execution_step(p, i, &step, NULL);
+        const char *unit =
+            step.program == SIZE_MAX
+                ? NULL
+                : pl_section_unit(source, pl_walk_index(own.operation[step.program]));
+        for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
+            popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
+            popliner_profile_ipu_step(p, i, k, &ipu, NULL);
+            if (!add_execution(&types, step.type_name, ipu.cycles) ||
+                !add_execution(&units, unit, ipu.cycles))
+                status = pl_fail_memory(error, "a report");
+        }
+    }
+    if (status == POPLINER_OK) {
+        add_execution_sums("type", &types, sheet);
+        add_execution_sums("unit", &units, sheet);
+    }
+    pl_names_free(&types.names);
+    pl_names_free(&units.names);
+    free(types.sums);
+    free(units.sums);
     free_places(&own);
     return status;
 }

@@ -40,19 +40,21 @@ popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profil
     table->num_tiles = profile->target.num_tiles;
     table->num_columns = PL_NUM_TILES_MEASURES;
     memcpy(table->names, measures, sizeof measures);
+    size_t column[PL_MAX_CATEGORIES] = {0}; /* by category; 0: of none yet */
     for (size_t i = 0; i < profile->num_variables; i++) {
-        popliner_variable v = POPLINER_VARIABLE_INIT;
-        popliner_liveness_variable(profile, i, &v, NULL);
-        column_of(table, v.category);
+        uint8_t category = profile->variable_category[i];
+        if (column[category] == 0)
+            column[category] =
+                column_of(table, pl_profile_string(profile, profile->category_name[category]));
     }
     table->bytes = pl_new_array(table->num_tiles * table->num_columns, sizeof *table->bytes);
     if (table->bytes == NULL)
         return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < profile->num_variables; i++) {
-        popliner_variable v = POPLINER_VARIABLE_INIT;
-        popliner_liveness_variable(profile, i, &v, NULL);
-        table->bytes[v.tile * table->num_columns + column_of(table, v.category)] += v.size_bytes;
-    }
+    for (size_t tile = 0; tile < table->num_tiles; tile++)
+        for (size_t i = profile->tile_variables_start[tile];
+             i < profile->tile_variables_start[tile + 1]; i++)
+            table->bytes[tile * table->num_columns + column[profile->variable_category[i]]] +=
+                profile->variable_size_bytes[i];
     for (size_t tile = 0; tile < table->num_tiles; tile++) {
         popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
         popliner_profile_tile(profile, tile, &memory, NULL);

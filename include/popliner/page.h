@@ -1,0 +1,70 @@
+/* popliner: a profile, and a plan of it, as one page that a browser shows.
+ *
+ * The page is one HTML file that needs nothing else and asks nobody for anything. It holds what
+ * every stage of the chain would need, so that the cuts can be moved in it, and solves again by
+ * itself. docs/page.md says what it shows.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_PAGE_H
+#define POPLINER_PAGE_H
+
+#include "popliner/analysis.h"
+#include "popliner/certificate.h"
+#include "popliner/error.h"
+#include "popliner/pipeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the page tells its reader to ask a program for what is on screen. Words of a command line,
+ * with their leading dashes. Begin with POPLINER_PAGE_WORDS_INIT. */
+typedef struct popliner_page_words {
+    size_t struct_size;
+    const char *command;     /* the program with what it reads */
+    const char *pipeline;    /* for the pipeline of the request */
+    const char *constraints; /* for the constraints of the request */
+    /* Each is followed by a blank and its value, but for the first. */
+    const char *solve;
+    const char *evaluate;        /* a split, the names of the last layers with '|' between them */
+    const char *max_stages;      /* a number */
+    const char *max_stage_bytes; /* a number */
+    const char *objectives;      /* names with ',' between them */
+    const char *schedule;        /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
+    const char *recompute;       /* none, standard or full */
+    const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for what is usual */
+} popliner_page_words;
+
+#define POPLINER_PAGE_WORDS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(popliner_page_words), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, { \
+            NULL, NULL, NULL                                                                       \
+        }                                                                                          \
+    }
+
+/* What the page begins with. Begin with POPLINER_PAGE_OPTIONS_INIT. */
+typedef struct popliner_page_options {
+    size_t struct_size;
+    const popliner_request *request; /* NULL: POPLINER_REQUEST_INIT */
+    /* The split that is shown first, one of the analysis; NULL: the best one for the request. */
+    const popliner_certificate *certificate;
+    const char *title;                /* what the profile is called; NULL: nothing */
+    const popliner_page_words *words; /* NULL: the page tells of no command */
+} popliner_page_options;
+
+#define POPLINER_PAGE_OPTIONS_INIT                                                                 \
+    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL }
+
+/* Makes the page, which the caller frees with free(). The same analysis and options give the same
+ * bytes. Errors: USAGE (a struct_size; a request with a calibration, or for the greedy algorithm,
+ * which no page can follow); INPUT when a file that was loaded is damaged; MEMORY. Cost: all stages
+ * are measured, as for popliner_analysis_store, and all sections made. */
+popliner_status popliner_page_text(popliner_analysis *analysis,
+                                   const popliner_page_options *options, char **text,
+                                   popliner_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

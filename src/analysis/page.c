@@ -1,0 +1,395 @@
+/* The page of an analysis: measures what it shows, and puts it together.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/page.h"
+
+#include <stdlib.h>
+
+#include "analysis/analysis_data.h"
+#include "analysis/recomputing.h"
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/structs.h"
+#include "costs/triangle.h"
+#include "intervals/intervals.h"
+#include "memory/chain_data.h"
+#include "profile/profile_data.h"
+#include "sections/sections.h"
+#include "show/certificate_data.h"
+#include "show/packed.h"
+#include "show/page_data.h"
+#include "show/report_parts.h"
+
+enum {
+    MAX_UNITS = 400,           /* of a chain whose stages a page can hold */
+    MAX_STAGE_CHARS = 3000000, /* no further pipelines are measured behind so many */
+    MAX_STAGE_TILES = 50000,   /* of all stages together, that are told one by one */
+    MAX_PIPELINES = 24,        /* that stages can serve */
+};
+
+/* What a page is made of. Zero-initialise. */
+typedef struct task {
+    popliner_analysis *analysis;
+    popliner_page_options options;
+    popliner_page_words words; /* all NULL if there are none */
+    popliner_request request;
+    popliner_solver_options solver; /* the request's, completed */
+    popliner_pipeline pipeline;     /* of the request */
+    const popliner_chain *chain;
+    pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
+    size_t num_told;
+    pl_text data;
+} task;
+
+static popliner_status take_options(task *t, const popliner_page_options *options,
+                                    popliner_error *error) {
+    popliner_listener listener;
+    t->options = (popliner_page_options)POPLINER_PAGE_OPTIONS_INIT;
+    popliner_status status =
+        pl_struct_take(&t->options, sizeof t->options, options, "popliner_page_options", error);
+    t->words = (popliner_page_words)POPLINER_PAGE_WORDS_INIT;
+    if (status == POPLINER_OK)
+        status = pl_struct_take(&t->words, sizeof t->words, t->options.words, "popliner_page_words",
+                                error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_take_request(t->options.request, &t->request, error);
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(t->request.solver, &t->solver, &listener, error);
+    if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "a page finds the best split; the greedy algorithm looks for another one");
+    if (status == POPLINER_OK && pl_is_calibrated(&t->request.calibration))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "a page cannot hold what stages need with a calibration; leave it out");
+    t->pipeline = pl_analysis_pipeline(&t->request);
+    return status;
+}
+
+static bool is_same_pipeline(const popliner_pipeline *a, const popliner_pipeline *b) {
+    return a->schedule == b->schedule && a->recompute == b->recompute &&
+           !pl_pipeline_has_own_copies(a) && !pl_pipeline_has_own_copies(b);
+}
+
+static void tell(task *t, const pl_stage_details *details, const pl_page_pipeline *p) {
+    for (size_t i = 0; i < t->num_told; i++)
+        if (is_same_pipeline(&t->told[i].pipeline, &p->pipeline))
+            return;
+    if (t->num_told < MAX_PIPELINES && pl_stage_details_serve(details, &p->pipeline))
+        t->told[t->num_told++] = *p;
+}
+
+/* Finds the pipelines that the stages serve and that no others before did. Without training they
+ * are all the same. */
+static void find_served(task *t, const pl_stage_details *details) {
+    static const popliner_schedule schedules[] = {
+        POPLINER_SCHEDULE_NONE,       POPLINER_SCHEDULE_POPART,
+        POPLINER_SCHEDULE_TF_GROUPED, POPLINER_SCHEDULE_TF_INTERLEAVED,
+        POPLINER_SCHEDULE_SEQUENTIAL,
+    };
+    pl_page_pipeline own = {t->pipeline, t->words.pipeline, NULL};
+    if (own.words == NULL)
+        own.words = "";
+    if (t->num_told == 0)
+        tell(t, details, &own);
+    for (size_t i = 0; details->key.is_training && i < sizeof schedules / sizeof *schedules; i++)
+        for (int recompute = 0; recompute < PL_NUM_RECOMPUTES; recompute++) {
+            pl_page_pipeline other = {t->pipeline, NULL, NULL};
+            other.pipeline.schedule = schedules[i];
+            other.pipeline.recompute = (popliner_recompute)recompute;
+            other.pipeline.copies = (popliner_copies)POPLINER_COPIES_UNSET;
+            if (recompute == 0 || pl_pipeline_keeps(&other.pipeline))
+                tell(t, details, &other);
+        }
+}
+
+/* The cycles of stages that compute something once more. */
+static popliner_status find_cycles(const task *t, const pl_stage_details *details,
+                                   pl_page_pipeline *p, popliner_error *error) {
+    popliner_costs *costs = NULL;
+    popliner_pipeline pipeline = p->pipeline;
+    const size_t num_units = details->num_units;
+    if (pipeline.recompute != POPLINER_RECOMPUTE_FULL || details->num_cycles == 0)
+        return POPLINER_OK;
+    pipeline.max_stages = 1;
+    popliner_status status =
+        pl_stage_details_costs(details, t->chain, &pipeline, POPLINER_NEED_EXPECTED, &costs, error);
+    if (status == POPLINER_OK)
+        status = pl_recomputing_add_cycles(t->analysis, t->chain, &pipeline, costs, error);
+    if (status == POPLINER_OK) {
+        p->cycles = pl_new_array(details->num_cycles, sizeof *p->cycles);
+        if (p->cycles == NULL)
+            status = pl_fail_memory(error, "the cycles of the stages");
+    }
+    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
+        for (size_t last = first; last < num_units; last++)
+            p->cycles[pl_triangle_place(num_units, first, last)] =
+                popliner_costs_cycles(costs, first, last);
+    popliner_costs_free(costs);
+    return status;
+}
+
+/* Adds the stages that are measured for a pipeline, unless some that are there serve it. The chain
+ * and its cuts come with the first ones. */
+static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
+                                  popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    const pl_stage_details *stages = NULL;
+    pl_stage_details *measured = NULL;
+    const size_t first_told = t->num_told;
+    for (size_t i = 0; i < t->num_told; i++)
+        if (is_same_pipeline(&t->told[i].pipeline, pipeline))
+            return POPLINER_OK;
+    popliner_status status =
+        pl_analysis_find_stages(a, t->request.memory_model, pipeline, &stages, error);
+    options.pipeline = *pipeline;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    options.listener = &a->listener;
+    if (status == POPLINER_OK && stages == NULL) {
+        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
+                                      &measured, error);
+        stages = measured;
+    }
+    if (status == POPLINER_OK)
+        find_served(t, stages);
+    for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
+        status = find_cycles(t, stages, &t->told[i], error);
+    if (status == POPLINER_OK) {
+        if (first_told == 0) {
+            pl_text_add(&t->data, ",\n\"chain\":");
+            pl_page_add_chain(&t->data, t->chain, stages);
+            pl_text_add(&t->data, ",\n\"stages\":[\n");
+        } else {
+            pl_text_add(&t->data, ",\n");
+        }
+        pl_page_add_stages(&t->data, stages, a->profile, t->told + first_told,
+                           t->num_told - first_told);
+    }
+    pl_stage_details_free(measured);
+    return status;
+}
+
+/* The stages of the request, and of the schedules that are asked for most, as far as there is
+ * room. */
+static popliner_status add_all_stages(task *t, popliner_error *error) {
+    static const struct {
+        popliner_schedule schedule;
+        popliner_recompute recompute;
+    } usual[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
+                 {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
+    popliner_analysis *a = t->analysis;
+    bool is_training = false;
+    if (popliner_chain_num_units(t->chain) > MAX_UNITS) {
+        pl_text_add(&t->data, ",\n\"chain\":");
+        pl_page_add_chain(&t->data, t->chain, NULL);
+        pl_text_add(&t->data, ",\n\"stages\":[]");
+        return POPLINER_OK;
+    }
+    double start = pl_clock_seconds();
+    popliner_status status =
+        pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
+    if (status == POPLINER_OK)
+        status = add_stages(t, &t->pipeline, error);
+    for (size_t i = 0; status == POPLINER_OK && is_training && i < sizeof usual / sizeof *usual &&
+                       t->data.length < MAX_STAGE_CHARS;
+         i++) {
+        popliner_pipeline pipeline = t->pipeline;
+        pipeline.schedule = usual[i].schedule;
+        pipeline.recompute = usual[i].recompute;
+        pipeline.copies = (popliner_copies)POPLINER_COPIES_UNSET;
+        status = add_stages(t, &pipeline, error);
+    }
+    pl_text_add(&t->data, "]");
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Measuring all stages, for the page", start);
+    return status;
+}
+
+/* ---- what is known besides ---- */
+
+static void add_plan(task *t) {
+    const popliner_certificate *c = t->options.certificate;
+    pl_text_add(&t->data, ",\n\"plan\":");
+    if (c == NULL || c->plan.num_stages == 0) {
+        pl_text_add(&t->data, "null");
+        return;
+    }
+    pl_text_add(&t->data, "[");
+    for (size_t i = 1; i < c->plan.num_stages; i++)
+        pl_text_format(&t->data, "%s%zu", i > 1 ? "," : "", c->plan.stages[i].first_unit);
+    pl_text_add(&t->data, "]");
+}
+
+/* The tiles of a stage that was measured by itself. */
+static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
+                            const pl_ipu_memory *memory) {
+    const pl_stage_memory *m = &memory->stage;
+    const struct {
+        const char *name;
+        const uint64_t *bytes;
+    } columns[] = {
+        {"variables", m->variables_bytes},
+        {"vertex_code", m->vertex_code_bytes},
+        {"vertex_state", m->vertex_state_bytes},
+        {"exchange_code", m->exchange_code_bytes},
+        {"control_code", m->control_code_bytes},
+        {"unexplained", m->unexplained_bytes},
+        {"stash", memory->kept_bytes},
+        {"buffers", m->buffer_bytes},
+        {"accumulators", m->accumulator_bytes},
+        {"layout", memory->layout_bytes},
+        {"total", memory->need_bytes[POPLINER_NEED_EXPECTED]},
+    };
+    pl_text_format(data, "{\"first\":%zu,\"last\":%zu", stage->first_unit, stage->last_unit);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        pl_text_format(data, ",\"%s\":", columns[i].name);
+        pl_packed_add(data, columns[i].bytes, m->num_tiles);
+    }
+    pl_text_add(data, "}");
+}
+
+/* What each stage of the plan needs on every tile, unless that would be most of the page, or stages
+ * share IPUs. */
+static popliner_status add_plan_tiles(task *t, popliner_error *error) {
+    const popliner_certificate *c = t->options.certificate;
+    popliner_analysis *a = t->analysis;
+    size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
+    if (num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
+        num_stages = 0;
+    popliner_status status = pl_analysis_make_meter(a, t->request.memory_model, error);
+    pl_text_add(&t->data, ",\n\"stage_tiles\":[");
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        const popliner_plan_stage *stage = &c->plan.stages[i];
+        const popliner_interval interval = {stage->first_unit, stage->last_unit, num_stages - i};
+        pl_ipu_memory memory = {0};
+        status = pl_stage_measure_ipu(a->models[t->request.memory_model].meter, &t->pipeline,
+                                      &interval, 1, &memory, error);
+        pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
+        if (status == POPLINER_OK)
+            add_stage_tiles(&t->data, stage, &memory);
+        pl_ipu_memory_clear(&memory);
+    }
+    pl_text_add(&t->data, "]");
+    return status;
+}
+
+static popliner_status add_sections(task *t, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    pl_text_add(&t->data, ",\n\"sections\":{");
+    bool is_first = true;
+    for (int i = 0; status == POPLINER_OK && i <= PL_SECTION_EXECUTION_SUMS; i++) {
+        char *section = NULL;
+        if (i == POPLINER_SECTION_PLAN)
+            continue;
+        status = pl_analysis_section(t->analysis, (popliner_section)i, t->request.memory_model,
+                                     NULL, PL_FORMAT_PACKED, &section, error);
+        if (status == POPLINER_OK) {
+            const char *name = i == PL_SECTION_EXECUTION_SUMS
+                                   ? "execution_sums"
+                                   : popliner_section_name((popliner_section)i);
+            pl_text_format(&t->data, "%s\"%s\":", is_first ? "\n" : ",\n", name);
+            pl_text_add(&t->data, section);
+            is_first = false;
+        }
+        free(section);
+    }
+    pl_text_add(&t->data, "}");
+    return status;
+}
+
+/* How to ask for what is on screen, or null. */
+static void add_words(task *t) {
+    const popliner_page_words *w = &t->words;
+    const struct {
+        const char *name;
+        const char *words;
+    } all[] = {
+        {"command", w->command},
+        {"constraints", w->constraints},
+        {"solve", w->solve},
+        {"evaluate", w->evaluate},
+        {"max_stages", w->max_stages},
+        {"max_stage_bytes", w->max_stage_bytes},
+        {"objectives", w->objectives},
+        {"schedule", w->schedule},
+        {"recompute", w->recompute},
+        {"least", w->needs[POPLINER_NEED_LEAST]},
+        {"expected", w->needs[POPLINER_NEED_EXPECTED]},
+        {"most", w->needs[POPLINER_NEED_MOST]},
+    };
+    pl_text_add(&t->data, ",\n\"words\":");
+    if (t->options.words == NULL) {
+        pl_text_add(&t->data, "null");
+        return;
+    }
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "{" : ",", all[i].name);
+        pl_page_add_text(&t->data, all[i].words != NULL ? all[i].words : "");
+    }
+    pl_text_add(&t->data, "}");
+}
+
+static void add_head(task *t) {
+    const popliner_profile *p = t->analysis->profile;
+    pl_text *data = &t->data;
+    pl_text_format(data, "{\"version\":\"%s\",\n\"title\":", PL_VERSION);
+    pl_page_add_text(data, t->options.title != NULL ? t->options.title : "");
+    add_words(t);
+    pl_text_format(data, ",\n\"num_tiles\":%zu,\"bytes_per_tile\":%llu,\"num_steps\":%zu",
+                   p->target.num_tiles, (unsigned long long)p->target.bytes_per_tile, p->num_steps);
+    pl_text_add(data, ",\n\"categories\":[");
+    for (size_t i = 0; i < p->num_categories; i++) {
+        pl_text_add(data, i > 0 ? "," : "");
+        pl_page_add_text(data, pl_profile_string(p, p->category_name[i]));
+    }
+    pl_text_add(data, "]");
+}
+
+static void add_wishes(task *t) {
+    uint64_t limit_bytes = t->solver.max_stage_bytes == POPLINER_TARGET_BYTES
+                               ? t->analysis->profile->target.bytes_per_tile
+                               : t->solver.max_stage_bytes;
+    pl_text_add(&t->data, ",\n\"wishes\":");
+    pl_page_add_wishes(&t->data, &t->solver, limit_bytes, t->request.need,
+                       popliner_chain_num_units(t->chain));
+}
+
+static popliner_status add_tile_variables(task *t, popliner_error *error) {
+    pl_text_add(&t->data, ",\n\"tile_variables\":");
+    return pl_page_add_tile_variables(&t->data, t->analysis->profile, error);
+}
+
+popliner_status popliner_page_text(popliner_analysis *analysis,
+                                   const popliner_page_options *options, char **text,
+                                   popliner_error *error) {
+    task t = {.analysis = analysis};
+    pl_text page = {0};
+    *text = NULL;
+    popliner_status status = take_options(&t, options, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_chain(analysis, t.request.memory_model, error);
+    if (status != POPLINER_OK)
+        return status;
+    t.chain = analysis->models[t.request.memory_model].chain;
+    add_head(&t);
+    add_wishes(&t);
+    add_plan(&t);
+    status = add_all_stages(&t, error);
+    if (status == POPLINER_OK)
+        status = add_plan_tiles(&t, error);
+    if (status == POPLINER_OK)
+        status = add_tile_variables(&t, error);
+    if (status == POPLINER_OK)
+        status = add_sections(&t, error);
+    pl_text_add(&t.data, "}\n");
+    if (status == POPLINER_OK)
+        pl_page_add(&page, &t.data);
+    for (size_t i = 0; i < t.num_told; i++)
+        free(t.told[i].cycles);
+    free(t.data.data);
+    return pl_report_finish(&page, status, text, error);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/request.h"
+#include "command/written_files.h"
+#include "popliner/page.h"
+
+/* Words of a command line, each within quotes if a shell would change it. */
+typedef struct words {
+    char *text;
+    size_t length;
+    bool failed;
+} words;
+
+static void add(words *w, const char *text) {
+    size_t length = strlen(text);
+    char *grown = w->failed ? NULL : realloc(w->text, w->length + length + 1);
+    if (grown == NULL) {
+        w->failed = true;
+        return;
+    }
+    w->text = grown;
+    memcpy(w->text + w->length, text, length + 1);
+    w->length += length;
+}
+
+static void add_quoted(words *w, const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:,=+@%";
+    if (*text != '\0' && strspn(text, plain) == strlen(text)) {
+        add(w, text);
+        return;
+    }
+    add(w, "'");
+    for (const char *c = text; *c != '\0'; c++) {
+        const char one[2] = {*c, '\0'};
+        add(w, *c == '\'' ? "'\\''" : one);
+    }
+    add(w, "'");
+}
+
+/* An option with its value, if it was given. */
+static void add_option(words *w, const char *name, const char *value) {
+    if (value == NULL)
+        return;
+    add(w, w->length > 0 ? " " : "");
+    add(w, name);
+    add(w, " ");
+    add_quoted(w, value);
+}
+
+static void add_number(words *w, const char *name, size_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%zu", value);
+    add_option(w, name, digits);
+}
+
+/* ---- what is said of the command line ---- */
+
+static void add_effects(words *w, const options *o) {
+    static const char *const names[] = {"layout", "passing", "buffers"};
+    char list[40] = "";
+    for (size_t i = 0; i < 3; i++)
+        if ((o->effects >> i & 1) != 0) {
+            strcat(list, *list == '\0' ? "" : ",");
+            strcat(list, names[i]);
+        }
+    if (o->effects != POPLINER_EFFECTS_ALL)
+        add_option(w, "--effects", *list == '\0' ? "none" : list);
+}
+
+/* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
+ * more, so effects are told. */
+static words command_words(const options *o) {
+    static const char *const accumulators[] = {"none", "fp16", "fp32", NULL};
+    words w = {0};
+    add(&w, "popliner ");
+    add_quoted(&w, o->profile);
+    if (o->debug != NULL) {
+        add(&w, " ");
+        add_quoted(&w, o->debug);
+    }
+    add(&w, o->load_from_file ? " --load-from-file" : "");
+    add_option(&w, "--layer-name-regex", o->layer_name_regex);
+    add_option(&w, "--inputs-regex-layer-0", o->inputs_regex_layer_0);
+    if (o->layer_order == POPLINER_LAYER_ORDER_NATURAL)
+        add_option(&w, "--layer-order", "natural");
+    if (o->ipu != ALL_IPUS)
+        add_number(&w, "--ipu", o->ipu);
+    if (o->memory_model == MODEL_POPLINER)
+        add_option(&w, "--memory-model", "popliner");
+    else
+        add_effects(&w, o);
+    if (o->memory_model != MODEL_POPLINER)
+        add_option(&w, "--accumulators", accumulators[o->accumulators]);
+    return w;
+}
+
+static words pipeline_words(const options *o) {
+    static const char *const recomputes[] = {NULL, "standard", "full", NULL};
+    words w = {0};
+    add(&w, "");
+    if (o->schedule != POPLINER_SCHEDULE_NONE)
+        add_option(&w, "--schedule", o->schedule_name);
+    add_option(&w, "--recompute", recomputes[o->recompute]);
+    add_option(&w, "--copies", o->copies);
+    if (o->micro_batches > 0)
+        add_number(&w, "--micro-batches", o->micro_batches);
+    return w;
+}
+
+static void add_repeated(words *w, const char *name, const repeated *list) {
+    for (size_t i = 0; i < list->count; i++)
+        add_option(w, name, list->texts[i]);
+}
+
+static words constraint_words(const options *o) {
+    words w = {0};
+    add(&w, "");
+    if (o->min_layers != MIN_LAYERS_USUAL)
+        add_number(&w, "--min-layers", o->min_layers);
+    if (o->max_layers > 0)
+        add_number(&w, "--max-layers", o->max_layers);
+    add_repeated(&w, "--cut-after", &o->cut_after);
+    add_repeated(&w, "--no-cut-after", &o->no_cut_after);
+    add_repeated(&w, "--together", &o->together);
+    return w;
+}
+
+/* ---- the page ---- */
+
+static popliner_status make_request(session *s, request *r, popliner_error *error) {
+    const popliner_chain *chain = NULL;
+    uint64_t limit_bytes = 0;
+    popliner_status status = session_limit(s, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
+    if (status == POPLINER_OK)
+        status = request_name_chain(r, chain, error);
+    if (status == POPLINER_OK)
+        status = request_complete(r, s, limit_bytes, NULL, error);
+    return status;
+}
+
+static popliner_status make_text(session *s, const request *r,
+                                 const popliner_certificate *certificate, char **text,
+                                 popliner_error *error) {
+    const options *o = &s->options;
+    words command = command_words(o);
+    words pipeline = pipeline_words(o);
+    words constraints = constraint_words(o);
+    popliner_page_options page = POPLINER_PAGE_OPTIONS_INIT;
+    popliner_status status = POPLINER_OK;
+    popliner_page_words told = POPLINER_PAGE_WORDS_INIT;
+    told.solve = "--solve";
+    told.evaluate = "--evaluate";
+    told.max_stages = "--num-ipus";
+    told.max_stage_bytes = "--mem-per-tile";
+    told.objectives = "--objective";
+    told.schedule = "--schedule";
+    told.recompute = "--recompute";
+    told.needs[POPLINER_NEED_LEAST] = "--risk high";
+    told.needs[POPLINER_NEED_EXPECTED] = "";
+    told.needs[POPLINER_NEED_MOST] = "--risk low";
+    told.command = command.text;
+    told.pipeline = pipeline.text;
+    told.constraints = constraints.text;
+    page.words = &told;
+    page.request = &r->asked;
+    page.certificate = certificate;
+    page.title = o->profile;
+    if (command.failed || pipeline.failed || constraints.failed)
+        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the page");
+    else
+        status = popliner_page_text(s->analysis, &page, text, error);
+    free(command.text);
+    free(pipeline.text);
+    free(constraints.text);
+    return status;
+}
+
+popliner_status write_page(session *s, const popliner_certificate *certificate,
+                           popliner_error *error) {
+    const char *path = s->options.html;
+    request r = {0};
+    char *text = NULL;
+    if (path == NULL || s->has_page)
+        return POPLINER_OK;
+    popliner_status status = make_request(s, &r, error);
+    if (status == POPLINER_OK)
+        status = make_text(s, &r, certificate, &text, error);
+    if (status == POPLINER_OK)
+        status = write_output_file(path, text, strlen(text), error);
+    s->has_page = status == POPLINER_OK;
+    request_free(&r);
+    free(text);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* Columns of numbers in few characters, for pages that hold many of them: the difference of each
+ * number to the one before it, its sign in the lowest bit, in groups of seven bits (LEB128), all of
+ * it as base64. src/show/page/model.js reads them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_PACKED_H
+#define PL_SHOW_PACKED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/growth.h"
+
+/* Zero-initialise; pl_packed_end frees what it owns. */
+typedef struct pl_packed {
+    pl_text bytes;
+    uint64_t last;
+} pl_packed;
+
+/* The next number, at most 2^52: twice as much is exact in JavaScript. */
+void pl_packed_number(pl_packed *packed, uint64_t number);
+
+/* The next entry of a column where some are missing: such a column holds each number plus one. */
+void pl_packed_missing(pl_packed *packed);
+
+/* Adds the column to a text, within quotes, and empties it. If memory ran short, text->failed. */
+void pl_packed_end(pl_packed *packed, pl_text *text);
+
+/* The same for numbers that are all there. */
+void pl_packed_add(pl_text *text, const uint64_t *numbers, size_t count);
+
+#endif

@@ -1,0 +1,280 @@
+// ---- charts -------------------------------------------------------------------------------------
+// A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands behind
+// them, and one place that is chosen. Where there are more places than room, each bin shows the
+// place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.
+
+const CHART = { height: 280, left: 74, right: 12, top: 12, bottom: 34 };
+
+// Numbers at even steps that cover 0 … most.
+function ticks(most, count) {
+    const rough = most / count;
+    const power = 2 ** Math.floor(Math.log2(rough || 1));
+    const step = [1, 2, 4].map((k) => k * power).find((s) => most / s <= count) || 8 * power;
+    const result = [];
+    for (let value = 0; value <= most; value += step)
+        result.push(value);
+    return result;
+}
+
+// As wide as the page, so that what is written in a chart is as large as elsewhere.
+function chartWidth() {
+    return Math.max(280, Math.min(1408, document.documentElement.clientWidth - 32));
+}
+
+class Chart {
+    // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
+    // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}], onChoose(place).
+    constructor(options) {
+        Object.assign(this, { bands: [], marks: [], limit: null, chosen: null }, options);
+        this.size = this.series.length > 0 ? this.series[0].values.length : 0;
+        this.from = 0;
+        this.to = this.size;
+        this.element = el('div', { class: 'chart' });
+        this.status = el('p', { class: 'status', 'aria-live': 'polite' });
+        this.draw();
+        window.addEventListener('resize', () => {
+            if (this.element.isConnected && this.width !== chartWidth())
+                this.draw();
+        });
+    }
+
+    // Sums of the stacked series for each bin, at its fullest place.
+    bins() {
+        const room = this.width - CHART.left - CHART.right;
+        const count = Math.min(this.to - this.from, room);
+        const stacked = this.series.filter((s) => !s.isLine);
+        const places = [];
+        for (let b = 0; b < count; b++) {
+            const start = this.from + Math.floor(b * (this.to - this.from) / count);
+            const end = this.from + Math.floor((b + 1) * (this.to - this.from) / count);
+            let best = start;
+            let most = -1;
+            for (let i = start; i < end; i++) {
+                let sum = 0;
+                for (const s of stacked.length > 0 ? stacked : this.series)
+                    sum += s.values[i];
+                if (sum > most) {
+                    most = sum;
+                    best = i;
+                }
+            }
+            places.push(best);
+        }
+        return places;
+    }
+
+    draw() {
+        const { left, right, top, bottom, height } = CHART;
+        this.width = chartWidth();
+        const { width } = this;
+        const places = this.bins();
+        const below = new Float64Array(places.length);
+        let most = this.limit ? this.limit.value : 0;
+        const shapes = [];
+        for (const s of this.series) {
+            const tops = places.map((place, i) => s.isLine ? s.values[place]
+                : below[i] + s.values[place]);
+            shapes.push({ s, tops, bottoms: Float64Array.from(below) });
+            tops.forEach((value, i) => {
+                most = Math.max(most, value);
+                if (!s.isLine)
+                    below[i] = value;
+            });
+        }
+        most = most > 0 ? most * 1.04 : 1;
+        const innerWidth = width - left - right;
+        const innerHeight = height - top - bottom;
+        this.x = (place) => left + (place - this.from) / (this.to - this.from) * innerWidth;
+        const binWidth = innerWidth / Math.max(1, places.length);
+        const y = (value) => top + innerHeight * (1 - value / most);
+        const path = ({ tops, bottoms, s }) => {
+            let d = '';
+            tops.forEach((value, i) => {
+                const x0 = (left + i * binWidth).toFixed(1);
+                const x1 = (left + (i + 1) * binWidth).toFixed(1);
+                d += `${i === 0 ? 'M' : 'L'}${x0} ${y(value).toFixed(1)}L${x1} ` +
+                    y(value).toFixed(1);
+            });
+            if (s.isLine)
+                return d;
+            for (let i = tops.length - 1; i >= 0; i--)
+                d += `L${(left + (i + 1) * binWidth).toFixed(1)} ${y(bottoms[i]).toFixed(1)}` +
+                    `L${(left + i * binWidth).toFixed(1)} ${y(bottoms[i]).toFixed(1)}`;
+            return `${d}Z`;
+        };
+        const parts = [];
+        this.bands.forEach((band, i) => {
+            const x0 = Math.max(left, this.x(band.from));
+            const x1 = Math.min(width - right, this.x(band.to));
+            if (x1 <= x0)
+                return;
+            parts.push(svg('rect', { x: x0, y: top, width: x1 - x0, height: innerHeight,
+                class: i % 2 === 0 ? 'band' : 'band other' }, svg('title', {}, band.name)));
+            if (x1 - x0 > 7 * band.name.length + 6)
+                parts.push(svg('text', { x: (x0 + x1) / 2, y: top + 10, class: 'band-name' },
+                    band.name));
+        });
+        for (const value of ticks(most, 6))
+            parts.push(svg('line', { x1: left, x2: width - right, y1: y(value), y2: y(value),
+                class: 'grid' }), svg('text', { x: left - 6, y: y(value) + 4, class: 'tick end' },
+                this.unit(value)));
+        for (const shape of shapes)
+            if (shape.tops.some((value) => value > 0))
+                parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
+                    : 'area', [shape.s.isLine ? 'stroke' : 'fill']: shape.s.color },
+                    svg('title', {}, shape.s.name)));
+        const numTicks = width > 700 ? 6 : 3;
+        for (let i = 0; i <= numTicks; i++) {
+            const place = Math.round(this.from + (this.to - this.from) * i / numTicks);
+            parts.push(svg('text', { x: this.x(place), y: height - 16,
+                class: i === 0 ? 'tick' : i === numTicks ? 'tick end' : 'tick middle' },
+                grouped(Math.min(place, this.size - 1))));
+        }
+        parts.push(svg('text', { x: left + innerWidth / 2, y: height - 2, class: 'tick middle' },
+            this.label));
+        if (this.limit)
+            parts.push(svg('line', { x1: left, x2: width - right, y1: y(this.limit.value),
+                y2: y(this.limit.value), class: 'limit' }),
+            svg('text', { x: width - right - 4, y: y(this.limit.value) + 12,
+                class: 'limit-name' }, this.limit.name));
+        for (const mark of this.marks)
+            if (mark.at >= this.from && mark.at < this.to)
+                parts.push(svg('path', { class: 'mark', d: `M${this.x(mark.at + 0.5)} ${top + 14}` +
+                    `l-4 -7h8Z` }, svg('title', {}, mark.name)));
+        if (this.chosen !== null && this.chosen >= this.from && this.chosen < this.to)
+            parts.push(svg('line', { x1: this.x(this.chosen + 0.5), x2: this.x(this.chosen + 0.5),
+                y1: top, y2: height - bottom, class: 'chosen' }));
+        this.selection = svg('rect', { y: top, height: innerHeight, width: 0, x: 0,
+            class: 'selection' });
+        parts.push(this.selection);
+        const hadFocus = this.picture && document.activeElement === this.picture;
+        this.picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, tabindex: '0',
+            role: 'application', 'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
+                'Arrows choose, plus and minus zoom, 0 shows all.',
+            onkeydown: (event) => this.onKey(event), onwheel: (event) => this.onWheel(event),
+            onpointerdown: (event) => this.onDown(event),
+            onpointermove: (event) => this.onMove(event),
+            onpointerup: (event) => this.onUp(event) }, parts);
+        replace(this.element, this.picture, this.legend(), this.tools());
+        if (hadFocus)
+            this.picture.focus();
+    }
+
+    legend() {
+        const shown = this.series.filter((s) => s.values.some((value) => value > 0));
+        return el('ul', { class: 'legend' }, shown.map((s) => el('li', {},
+            svg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
+                svg('rect', { width: 10, height: 10, fill: s.color })), s.name)));
+    }
+
+    tools() {
+        return el('p', { class: 'tools' },
+            button('+', () => this.zoom(0.5), { 'aria-label': `+ zoom in: ${this.title}` }),
+            button('−', () => this.zoom(2), { 'aria-label': `− zoom out: ${this.title}` }),
+            button('All', () => this.show(0, this.size),
+                { 'aria-label': `All of ${this.title}` }),
+            this.status);
+    }
+
+    show(from, to) {
+        const width = Math.min(this.size, Math.max(8, Math.round(to - from)));
+        this.from = Math.max(0, Math.min(this.size - width, Math.round(from)));
+        this.to = this.from + width;
+        this.draw();
+    }
+
+    zoom(factor, center) {
+        const at = center === undefined
+            ? this.chosen !== null ? this.chosen : (this.from + this.to) / 2 : center;
+        const width = (this.to - this.from) * factor;
+        this.show(at - width * (at - this.from) / (this.to - this.from),
+            at + width * (this.to - at) / (this.to - this.from));
+    }
+
+    choose(place, isTold = true) {
+        if (this.size === 0)
+            return;
+        this.chosen = Math.max(0, Math.min(this.size - 1, place));
+        if (this.chosen < this.from || this.chosen >= this.to) {
+            const half = (this.to - this.from) / 2;
+            this.show(this.chosen - half, this.chosen + half);
+        }
+        this.status.textContent = `${this.label} ${grouped(this.chosen)}: ` + this.unit(
+            this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
+            Math.max(...this.series.map((s) => s.values[this.chosen])));
+        this.draw();
+        if (isTold)
+            this.onChoose(this.chosen);
+    }
+
+    placeOf(event) {
+        const box = this.picture.getBoundingClientRect();
+        const x = (event.clientX - box.left) / box.width * this.width;
+        const share = (x - CHART.left) / (this.width - CHART.left - CHART.right);
+        const at = this.from + Math.max(0, Math.min(0.999999, share)) * (this.to - this.from);
+        const places = this.bins();
+        const bin = Math.floor((at - this.from) / (this.to - this.from) * places.length);
+        return { at, place: places[bin] };
+    }
+
+    onKey(event) {
+        const step = event.shiftKey ? Math.max(1, Math.round((this.to - this.from) / 20)) : 1;
+        const from = this.chosen === null ? this.from - 1 : this.chosen;
+        const actions = {
+            ArrowRight: () => this.choose(from + step),
+            ArrowLeft: () => this.choose(from - step),
+            Home: () => this.choose(0),
+            End: () => this.choose(this.size - 1),
+            '+': () => this.zoom(0.5),
+            '=': () => this.zoom(0.5),
+            '-': () => this.zoom(2),
+            0: () => this.show(0, this.size),
+        };
+        if (!actions[event.key] || event.ctrlKey || event.metaKey)
+            return;
+        event.preventDefault();
+        actions[event.key]();
+    }
+
+    onWheel(event) {
+        if (!event.ctrlKey && !event.shiftKey)
+            return; // the page scrolls
+        event.preventDefault();
+        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.placeOf(event).at);
+    }
+
+    onDown(event) {
+        this.down = { x: event.clientX, at: this.placeOf(event).at };
+        this.picture.setPointerCapture(event.pointerId);
+    }
+
+    onMove(event) {
+        if (!this.down || Math.abs(event.clientX - this.down.x) < 5)
+            return;
+        const { at } = this.placeOf(event);
+        const low = this.x(Math.min(at, this.down.at));
+        this.selection.setAttribute('x', low);
+        this.selection.setAttribute('width', this.x(Math.max(at, this.down.at)) - low);
+    }
+
+    onUp(event) {
+        const { down } = this;
+        if (!down)
+            return;
+        this.down = null;
+        const { at, place } = this.placeOf(event);
+        if (Math.abs(event.clientX - down.x) < 5)
+            this.choose(place);
+        else
+            this.show(Math.min(at, down.at), Math.max(at, down.at));
+    }
+}
+
+// Colours that stay apart, light and dark, and for most who do not see all of them.
+const COLORS = ['#4477aa', '#ee6677', '#228833', '#ccbb44', '#66ccee', '#aa3377', '#999999',
+    '#ee8866', '#77aadd', '#bbcc33', '#44bb99', '#dd77aa', '#997700', '#6699cc', '#994455',
+    '#004488'];
+
+function color(i) {
+    return COLORS[i % COLORS.length];
+}

@@ -1,0 +1,105 @@
+// ---- tables -------------------------------------------------------------------------------------
+// A section as a table that can be searched and sorted. Some rows are shown, more on demand.
+
+const ROWS_SHOWN = 50;
+
+class Rows {
+    // `columns` are names of the table; others: caption, sortBy, isDescending, onChoose(row).
+    constructor(table, options) {
+        Object.assign(this, { sortBy: null, isDescending: true, onChoose: null }, options);
+        this.table = table;
+        this.columns = options.columns.filter((name) => table.column(name) !== undefined);
+        this.query = '';
+        this.shown = ROWS_SHOWN;
+        this.count = el('span', { class: 'status', 'aria-live': 'polite' });
+        this.body = el('tbody');
+        this.heads = this.columns.map((name) => this.head(name));
+        this.more = button('Show more rows', () => {
+            this.shown *= 4;
+            this.draw();
+        });
+        const search = el('input', { type: 'search', 'aria-label': `Search ${this.caption}`,
+            placeholder: 'Search: words, all of which are in a row' });
+        search.addEventListener('input', () => {
+            this.query = search.value;
+            this.shown = ROWS_SHOWN;
+            this.find();
+        });
+        this.search = search;
+        this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, search, this.count),
+            el('div', { class: 'scroll', tabindex: '0', role: 'region',
+                'aria-label': this.caption },
+            el('table', {}, el('caption', { class: 'hidden' }, this.caption),
+                el('thead', {}, el('tr', {}, this.heads)), this.body)), this.more);
+        if (table.allRows > table.numRows)
+            this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
+                `of ${grouped(table.allRows)} rows; the section of the command has all.`));
+        this.find();
+    }
+
+    head(name) {
+        const th = el('th', { scope: 'col', class: this.isNumber(name) ? 'number' : null });
+        th.append(button(columnTitle(name), () => {
+            this.isDescending = this.sortBy === name ? !this.isDescending : this.isNumber(name);
+            this.sortBy = name;
+            this.find();
+        }, { class: 'sort' }));
+        return th;
+    }
+
+    isNumber(name) {
+        return this.table.isNumber(name);
+    }
+
+    // The rows that hold all words, in order.
+    find() {
+        const words = this.query.toLowerCase().split(/\s+/).filter((word) => word !== '');
+        const columns = this.columns.map((name) => this.table.column(name));
+        const rows = [];
+        for (let i = 0; i < this.table.numRows; i++) {
+            if (words.length > 0) {
+                const text = columns.map((values) => values[i]).join(' ').toLowerCase();
+                if (!words.every((word) => text.includes(word)))
+                    continue;
+            }
+            rows.push(i);
+        }
+        if (this.sortBy !== null) {
+            const values = this.table.column(this.sortBy);
+            const sign = this.isDescending ? -1 : 1;
+            const compare = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1
+                : sign * (typeof a === 'number' ? a - b : a < b ? -1 : 1);
+            rows.sort((a, b) => compare(values[a], values[b]) || a - b);
+        }
+        this.found = rows;
+        this.draw();
+    }
+
+    draw() {
+        const rows = this.found.slice(0, this.shown);
+        this.count.textContent = this.found.length === this.table.numRows
+            ? `${grouped(this.found.length)} rows`
+            : `${grouped(this.found.length)} of ${grouped(this.table.numRows)} rows`;
+        this.heads.forEach((th, i) => th.setAttribute('aria-sort',
+            this.columns[i] !== this.sortBy ? 'none'
+                : this.isDescending ? 'descending' : 'ascending'));
+        replace(this.body, rows.map((row) => el('tr', {}, this.columns.map((name, i) =>
+            this.cell(name, i, row)))));
+        this.more.hidden = this.found.length <= this.shown;
+    }
+
+    cell(name, i, row) {
+        const text = shownValue(name, this.table.column(name)[row]);
+        const isLong = text.length > 60;
+        const content = i === 0 && this.onChoose
+            ? button(text, () => this.onChoose(row), { class: 'link' }) : shorten(text);
+        return el('td', { class: this.isNumber(name) ? 'number' : null,
+            title: isLong ? text.slice(0, 2000) : null }, content);
+    }
+}
+
+// The two ends of a long text: what names differ in is mostly the end.
+function shorten(text, most = 60) {
+    return text.length <= most ? text
+        : `${text.slice(0, 20)}…${text.slice(text.length - most + 21)}`;
+}

@@ -1,0 +1,46 @@
+/* The data of a page, as JSON: what stages need, and what is known of tiles.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_PAGE_DATA_H
+#define PL_SHOW_PAGE_DATA_H
+
+#include "base/growth.h"
+#include "intervals/stage_details.h"
+#include "popliner/chain.h"
+#include "popliner/profile.h"
+#include "popliner/solver.h"
+
+/* One way to run the stages that some details tell of. */
+typedef struct pl_page_pipeline {
+    popliner_pipeline pipeline;
+    const char *words; /* how the command is asked for it; NULL: by schedule and recomputing */
+    /* [num_intervals] of stages that compute something once more; NULL: those of the details */
+    uint64_t *cycles;
+} pl_page_pipeline;
+
+/* Adds an object: what the details hold, packed, and how many copies stages keep in each of the
+ * pipelines, at least one, all of which the details serve. O(stages). */
+void pl_page_add_stages(pl_text *text, const pl_stage_details *details,
+                        const popliner_profile *profile, const pl_page_pipeline *pipelines,
+                        size_t num_pipelines);
+
+/* Adds an object: the units of a chain, and the cuts between them. */
+void pl_page_add_chain(pl_text *text, const popliner_chain *chain, const pl_stage_details *details);
+
+/* Adds an object: what is asked of a split, which `limits_bytes` is the limit of, and what of it a
+ * page does not know. `need` as in the request. */
+void pl_page_add_wishes(pl_text *text, const popliner_solver_options *options, uint64_t limit_bytes,
+                        popliner_need need, size_t num_units);
+
+/* A text as JSON, within quotes; NULL is null. What is no valid UTF-8 becomes U+FFFD. */
+void pl_page_add_text(pl_text *text, const char *value);
+
+/* Adds an object: the largest variables of each tile. Errors: MEMORY; USAGE where the variables are
+ * not loaded. O(variables). */
+popliner_status pl_page_add_tile_variables(pl_text *text, const popliner_profile *profile,
+                                           popliner_error *error);
+
+/* A page around its data, which is JSON. */
+void pl_page_add(pl_text *page, const pl_text *data);
+
+#endif

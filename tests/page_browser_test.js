@@ -1,0 +1,264 @@
+// The page in a browser: nothing goes wrong, nothing is asked for, everything is there, and can be
+// reached by keyboard. It needs playwright-core and axe-core, where NODE_PATH or a node_modules
+// folder has them, and Chromium, in PATH or named by POPLINER_BROWSER; else it is skipped.
+// Arguments: popliner, popliner-mkprofile, a scratch folder, the sample.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
+'use strict';
+
+const assert = require('assert');
+const { execFileSync, spawnSync } = require('child_process');
+const fs = require('fs');
+const path = require('path');
+
+const [popliner, mkprofile, scratch, sample] = process.argv.slice(2);
+const SECTIONS = ['plan', 'memory', 'liveness', 'programs', 'operations', 'layers', 'insights',
+    'summary', 'diagnosis', 'execution'];
+const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 1000);
+
+function skip(why) {
+    console.log(`Skipped: ${why}`);
+    process.exit(0);
+}
+
+function find(name) {
+    try {
+        return require(name);
+    } catch (error) {
+        return skip(`there is no ${name}`);
+    }
+}
+
+function findBrowser() {
+    if (process.env.POPLINER_BROWSER)
+        return process.env.POPLINER_BROWSER;
+    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+        const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
+        if (found.status === 0)
+            return found.stdout.trim();
+    }
+    return skip('there is no Chromium');
+}
+
+const { chromium } = find('playwright-core');
+const axe = find('axe-core');
+const executablePath = findBrowser();
+fs.mkdirSync(scratch, { recursive: true });
+
+// ---- pages ----
+
+function makePage(name, words) {
+    const file = path.join(scratch, `${name}.html`);
+    const result = spawnSync(popliner, ['-q', ...words, '--html', file], { encoding: 'utf8' });
+    assert.ok(result.status === 0 || result.status === 1, result.stderr);
+    return { name, file };
+}
+
+function makeProfile(name, ...words) {
+    const folder = path.join(scratch, name);
+    execFileSync(mkprofile, ['--output', folder, '--force', '--quiet', '--preset', 'bert-tiny',
+        '--layers', '6', '--tiles', '16', '--debug-arguments', '10', ...words]);
+    return folder;
+}
+
+// Names that want to be more than text.
+function makeHostile() {
+    const folder = makeProfile('hostile', '--inference');
+    const names = ['</script><script>window.broken = 1</script>', '<img src=x onerror=broken=1>',
+        '"\'`${broken}', '<!--', '\u202e\u2028'];
+    const sql = names.map((name, i) => ['programs', 'unlowered_vars'].map((table) =>
+        `UPDATE ${table} SET name = name || '${name.replace(/'/g, "''")}' ` +
+        `WHERE id % ${names.length} = ${i};`).join('\n')).join('\n');
+    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql });
+    return folder;
+}
+
+// ---- what is looked at ----
+
+async function open(browser, page, width, colorScheme) {
+    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+    const tab = await context.newPage();
+    const faults = [];
+    tab.on('console', (message) => faults.push(`${message.type()}: ${message.text()}`));
+    tab.on('pageerror', (error) => faults.push(error.stack));
+    tab.on('request', (request) => {
+        if (request.url() !== `file://${page.file}`)
+            faults.push(`request: ${request.url()}`);
+    });
+    await tab.goto(`file://${page.file}`);
+    return { context, tab, faults };
+}
+
+async function checkSections(tab, name) {
+    for (const id of SECTIONS) {
+        const section = tab.locator(`section#${id}`);
+        assert.ok(await section.isVisible(), `${name}: ${id}`);
+        const box = await section.boundingBox();
+        assert.ok(box.height > 60 && box.width > 300, `${name}: ${id}`);
+        assert.ok((await section.innerText()).length > 20, `${name}: ${id}`);
+    }
+    assert.ok(await tab.evaluate(() => window.broken === undefined));
+    const wide = await tab.evaluate(() => document.documentElement.scrollWidth -
+        document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `${name}: the page is ${wide} pixels wider than the screen`);
+}
+
+async function checkAccess(tab, name) {
+    await tab.evaluate(axe.source);
+    const { violations } = await tab.evaluate(() => window.axe.run(document, {
+        resultTypes: ['violations'] }));
+    const serious = violations.filter((found) => ['serious', 'critical'].includes(found.impact));
+    assert.deepStrictEqual(serious.map((found) => `${found.id}: ${found.help}: ` +
+        found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(' ')), [], name);
+}
+
+const cutsOf = (tab) => tab.evaluate(() => window.page.plan.cuts);
+
+// From the top of the page to the first cut, by Tab alone; then it is moved, and goes.
+async function checkKeyboard(tab, name) {
+    await tab.evaluate(() => document.body.focus());
+    let role = '';
+    for (let i = 0; i < 60 && role !== 'slider'; i++) {
+        await tab.keyboard.press('Tab');
+        role = await tab.evaluate(() => document.activeElement.getAttribute('role'));
+    }
+    assert.strictEqual(role, 'slider', `${name}: no cut is reached by Tab`);
+    const before = await cutsOf(tab);
+    const to = before[0] > 1 ? before[0] - 1 : before[0] + 1;
+    await tab.keyboard.press(before[0] > 1 ? 'ArrowLeft' : 'ArrowRight');
+    assert.deepStrictEqual((await cutsOf(tab))[0], to);
+    const shown = await tab.evaluate(() => {
+        const { model, settings, cuts } = window.page.plan;
+        return { text: document.querySelector('.values tbody td.number').textContent,
+            own: window.page.plan.split.values.memory,
+            again: Math.max(...window.page.plan.split.stages.map((s) => s.need_bytes)),
+            units: model.numUnits, limit: settings.limit, cuts };
+    });
+    assert.strictEqual(shown.own, shown.again);
+    assert.match(shown.text, /\d/);
+    await tab.keyboard.press('Delete');
+    assert.strictEqual((await cutsOf(tab)).length, before.length - 1);
+    await tab.getByRole('button', { name: 'Add a cut' }).press('Enter');
+    assert.strictEqual((await cutsOf(tab)).length, before.length);
+    await tab.getByRole('button', { name: 'Show the best plan' }).press('Enter');
+    assert.deepStrictEqual(await cutsOf(tab),
+        await tab.evaluate(() => window.page.plan.best.cuts));
+}
+
+async function checkPointer(tab, name) {
+    const handle = tab.locator('.handle').first();
+    await handle.scrollIntoViewIfNeeded();
+    const before = await cutsOf(tab);
+    const box = await handle.boundingBox();
+    const strip = await tab.locator('.strip').boundingBox();
+    const unit = strip.width / await tab.evaluate(() => window.page.model.numUnits);
+    const way = before[0] > 1 ? -1 : 1;
+    const hasRoom = way < 0 || before.length === 1 || before[1] > before[0] + 1;
+    await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await tab.mouse.down();
+    await tab.mouse.move(box.x + box.width / 2 + way * unit, box.y + 20, { steps: 4 });
+    await tab.mouse.up();
+    assert.strictEqual((await cutsOf(tab))[0], before[0] + (hasRoom ? way : 0), name);
+    const ipus = tab.getByLabel('IPUs, at most', { exact: true });
+    await ipus.fill('2');
+    await ipus.press('Tab');
+    assert.ok(await tab.evaluate(() => window.page.plan.best.stages.length) <= 2);
+    await tab.getByRole('button', { name: 'Copy as command' }).click();
+    assert.match(await tab.locator('.copied').innerText(),
+        /^popliner .*--evaluate .*--mem-per-tile/);
+}
+
+async function checkCharts(tab, name) {
+    for (const [id, title] of [['memory', 'Tile'], ['liveness', 'Step']]) {
+        const chart = tab.locator(`#${id} .chart svg[role=application]`);
+        await chart.focus();
+        await tab.keyboard.press('Home');
+        await tab.keyboard.press('ArrowRight');
+        assert.strictEqual(await tab.locator(`#${id} .detail h3`).innerText(), `${title} 1`, name);
+        await tab.keyboard.press('+');
+        const box = await chart.boundingBox();
+        await tab.mouse.click(box.x + box.width * 0.9, box.y + box.height / 2);
+        assert.notStrictEqual(await tab.locator(`#${id} .detail h3`).innerText(), `${title} 1`);
+        await tab.keyboard.press('0');
+    }
+    await tab.locator('#memory select').selectOption('categories');
+    assert.ok(await tab.locator('#memory .area').count() > 2);
+    await tab.locator('#memory select').selectOption('0');
+    assert.ok(await tab.locator('#memory .area').count() > 2);
+    assert.match(await tab.locator('#memory .detail').innerText(), /In stage 0/);
+}
+
+async function checkTables(tab) {
+    const table = tab.locator('#operations .rows');
+    const all = await tab.evaluate(() => window.page.tables.operations.numRows);
+    await table.locator('input[type=search]').fill('zzzzzz');
+    assert.match(await table.locator('.status').innerText(), /^0 of/);
+    await table.locator('input[type=search]').fill('');
+    assert.strictEqual(Number((await table.locator('.status').innerText()).replace(/\D/g, '')),
+        all);
+    await table.getByRole('button', { name: 'name', exact: true }).click();
+    assert.strictEqual(await table.locator('th', { hasText: /^name/ }).getAttribute('aria-sort'),
+        'ascending');
+    await tab.locator('#programs summary').first().click();
+    assert.ok(await tab.locator('#programs details[open] li').count() > 0);
+}
+
+// How long the page takes for what its reader does, in milliseconds.
+async function measure(tab) {
+    return tab.evaluate(() => {
+        const { plan, memory, liveness } = window.page;
+        const times = {};
+        const time = (name, act) => {
+            const start = performance.now();
+            act();
+            document.body.getBoundingClientRect(); // lay it out
+            times[name] = Math.round((performance.now() - start) * 10) / 10;
+        };
+        plan.showBest();
+        time('move', () => plan.setCuts(plan.cuts.map((unit, i) => i === 0 ? unit + 1 : unit), ''));
+        time('solve', () => plan.solve(false));
+        time('tile', () => memory.choose(3));
+        time('step', () => liveness.choose(5));
+        return times;
+    });
+}
+
+async function main() {
+    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    const training = makeProfile('training', '--training', '--framework', 'popart', '--execution');
+    const pages = [
+        makePage('sample', [sample, '--solve', '--num-ipus', '3']),
+        makePage('trained', [training, '--solve', '--schedule', 'popart', '--num-ipus', '3',
+            '--mem-per-tile', '100M']),
+        makePage('hostile', [makeHostile(), '--solve', '--num-ipus', '3', '--mem-per-tile', '10M']),
+    ];
+    for (const page of pages)
+        for (const width of [1440, 480])
+            for (const colorScheme of ['light', 'dark']) {
+                const name = `${page.name}, ${width} pixels, ${colorScheme}`;
+                const { context, tab, faults } = await open(browser, page, width, colorScheme);
+                await checkSections(tab, name);
+                await checkAccess(tab, name);
+                await tab.screenshot({ fullPage: true, path: path.join(scratch,
+                    `${page.name}-${width}-${colorScheme}.png`) });
+                await checkKeyboard(tab, name);
+                await checkPointer(tab, name);
+                await checkCharts(tab, name);
+                await checkTables(tab);
+                const times = await measure(tab);
+                for (const what of Object.keys(times))
+                    assert.ok(times[what] < MOST_MILLISECONDS,
+                        `${name}: ${what} ${times[what]} ms`);
+                assert.deepStrictEqual(faults, [], name);
+                if (width === 1440 && colorScheme === 'light')
+                    console.log(page.name, JSON.stringify(times));
+                await context.close();
+            }
+    await browser.close();
+    console.log('every page is whole');
+}
+
+main().catch((error) => {
+    console.error(error);
+    process.exit(1);
+});

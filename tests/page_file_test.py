@@ -1,0 +1,204 @@
+"""The file of a page: the same bytes each time, nothing from elsewhere, what it may run, names that
+try to get out of its data, and its tables against --section.
+
+Arguments: popliner, a scratch folder, the sample, folders of other profiles.
+
+SPDX-License-Identifier: GPL-3.0-or-later"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+popliner, scratch, sample, *others = sys.argv[1:]
+os.makedirs(scratch, exist_ok=True)
+SECTIONS = ["summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
+            "layers", "pairs", "execution", "checks"]
+
+
+def run(*words, status=0):
+    result = subprocess.run([popliner, "-q", *words], capture_output=True)
+    assert result.returncode == status, (words, result.returncode, result.stderr)
+    return result.stdout
+
+
+def make(*words, name="page.html", status=0):
+    path = os.path.join(scratch, name)
+    run(*words, "--html", path, status=status)
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def data_of(page):
+    parts = page.decode().split('<script type="application/json" id="data">')
+    assert len(parts) == 2
+    return parts[1][:parts[1].index("</script>")]
+
+
+def unpack(text):
+    numbers, last, value, shift = [], 0, 0, 0
+    for byte in base64.b64decode(text, validate=True):
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            last += -((value + 1) // 2) if value & 1 else value // 2
+            numbers.append(last)
+            value, shift = 0, 0
+    assert shift == 0
+    return numbers
+
+
+def column(kind, data):
+    if kind == "mixed":
+        return data
+    if kind == "text":
+        return [None if i == 0 else data["names"][i - 1] for i in unpack(data["place"])]
+    numbers = [None if i == 0 else i - 1 for i in unpack(data)]
+    return numbers if kind == "number" else [None if i is None else bool(i) for i in numbers]
+
+
+def rows_of(table):
+    columns = [column(*pair) for pair in zip(table["kinds"], table["data"])]
+    assert all(len(values) == table["num_rows"] for values in columns), table["columns"]
+    return [dict(zip(table["columns"], row)) for row in zip(*columns)]
+
+
+def check_frame(page):
+    """One file, whose own style and script are all that runs."""
+    text = page.decode()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text).group(1)
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy and "http" not in policy and "data:" not in policy
+    for tag, what in (("style", "style-src"), ("script", "script-src")):
+        parts = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S)
+        assert len(parts) == 1, tag
+        sum_ = base64.b64encode(hashlib.sha256(parts[0].encode()).digest()).decode()
+        assert f"{what} 'sha256-{sum_}'" in policy, tag
+    frame = text.replace(data_of(page), "")
+    assert not re.search(r"\b(src|href)\s*=", frame.split("<script>")[0])
+    assert "<" not in data_of(page)
+
+
+def check_tables(words, data):
+    for name in SECTIONS:
+        told = json.loads(run(*words, "--section", name, "--format", "json"))
+        assert rows_of(data["sections"][name]) == told["rows"], name
+
+
+def check_page(*words):
+    page = make(*words)
+    assert make(*words, name="again.html") == page
+    check_frame(page)
+    data = json.loads(data_of(page))
+    check_tables(words[:1], data)
+    return data
+
+
+HOSTILE = ["</script><script>alert(1)</script>", "<!--", "--><script>", "]]>", "\"'`${x}\\",
+           "\u2028\u2029\u202e", "\x1b[31m\x07\x00", "<img src=x onerror=alert(1)>"]
+
+
+def write_hostile(folder):
+    """The sample with names that want to be more than text."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(sample, folder)
+    for root, _, files in os.walk(folder):
+        for file in files:
+            os.chmod(os.path.join(root, file), 0o644)
+    database = sqlite3.connect(os.path.join(folder, "profile.pop"))
+    names = [text.replace("\x00", "") for text in HOSTILE]
+    for i, name in enumerate(names):
+        place = {"i": i, "n": len(names)}
+        for table in ("programs", "compute_sets"):
+            database.execute(f"UPDATE {table} SET name = name || :text WHERE rowid % :n = :i",
+                             {"text": name, **place})
+        database.execute("UPDATE unlowered_vars SET name = name || :text WHERE id % :n = :i",
+                         {"text": name, **place})
+    database.execute("UPDATE unlowered_vars SET name = name || :text WHERE id IN "
+                     "(SELECT max(id) FROM unlowered_vars)", {"text": "a" * 1000000})
+    database.execute("UPDATE unlowered_vars SET name = CAST(x'ff3c2f736372697074fe' AS TEXT) "
+                     "WHERE id IN (SELECT id FROM unlowered_vars LIMIT 3)")
+    database.commit()
+    database.close()
+
+
+def check_hostile():
+    folder = os.path.join(scratch, "hostile</script>")
+    write_hostile(folder)
+    page = make(folder, "--solve", "--num-ipus", "3")
+    check_frame(page)
+    data = json.loads(data_of(page))
+    assert data["title"] == folder
+    names = {row["name"] for row in rows_of(data["sections"]["variables"])}
+    assert any(name and "</script><script>" in name for name in names)
+    assert any(name and "\ufffd</script\ufffd" in name for name in names)
+
+
+def check_refusals():
+    for words, status, text in (
+            (["--solver", "greedy", "--solve"], 2, b"knows nothing of --html"),
+            (["--calibration", "x"], 2, b"--html"),
+            (["--objective", "nothing"], 2, b"--objective nothing"),
+            (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):
+        path = os.path.join(scratch, "no.html")
+        result = subprocess.run([popliner, "-q", sample, *words, "--html", path],
+                                capture_output=True)
+        assert result.returncode == status and text in result.stderr, (words, result)
+        assert not os.path.exists(path)
+    path = os.path.join(scratch, "nowhere", "page.html")
+    result = subprocess.run([popliner, "-q", sample, "--html", path], capture_output=True)
+    assert result.returncode == 3 and b"--html" in result.stderr, result
+
+
+def check_stage_tiles(words):
+    """The tiles of the plan's stages add up to what the plan says of each."""
+    data = json.loads(data_of(make(*words)))
+    told = json.loads(run(*words, "--format", "json"))
+    assert len(data["stage_tiles"]) == len(told["stages"])
+    for own, stage in zip(data["stage_tiles"], told["stages"]):
+        tiles = {name: unpack(values) for name, values in own.items()
+                 if name not in ("first", "last")}
+        total = tiles.pop("total")
+        assert max(total) == stage["mem"]["max_tile_mem"]
+        assert [sum(parts) for parts in zip(*tiles.values())] == total
+        for name, values in tiles.items():
+            assert sum(values) == stage["mem"].get(name, 0), name
+
+
+def check_beginnings():
+    """What a page begins with: the plan of the run, or none."""
+    assert json.loads(data_of(make(sample)))["plan"] is None
+    solved = json.loads(data_of(make(sample, "--solve", "--num-ipus", "3")))
+    told = json.loads(run(sample, "--solve", "--num-ipus", "3", "--format", "json"))
+    assert len(solved["plan"]) + 1 == len(told["stages"])
+    assert solved["wishes"]["num_ipus"] == 3
+    split = "|".join(solved["chain"]["labels"][unit - 1] for unit in solved["plan"])
+    evaluated = json.loads(data_of(make(sample, "--evaluate", split)))
+    assert evaluated["plan"] == solved["plan"]
+    swept = json.loads(data_of(make(sample, "--solve", "--sweep", "num-ipus=1..2")))
+    assert swept["plan"] is None
+    mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
+    assert mapped["wishes"]["unknown"] == ["a device map"]
+    stored = os.path.join(scratch, "stored")
+    run(sample, "--save-to-file", stored)
+    loaded = json.loads(data_of(make(stored, "--load-from-file")))
+    plain = json.loads(data_of(make(sample)))
+    for part in ("chain", "stages", "tile_variables", "wishes"):
+        assert loaded[part] == plain[part], part
+
+
+check_page(sample, "--solve")
+for other in others:
+    check_page(other)
+check_hostile()
+check_refusals()
+check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
+if others:
+    check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
+check_beginnings()
+print("pages are whole")

@@ -1,0 +1,303 @@
+// The model of the page against the command: random splits against --evaluate, random settings
+// against --solve and --pareto.
+// Arguments: popliner, popliner-mkprofile, a scratch folder, the golden cases, the sample.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
+'use strict';
+
+const assert = require('assert');
+const { execFileSync, spawnSync } = require('child_process');
+const fs = require('fs');
+const path = require('path');
+
+const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
+fs.mkdirSync(scratch, { recursive: true });
+const Model = require(path.join(__dirname, '../src/show/page/model.js'));
+const isWhole = process.env.POPLINER_TEST_ALL === '1';
+const numSplits = isWhole ? 200 : 8;
+const numSettings = isWhole ? 100 : 5;
+
+// ---- random numbers that are the same each time ----
+
+let seed = 20261122;
+function random(below) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor(seed / 4294967296 * below);
+}
+
+function pick(list) {
+    return list[random(list.length)];
+}
+
+// ---- the command ----
+
+function run(words) {
+    const result = spawnSync(popliner, ['-q', ...words],
+        { encoding: 'utf8', maxBuffer: 1 << 26 });
+    assert.ok(result.status === 0 || result.status === 1,
+        `${words.join(' ')}: status ${result.status}: ${result.stderr}`);
+    return JSON.parse(result.stdout);
+}
+
+function makePage(words) {
+    const file = path.join(scratch, 'page.html');
+    execFileSync(popliner, ['-q', ...words, '--html', file],
+        { stdio: ['ignore', 'ignore', 'pipe'] });
+    const page = fs.readFileSync(file, 'utf8');
+    const parts = page.split('<script type="application/json" id="data">');
+    assert.strictEqual(parts.length, 2);
+    return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
+}
+
+// ---- splits ----
+
+const MEM = {
+    variables: 'variables', vertex_code: 'vertex_code', vertex_state: 'vertex_state',
+    exchange_code: 'exchange_code', control_code: 'control_code', unexplained: 'unexplained',
+    layout: 'layout', buffers: 'buffers', accumulators: 'accumulators', stash: 'stash',
+};
+
+function compareStage(own, told, chain, where) {
+    const same = (a, b, what) => assert.deepStrictEqual(a, b, `${where}: ${what}`);
+    same(chain.labels[own.first], told.unit_from, 'unit_from');
+    same(chain.labels[own.last], told.unit_to, 'unit_to');
+    for (const name of ['total_bytes', 'tile', 'tile_bytes', 'step', 'headroom_bytes', 'fits'])
+        same(own[name], told[name], name);
+    same(own.variables, told.largest_variables.map((v) =>
+        ({ name: v.name, category: v.category, size_bytes: v.size_bytes })), 'variables');
+    if (told.needs) {
+        same(own.needs.least, told.needs.at_least_bytes, 'least');
+        same(own.needs.expected, told.needs.expected_bytes, 'expected');
+        same(own.needs.most, told.needs.at_most_bytes, 'most');
+        same(own.verdict, told.needs.verdict, 'verdict');
+        assert.ok(Math.abs(own.margin_spreads - told.needs.margin_spreads) < 1e-9 *
+            Math.max(1, Math.abs(own.margin_spreads)), `${where}: margin`);
+    }
+    for (const name of Object.keys(told.mem || {}))
+        if (MEM[name] !== undefined)
+            same(own.mem[MEM[name]], told.mem[name], name);
+}
+
+function randomSettings(model) {
+    const objectives = Model.OBJECTIVES.filter((name) => name !== 'cycles' || model.hasCycles);
+    const chosen = [];
+    for (let left = 1 + random(3); left > 0 && objectives.length > 0; left--)
+        chosen.push(objectives.splice(random(objectives.length), 1)[0]);
+    const settings = {
+        pipeline: random(model.pipelines.length),
+        need: pick(model.needs),
+        limit: 1,
+        numIpus: 1 + random(Math.min(model.numUnits, 8)),
+        objectives: chosen,
+    };
+    // near what a random split needs, so that some fit and some do not
+    const cuts = randomCuts(model, settings);
+    const { memory } = Model.evaluate(model, settings, cuts).values;
+    settings.limit = Math.max(1, Math.floor(memory * (70 + random(60)) / 100));
+    return settings;
+}
+
+function randomCuts(model, settings) {
+    const most = Math.min(model.pipelines[settings.pipeline].max_stages, model.numUnits) - 1;
+    const number = random(Math.min(most, 7) + 1);
+    const cuts = new Set();
+    while (cuts.size < number)
+        cuts.add(1 + random(model.numUnits - 1));
+    return [...cuts].sort((a, b) => a - b);
+}
+
+// The words of a command line that a page made.
+function wordsOf(line) {
+    const words = execFileSync('sh', ['-c', `for word in ${line.replace(/^popliner /, '')}; do ` +
+        "printf '%s\\n' \"$word\"; done"], { encoding: 'utf8' });
+    return words.split('\n').slice(0, -1);
+}
+
+function checkSplits(data, model, name) {
+    for (let i = 0; i < numSplits; i++) {
+        const settings = randomSettings(model);
+        const cuts = randomCuts(model, settings);
+        const line = Model.evaluateCommand(data, model, settings, cuts);
+        const own = Model.evaluate(model, settings, cuts);
+        const told = run([...wordsOf(line), '--format', 'json']);
+        assert.strictEqual(own.stages.length, told.length, line);
+        told.forEach((stage, k) => compareStage(own.stages[k], stage, model.chain,
+            `${name}, ${line}, stage ${k}`));
+    }
+}
+
+// ---- answers ----
+
+function compareAnswer(own, told, line) {
+    assert.strictEqual(own.status, told.status, line);
+    if (own.split === null) {
+        assert.strictEqual(told.stages.length, 0, line);
+        return;
+    }
+    for (const value of told.objectives)
+        assert.strictEqual(own.split.values[value.name], value.value, `${line}: ${value.name}`);
+    assert.strictEqual(own.split.stages.length, told.stages.length, line);
+    told.stages.forEach((stage, i) => {
+        const mine = own.split.stages[i];
+        assert.strictEqual(mine.total_bytes, stage.mem.total_mem, `${line}: stage ${i}`);
+        assert.strictEqual(mine.tile_bytes, stage.mem.max_tile_mem, `${line}: stage ${i}`);
+        assert.strictEqual(mine.cut_bytes, stage.cut_bytes, `${line}: stage ${i}`);
+        if (stage.cycles !== null)
+            assert.strictEqual(mine.cycles, stage.cycles, `${line}: stage ${i}`);
+    });
+}
+
+function checkAnswers(data, model, name) {
+    const statuses = new Set();
+    for (let i = 0; i < numSettings; i++) {
+        const settings = randomSettings(model);
+        const line = Model.solveCommand(data, model, settings);
+        const told = run([...wordsOf(line), '--format', 'json']);
+        const own = Model.solve(model, settings);
+        compareAnswer(own, told, `${name}, ${line}`);
+        statuses.add(own.status);
+    }
+    return statuses;
+}
+
+// The curve is one answer after another; the front is that of --pareto.
+function checkTables(data, model, name) {
+    const settings = Object.assign(Model.settingsOf(model), { limit: 2 ** 40, numIpus: 4 });
+    const curve = Model.curve(model, settings);
+    for (let n = 1; n <= Math.min(4, curve.length); n++) {
+        const { split } = Model.solve(model, Object.assign({}, settings,
+            { numIpus: n, objectives: ['memory'] }));
+        if (split === null)
+            assert.ok(Number.isNaN(curve[n - 1]));
+        else
+            assert.strictEqual(curve[n - 1], split.values.memory, `${name}: ${n} IPUs`);
+    }
+    if (!model.hasCycles)
+        return;
+    const line = Model.solveCommand(data, model, settings)
+        .replace(/--objective \S+/, '--pareto memory,cycles');
+    const told = run([...wordsOf(line), '--format', 'json']);
+    const own = Model.pareto(model, settings, ['memory', 'cycles']);
+    assert.deepStrictEqual(own.map((p) => [p.values.memory, p.values.cycles]),
+        told.results.map((p) => ['memory', 'cycles'].map((objective) =>
+            p.objectives.find((value) => value.name === objective).value)), `${name}: ${line}`);
+}
+
+// ---- small chains with many equal splits, against all splits ----
+
+// A page's data with numbers so small that ties are common.
+function smallModel() {
+    const n = 1 + random(6);
+    const numIntervals = n * (n + 1) / 2;
+    const list = (length, below) => Float64Array.from({ length }, () => random(below));
+    const trains = random(2) === 1;
+    const copies = Float64Array.from({ length: n }, (_, i) => i);
+    const tiles = { from_copies: list(numIntervals, 1), first: Model.starts(Array(numIntervals)
+        .fill(1)), bytes: list(numIntervals, 4), stash_bytes: list(numIntervals, 2) };
+    const zeros = new Float64Array(numIntervals);
+    for (const name of ['tile', 'step', 'unexplained_bytes', 'layout_bytes', 'copy_layout_bytes',
+        'freed_bytes'])
+        tiles[name] = zeros;
+    const sums = new Proxy({}, { get: () => zeros });
+    const cycles = list(numIntervals, 4);
+    const stages = { sums, largest: { least: tiles, expected: tiles, most: tiles },
+        variables: { first: Model.starts(zeros) } };
+    return {
+        chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
+        numUnits: n, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
+        cuts: list(n, 3),
+        wishes: { counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),
+            min_units: random(2), max_units: random(3) === 0 ? 2 : 0,
+            cut_rules: Array.from({ length: n }, (_, i) => i > 0 && random(5) === 0
+                ? 1 + random(2) : 0) },
+        pipelines: [{ stages, cycles, keeps: trains, max_stages: n,
+            copies: { least: copies, expected: trains ? copies : zeros, most: copies } }],
+    };
+}
+
+function allSplits(n) {
+    return Array.from({ length: 2 ** (n - 1) }, (_, marks) => Array.from({ length: n - 1 },
+        (__, i) => i + 1).filter((unit) => (marks >> (unit - 1) & 1) !== 0));
+}
+
+function isAllowed(model, settings, split) {
+    const { wishes, chain, numUnits } = model;
+    const rulesHold = wishes.cut_rules.every((rule, unit) => unit === 0 || rule === 0 ||
+        split.cuts.includes(unit) === (rule === 1));
+    return rulesHold && split.stages.length <= Math.min(settings.numIpus, numUnits) &&
+        split.stages.every((stage) => {
+            let counted = 0;
+            for (let unit = stage.first; unit <= stage.last; unit++)
+                counted += wishes.counted[unit];
+            return counted >= wishes.min_units &&
+                (wishes.max_units === 0 || counted <= wishes.max_units) &&
+                (stage.last > 0 || chain.first_may_be_alone);
+        });
+}
+
+function compareSplits(a, b, objectives) {
+    for (const name of objectives)
+        if (a.values[name] !== b.values[name])
+            return a.values[name] - b.values[name];
+    for (let i = 0; i < a.cuts.length && i < b.cuts.length; i++)
+        if (a.cuts[i] !== b.cuts[i])
+            return a.cuts[i] - b.cuts[i];
+    return a.cuts.length - b.cuts.length;
+}
+
+function checkSmall() {
+    const seen = { optimal: 0, infeasible: 0 };
+    for (let i = 0; i < 3000; i++) {
+        const model = smallModel();
+        const names = [...Model.OBJECTIVES];
+        const objectives = [];
+        while (objectives.length < 1 + i % 3)
+            objectives.push(names.splice(random(names.length), 1)[0]);
+        const settings = { pipeline: 0, need: 'expected', limit: random(8),
+            numIpus: 1 + random(5), objectives };
+        const splits = allSplits(model.numUnits).map((cuts) =>
+            Model.evaluate(model, settings, cuts))
+            .filter((split) => isAllowed(model, settings, split));
+        const within = splits.filter((split) => split.values.memory <= settings.limit);
+        const best = within.length > 0
+            ? within.sort((a, b) => compareSplits(a, b, objectives))[0]
+            : splits.sort((a, b) => compareSplits(a, b, ['memory']))[0] || null;
+        const own = Model.solve(model, settings);
+        assert.strictEqual(own.status, within.length > 0 ? 'optimal' : 'infeasible', `${i}`);
+        assert.deepStrictEqual(own.split && own.split.cuts, best && best.cuts, `${i}`);
+        seen[own.status]++;
+    }
+    assert.ok(seen.optimal > 500 && seen.infeasible > 300, JSON.stringify(seen));
+}
+
+function make(name, ...words) {
+    const folder = path.join(scratch, name);
+    execFileSync(mkprofile, ['--output', folder, '--force', '--quiet', ...words]);
+    return folder;
+}
+
+const small = ['--preset', 'bert-tiny', '--layers', '4', '--tiles', '16', '--framework', 'popart',
+    '--debug-arguments', '10'];
+const cases = [
+    [sample],
+    [path.join(golden, 'popart-train'), '--schedule', 'tf-grouped'],
+    [path.join(golden, 'popart-train'), '--schedule', 'popart', '--recompute', 'full'],
+    [path.join(golden, 'poptorch-inf'), '--effects', 'none', '--min-layers', '0'],
+    [make('training', ...small, '--training'), '--copies', '1f1b+1', '--micro-batches', '3'],
+    [path.join(scratch, 'training'), '--schedule', 'tf-grouped', '--recompute', 'full'],
+    [make('inference', ...small, '--inference'), '--no-cut-after', '1', '--max-layers', '3'],
+    [make('skips', ...small, '--training', '--skips', '1'), '--accumulators', 'fp32'],
+    [make('popliner', ...small, '--inference'), '--memory-model', 'popliner'],
+];
+checkSmall();
+const statuses = new Set();
+for (const words of cases) {
+    const data = makePage(words);
+    const model = Model.read(data);
+    assert.ok(model.pipelines.length > 0);
+    checkSplits(data, model, words.join(' '));
+    checkAnswers(data, model, words.join(' ')).forEach((status) => statuses.add(status));
+    checkTables(data, model, words.join(' '));
+}
+assert.deepStrictEqual([...statuses].sort(), ['infeasible', 'optimal']);
+console.log(`${cases.length} pages agree with the command`);
