@@ -193,8 +193,8 @@ static void stages_choose_what_they_recompute(void **state) {
         {{"--sweep", "num-ipus=1..2"}, "--recompute auto and --sweep exclude each other"},
         {{"--slack", "1"}, "--recompute auto and --slack exclude each other"},
         {{"--pareto", "memory,cycles"}, "--recompute auto and --pareto exclude each other"},
-        {{"--objective", "balance"}, "not chosen for the objective balance"},
-        {{"--device-map", "0,1,0"}, "not chosen for stages that share an IPU"},
+        {{"--objective", "balance"}, "not chosen (auto) for the objective balance"},
+        {{"--device-map", "0,1,0"}, "not chosen (auto) where stages share an IPU"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, "--costs", path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
@@ -339,7 +339,7 @@ static void why_no_replica_fits_is_told(void **state) {
         "190");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "FAILURE: Unable to fit model on IPUs, with any number of stages.");
-    assert_contains(run.err, "A pipeline on 2 IPUs comes closest.");
+    assert_contains(run.err, "A pipeline on 2 IPUs comes closest: what follows is of it.");
     assert_contains(run.err, "Enough would be --mem-per-tile 200, "
                              "or --total-ipus 4.");
     RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8",
@@ -407,7 +407,7 @@ static void replicas_of_a_profile_are_chosen(void **state) {
     RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--micro-batches", "6",
         "--mem-per-tile", "20K");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "A pipeline on 3 IPUs comes closest.");
+    assert_contains(run.err, "A pipeline on 3 IPUs comes closest: what follows is of it.");
     assert_contains(run.err, "Enough would be --mem-per-tile 28017.");
     RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--micro-batches", "6", "-q",
         "--mem-per-tile", "28017");

@@ -273,7 +273,8 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
-    assert_refused(&run, 2, "variants are not chosen where IPUs have speeds of their own");
+    assert_refused(
+        &run, 2, "what stages recompute is not chosen (auto) where IPUs have speeds of their own");
 }
 
 /* The same units with cuts of 8 and 4 bytes: over 4 bytes in a cycle 7 | 5 takes 8 and 6. */
@@ -322,7 +323,8 @@ static void counts_what_cuts_take_on_their_links(void **state) {
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
     assert_refused(&run, 2, "stages cannot share an IPU where links have bandwidths");
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
-    assert_refused(&run, 2, "variants are not chosen where links have bandwidths");
+    assert_refused(&run, 2,
+                   "what stages recompute is not chosen (auto) where links have bandwidths");
     RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
     assert_int_equal(run.status, 0);
     static const char graph[] = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}], \"edges\": []}";

@@ -89,6 +89,7 @@ typedef struct worth {
     uint64_t cycles;
     uint64_t parameters;
     uint64_t peak_bytes;
+    uint64_t traffic;
     bool is_within; /* the limits of memory */
 } worth;
 
@@ -132,6 +133,11 @@ static bool weigh_split(const question *q, const popliner_costs *costs, unsigned
         found->parameters = bytes > found->parameters ? bytes : found->parameters;
         found->peak_bytes = peak > found->peak_bytes ? peak : found->peak_bytes;
     }
+    for (size_t i = 1; i < num_stages; i++) {
+        uint64_t bytes = popliner_costs_cut(costs, own.stages[i].first_unit);
+        bool is_too_much = bytes > UINT64_MAX - 1 - found->traffic;
+        found->traffic = is_too_much ? UINT64_MAX - 1 : found->traffic + bytes;
+    }
     for (size_t i = 0; i < o->num_pairs; i++)
         for (size_t ipu = 0; ipu < num_ipus; ipu++)
             if ((units_of[ipu] >> o->pairs[i].first_unit & 1) !=
@@ -174,6 +180,16 @@ static const popliner_costs *costs_of(const question *q, size_t num_ipus, uint64
                : q->costs[num_stages * MOST_MICRO_BATCHES + batches];
 }
 
+/* What a step takes: the pipeline, and the all-reduce. */
+static uint64_t step_of(const popliner_replicas_options *o, size_t num_ipus, size_t r,
+                        uint64_t batches, uint64_t cycles, uint64_t parameters) {
+    uint64_t reduce =
+        o->bandwidth_bytes == 0
+            ? 0
+            : ratio_up(2 * (r - 1) * parameters * o->bandwidth_cycles, r * o->bandwidth_bytes);
+    return ratio_up((o->chunks * batches + num_ipus - 1) * cycles, o->chunks) + reduce;
+}
+
 /* The best of all splits on so many IPUs, with any number of replicas. */
 static value best_of(const question *q, size_t num_ipus) {
     const popliner_replicas_options *o = q->options;
@@ -188,12 +204,8 @@ static value best_of(const question *q, size_t num_ipus) {
             uint64_t parameters;
             if (!evaluate(q, costs, begins, num_ipus, &cycles, &parameters))
                 continue;
-            uint64_t reduce = o->bandwidth_bytes == 0
-                                  ? 0
-                                  : ratio_up(2 * (r - 1) * parameters * o->bandwidth_cycles,
-                                             r * o->bandwidth_bytes);
-            uint64_t pipeline = ratio_up((o->chunks * batches + num_ipus - 1) * cycles, o->chunks);
-            value own = {r * batches, pipeline + reduce, r * num_ipus};
+            uint64_t step = step_of(o, num_ipus, r, batches, cycles, parameters);
+            value own = {r * batches, step, r * num_ipus};
             if (is_better(own, best))
                 best = own;
         }
@@ -221,6 +233,39 @@ static uint64_t least_peak(const question *q, size_t num_ipus) {
 /* ---- against them --------------------------------------------------------------------------- */
 
 static size_t num_reasons;
+static size_t num_behind; /* splits that are as good in the throughput, but not behind it */
+
+/* An objective of a split; of those that are not looked at here 0. */
+static uint64_t value_of(const worth *own, popliner_objective objective) {
+    return objective == POPLINER_OBJECTIVE_MEMORY    ? own->peak_bytes
+           : objective == POPLINER_OBJECTIVE_TRAFFIC ? own->traffic
+                                                     : 0;
+}
+
+/* No split with the throughput of a candidate is better in the objectives behind it, as far as
+ * these are looked at. */
+static void check_objectives_behind(const question *q, const popliner_replicas_candidate *c,
+                                    const worth *found) {
+    const popliner_solver_options *o = &q->in->options;
+    const popliner_objective *objectives = o->objectives;
+    size_t count = o->num_objectives;
+    const popliner_costs *costs = costs_of(q, c->num_ipus, c->micro_batches);
+    for (unsigned begins = 0; begins < 1u << q->in->num_units; begins += 2) {
+        worth own;
+        if (!weigh_split(q, costs, begins, c->num_ipus, &own) || !own.is_within ||
+            step_of(q->options, c->num_ipus, c->num_replicas, c->micro_batches, own.cycles,
+                    own.parameters) != c->step_cycles)
+            continue;
+        for (size_t i = 0; i < count && objectives[i] != POPLINER_OBJECTIVE_BALANCE; i++) {
+            uint64_t told = value_of(found, objectives[i]);
+            uint64_t other = value_of(&own, objectives[i]);
+            assert_true(other >= told);
+            num_behind += other > told;
+            if (other > told)
+                break;
+        }
+    }
+}
 
 /* Where nothing fits: the candidate that is least above the limit, and why. */
 static void check_reason(const question *q, size_t most, const popliner_replicas_summary *summary) {
@@ -284,6 +329,9 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
         assert_true(evaluate(q, costs, begins & ~1u, s, &cycles, &parameters));
         assert_int_equal(c->cycles, cycles);
         assert_int_equal(c->parameter_bytes, parameters);
+        worth found;
+        assert_true(weigh_split(q, costs, begins & ~1u, s, &found));
+        check_objectives_behind(q, c, &found);
         assert_int_equal(c->pipeline_cycles + c->reduce_cycles, c->step_cycles);
         bool has_parameters = o->parameters != NULL || o->parameter_bytes != NULL;
         assert_int_equal(c->stage_parameter_bytes != NULL, has_parameters);
@@ -384,7 +432,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
     size_t num_asked = 0;
     size_t num_traded = 0;
     size_t num_fitting = 0;
-    num_reasons = 0;
+    num_reasons = num_behind = 0;
     for (uint64_t seed = 1; seed <= num_instances; seed++) {
         instance in;
         drawn_parameters parameters;
@@ -414,6 +462,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
         free_instance(&in);
     }
     assert_true(num_reasons > num_instances / 50);
+    assert_true(num_behind > num_instances / 50);
     assert_true(num_asked > num_instances / 2);
     assert_true(num_fitting > num_asked / 4);
     assert_true(num_traded > (differ ? 0 : num_instances / (most_chunks > 1 ? 500 : 150)));

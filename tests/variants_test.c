@@ -342,12 +342,27 @@ static void check_plan(const question *q, const popliner_plan *plan, const char 
     assert_int_equal(summary->cycles, most_cycles);
 }
 
+/* Where nothing fits: the fewest IPUs with which something does, for the same limits. */
+static void check_enough_ipus(const question *q, const popliner_plan *plan) {
+    const popliner_infeasibility *why = popliner_plan_get_summary(plan)->infeasibility;
+    question other = *q;
+    size_t enough = 0;
+    for (size_t count = 1; enough == 0 && count <= q->m->num_units; count++) {
+        other.options.max_stages = count;
+        enough = best_of_all(&other).exists ? count : 0;
+    }
+    if (why->enough_stages != enough)
+        fail_msg("%zu are enough, not %zu (0: none) of %zu: %s", enough, why->enough_stages,
+                 q->options.max_stages, q->m->text);
+}
+
 static void every_split_with_every_choice(void **state) {
     (void)state;
     static const char *const copies[] = {"0,1,...", "1,2,...", "0", "2", "1f1b+1"};
     size_t num_instances = test_takes_all() ? 20000 : 2500;
     size_t num_solved = 0;
     size_t num_chosen = 0;
+    size_t num_enough = 0;
     for (uint64_t seed = 1; seed <= num_instances; seed++) {
         static made_file m;
         uint64_t random = seed * 7919;
@@ -377,6 +392,9 @@ static void every_split_with_every_choice(void **state) {
             num_solved++;
             for (size_t i = 0; i < popliner_plan_get_summary(plan)->num_stages; i++)
                 num_chosen += strcmp(texts[i], "none") != 0;
+        } else {
+            check_enough_ipus(&q, plan);
+            num_enough += popliner_plan_get_summary(plan)->infeasibility->enough_stages > 0;
         }
         popliner_plan_free(plan);
         popliner_variants_answer_free(answer);
@@ -384,6 +402,7 @@ static void every_split_with_every_choice(void **state) {
     }
     assert_true(num_solved > num_instances / 2);
     assert_true(num_chosen > num_instances / 4);
+    assert_true(num_enough > num_instances / 100);
 }
 
 /* ---- by hand -------------------------------------------------------------------------------- */
@@ -512,11 +531,52 @@ static void the_search_can_be_stopped(void **state) {
     popliner_costs_file_free(file);
 }
 
+/* Nor is it forgotten that nothing fits, when time is up while it is looked for why. */
+static void looking_for_reasons_can_be_stopped(void **state) {
+    (void)state;
+    static const char text[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": ["
+                               "{\"name\": \"a\", \"memory\": 40, \"stash\": 10, \"inputs\": 4},"
+                               "{\"name\": \"b\", \"memory\": 90, \"stash\": 20, \"inputs\": 4},"
+                               "{\"name\": \"c\", \"memory\": 80, \"stash\": 20, \"inputs\": 4}]}";
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                  .recompute = POPLINER_RECOMPUTE_AUTO,
+                                  .max_stages = SIZE_MAX};
+    popliner_costs_file *file = NULL;
+    assert_int_equal(
+        popliner_costs_file_parse(text, sizeof text - 1, "made", &pipeline, &file, NULL),
+        POPLINER_OK);
+    popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
+    o.max_stages = 2;
+    o.max_stage_bytes = 110;
+    bool was_proven = false;
+    bool is_done = false;
+    for (size_t most = 0; !is_done; most++) {
+        patience p = {0, most};
+        popliner_variants_answer *answer = NULL;
+        o.should_stop = stop_after;
+        o.should_stop_user = &p;
+        assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
+        popliner_plan *plan = popliner_variants_take_plan(answer);
+        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        is_done = !summary->is_stopped;
+        assert_int_equal(summary->status, POPLINER_PLAN_INFEASIBLE);
+        if (is_done)
+            assert_int_equal(summary->infeasibility->enough_stages, 3);
+        assert_false(was_proven && summary->proof == POPLINER_PROOF_NONE);
+        was_proven = was_proven || (!is_done && summary->proof != POPLINER_PROOF_NONE);
+        popliner_plan_free(plan);
+        popliner_variants_answer_free(answer);
+    }
+    assert_true(was_proven);
+    popliner_costs_file_free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_split_with_every_choice),
         cmocka_unit_test(layers_choose_one_by_one),
         cmocka_unit_test(the_search_can_be_stopped),
+        cmocka_unit_test(looking_for_reasons_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

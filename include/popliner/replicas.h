@@ -76,7 +76,9 @@ typedef struct popliner_replicas_candidate {
     uint64_t pipeline_cycles;
     uint64_t reduce_cycles;
     uint64_t step_cycles; /* both; UINT64_MAX for all that is larger */
-    bool is_proven;       /* no pipeline of as many IPUs has more throughput */
+    /* no pipeline of as many IPUs has more throughput, and of those with as many replicas and as
+     * much none is better in the other objectives */
+    bool is_proven;
     /* INFEASIBLE, without stages, if there is none; NULL if the search was stopped before */
     const popliner_plan *plan;
     /* [stages of the plan] the parameters of each; NULL without a pipeline or parameters */
@@ -106,8 +108,9 @@ typedef struct popliner_replicas_summary {
  * solves each exactly: no split has a larger throughput. `options` must not be NULL; costs must
  * have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks.
  * Cost: for each number of stages a solve for cycles for each split that has fewer parameters on
- * its fullest IPU and might be better, mostly one or two, and one for the other objectives. If
- * nothing fits, another one each for the largest tile, and one with reasons. */
+ * its fullest IPU and might be better, mostly one or two, and one for the other objectives for each
+ * of these with the best throughput, mostly one. If nothing fits, another one each for the largest
+ * tile, and one with reasons. */
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);

@@ -127,7 +127,8 @@ static const option table[] = {
      "that of its IPU"},
     {KIND_REPEATED, 0, "link-bandwidth", "[I-J=]BYTES,...", NULL, offsetof(options, link_bandwidth),
      "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
-     "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take"},
+     "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take; not where stages\nshare "
+     "IPUs"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},

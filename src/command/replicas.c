@@ -99,8 +99,9 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
     input.options = &asked;
     input.option_names = &own_names;
     if (is_known)
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "A pipeline on %zu %s comes closest.",
-                    num_ipus, num_ipus == 1 ? "IPU" : "IPUs");
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
+                    num_ipus == 1 ? "IPU" : "IPUs");
     popliner_status status = popliner_certificate_create(&input, &certificate, error);
     if (status != POPLINER_OK)
         popliner_plan_free(input.plan);

@@ -273,24 +273,78 @@ static uint64_t share_of_batch(const search *s, size_t num_replicas) {
     return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
 }
 
-/* Solves for the other objectives, too, and gives the candidate its plan. */
-static popliner_status complete(search *s, walk *w, popliner_replicas_candidate *c,
-                                popliner_error *error) {
+/* The most parameters whose all-reduce takes no longer than that of the candidate. */
+static uint64_t most_for_reduce(const search *s, const popliner_replicas_candidate *c) {
+    uint64_t most = UINT64_MAX;
+    for (uint64_t least = c->parameter_bytes; least < most;) {
+        uint64_t middle = most - (most - least) / 2;
+        if (reduce_cycles(s, c->num_replicas, middle) <= c->reduce_cycles)
+            least = middle;
+        else
+            most = middle - 1;
+    }
+    return most;
+}
+
+/* Whether a plan is better in what comes behind the cycles. */
+static bool is_better_behind(const popliner_plan *plan, const popliner_plan *other) {
+    for (size_t i = 1; i < plan->num_values; ++i)
+        if (plan->values[i].value != other->values[i].value)
+            return plan->values[i].value < other->values[i].value;
+    return false;
+}
+
+/* Gives the candidate the best plan of a point with its throughput, if that is better than what it
+ * has. */
+static popliner_status take_point(search *s, const walk *w, popliner_replicas_candidate own,
+                                  popliner_replicas_candidate *c, popliner_error *error) {
     popliner_plan *plan = NULL;
-    popliner_status status = find_costs(s, w, c->micro_batches, error);
-    if (status == POPLINER_OK)
-        status = solve(s, w, s->num_objectives, c->parameter_bytes, &plan, error);
-    if (status != POPLINER_OK || plan == NULL) {
-        *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
+    popliner_status status = solve(s, w, s->num_objectives, most_for_reduce(s, &own), &plan, error);
+    if (status != POPLINER_OK || plan == NULL)
         return status;
+    s->is_stopped = s->is_stopped || plan->is_stopped;
+    c->is_proven = c->is_proven && plan->status == POPLINER_PLAN_OPTIMAL;
+    bool exists = plan->status != POPLINER_PLAN_INFEASIBLE;
+    if (!exists || (c->plan != NULL && !is_better_behind(plan, c->plan))) {
+        popliner_plan_free(plan);
+        return POPLINER_OK;
     }
     const point p = {plan->cycles, most_parameters(s, w, plan)};
-    bool is_proven = c->is_proven && plan->status == POPLINER_PLAN_OPTIMAL;
-    s->is_stopped = s->is_stopped || plan->is_stopped;
+    bool is_proven = c->is_proven;
+    popliner_plan_free((popliner_plan *)c->plan);
     *c = candidate_of(s, w, c->num_replicas, c->micro_batches, p);
     c->is_proven = is_proven;
     c->plan = plan;
-    return tell_parameters(s, c, error);
+    return POPLINER_OK;
+}
+
+/* Solves for the other objectives, too, and gives the candidate its plan. More cycles make the
+ * pipeline slower, so a split with the same throughput has the cycles of one of the points, and
+ * parameters whose all-reduce takes as long as that one's. */
+static popliner_status complete(search *s, walk *w, popliner_replicas_candidate *c,
+                                popliner_error *error) {
+    popliner_status status = find_costs(s, w, c->micro_batches, error);
+    const uint64_t step_cycles = c->step_cycles;
+    for (size_t i = 0; status == POPLINER_OK; ++i) {
+        if (i == w->count && !w->is_at_end)
+            status = extend(s, w, error);
+        if (status != POPLINER_OK || i >= w->count)
+            break;
+        popliner_replicas_candidate own =
+            candidate_of(s, w, c->num_replicas, c->micro_batches, w->points[i]);
+        if (own.step_cycles == step_cycles)
+            status = take_point(s, w, own, c, error);
+        const point bound = {w->points[i].cycles, w->least_bytes};
+        own = candidate_of(s, w, c->num_replicas, c->micro_batches, bound);
+        if (s->is_stopped || own.step_cycles > step_cycles)
+            break;
+    }
+    c->is_proven = c->is_proven && !s->is_stopped;
+    if (status == POPLINER_OK && c->plan != NULL)
+        return tell_parameters(s, c, error);
+    if (c->plan == NULL)
+        *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
+    return status;
 }
 
 /* The best number of replicas of pipelines of so many IPUs. */

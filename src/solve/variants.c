@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
+#include "costs/triangle.h"
 #include "costs/variants.h"
 #include "costs/ways.h"
 #include "solve/links.h"
@@ -25,10 +26,11 @@ struct popliner_variants_answer {
 
 typedef struct search {
     const popliner_costs_file *file; /* whose variants are chosen, or NULL */
-    pl_variants variants;            /* the file's, for as many places as there are stages */
+    pl_variants variants;            /* the file's, for pipelines of any length */
     pl_ways ways;                    /* without a file */
     const popliner_costs *costs;     /* of the file, or of the first way */
     popliner_solver_options options;
+    bool with_reasons; /* for why nothing fits, where nothing does */
     const popliner_objective *objectives;
     size_t num_objectives;
     size_t cycles_at; /* where the cycles are among them; num_objectives if nowhere */
@@ -58,22 +60,29 @@ static bool is_stop_wanted(void *user) {
     return pl_stop_is_wanted(user);
 }
 
-/* A table of the least peaks within the limits. Without reasons to look for, longer pipelines need
- * not be in it. */
+/* The longest pipeline that is asked for. */
+static size_t longest_of(const search *s) {
+    const popliner_solver_options *o = &s->options;
+    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+    return max_stages > 0 ? max_stages : SIZE_MAX;
+}
+
+/* A table of the least peaks within the limits. Why nothing fits is looked for in longer pipelines,
+ * too; else they need not be in it. */
 static popliner_status make_table(const search *s, const pl_variant_limits *limits,
                                   bool with_reasons, popliner_costs **costs,
                                   popliner_error *error) {
-    const popliner_solver_options *o = &s->options;
-    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
-    if (s->file != NULL)
-        return pl_variants_costs(&s->variants, s->costs, limits, costs, error);
-    if (with_reasons || max_stages == 0)
-        max_stages = SIZE_MAX;
-    return pl_ways_costs(&s->ways, max_stages, limits, costs, error);
+    size_t max_stages = with_reasons ? SIZE_MAX : longest_of(s);
+    if (s->file == NULL)
+        return pl_ways_costs(&s->ways, max_stages, limits, costs, error);
+    pl_variants variants = s->variants;
+    if (max_stages < variants.max_stages)
+        variants.max_stages = max_stages;
+    return pl_variants_costs(&variants, s->costs, limits, costs, error);
 }
 
-/* Solves for the first objectives where no stage may take longer; without a limit for the first
- * time, with reasons. The objective of cycles is kept by the table. */
+/* Solves for the first objectives where no stage may take longer; without a limit first, and then
+ * with reasons, if they are wanted. The objective of cycles is kept by the table. */
 static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
                                popliner_plan **plan, popliner_error *error) {
     popliner_solver_options o = s->options;
@@ -83,7 +92,8 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
                                       is_first ? POPLINER_PEAK_FORBIDDEN - 1 : largest_limit(s),
                                       is_stop_wanted, &s->stop};
     *plan = NULL;
-    popliner_status status = make_table(s, &limits, is_first && !o.without_reasons, &costs, error);
+    o.without_reasons = !is_first || !s->with_reasons;
+    popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && s->is_stopped) {
         popliner_costs_free(costs);
@@ -94,7 +104,6 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
         status = pl_costs_add_cycles(costs, error); /* all 0 */
     o.objectives = s->objectives;
     o.num_objectives = num_objectives;
-    o.without_reasons = o.without_reasons || !is_first;
     if (isfinite(left))
         o.time_limit_seconds = left > 0.001 ? left : 0.001;
     if (status == POPLINER_OK)
@@ -261,26 +270,31 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
     if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants are not chosen with a slack, or by the greedy algorithm");
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "what stages recompute is not chosen (auto) with a slack, or by the greedy algorithm");
     if (o->num_ipu_speeds > 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants are not chosen where IPUs have speeds of their own; leave the "
+                       "what stages recompute is not chosen (auto) where IPUs have speeds of their "
+                       "own; leave the "
                        "speeds out, or the choice (auto)");
     if (pl_links_exist(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants are not chosen where links have bandwidths; leave the bandwidths "
+                       "what stages recompute is not chosen (auto) where links have bandwidths; "
+                       "leave the bandwidths "
                        "out, or the choice (auto)");
     for (size_t i = 0; i < num_objectives; ++i)
         if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "variants are not chosen for the objective balance; leave out one of "
+                           "what stages recompute is not chosen (auto) for the objective balance; "
+                           "leave out one of "
                            "balance and the choice (auto)");
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         for (size_t k = 0; k < i; ++k)
             if (o->device_map[i] == o->device_map[k])
                 return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "variants are not chosen for stages that share an IPU, as %zu and "
+                               "what stages recompute is not chosen (auto) where stages share an "
+                               "IPU, as %zu and "
                                "%zu of the device map do; leave out the map, or the choice (auto)",
                                k, i);
     return POPLINER_OK;
@@ -305,13 +319,45 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     popliner_status status = check(s, error);
     if (s->file != NULL)
         s->variants = s->file->variants;
-    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
-    if (max_stages > 0 && max_stages < s->variants.max_stages)
-        s->variants.max_stages = max_stages;
+    /* a file has no table for longer pipelines yet, and mostly needs none */
+    s->with_reasons = s->file == NULL && !o->without_reasons;
     if (status == POPLINER_OK && s->cycles_at < s->num_objectives &&
         !popliner_costs_has_cycles(s->costs))
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "the objective cycles needs costs that have cycles");
+    return status;
+}
+
+/* How long pipelines may be where it is looked for why nothing fits: as long as a table of all
+ * their places stays below half a GiB. */
+static void bound_reasons(search *s, const popliner_listener *listener) {
+    enum { MAX_NUMBERS = 1 << 26 };
+    size_t num_intervals = pl_triangle_size(s->variants.num_units);
+    size_t affordable = MAX_NUMBERS / num_intervals;
+    size_t asked = longest_of(s);
+    affordable = affordable < asked ? asked : affordable;
+    if (s->variants.max_stages <= affordable)
+        return;
+    s->variants.max_stages = affordable;
+    pl_tell(listener, POPLINER_LEVEL_WARNING,
+            "Pipelines of more than %zu stages are not looked at.", affordable);
+}
+
+/* Finds why nothing fits. What is proven stays, if there is no time for more. */
+static popliner_status explain(search *s, const popliner_listener *listener, size_t num_objectives,
+                               popliner_plan **plan, popliner_error *error) {
+    popliner_plan *told = NULL;
+    s->with_reasons = true;
+    bound_reasons(s, listener);
+    popliner_status status = attempt(s, UINT64_MAX, num_objectives, &told, error);
+    if (status == POPLINER_OK && told->is_stopped && told->proof == POPLINER_PROOF_NONE) {
+        (*plan)->is_stopped = true;
+    } else if (status == POPLINER_OK) {
+        popliner_plan_free(*plan);
+        *plan = told;
+        told = NULL;
+    }
+    popliner_plan_free(told);
     return status;
 }
 
@@ -328,9 +374,12 @@ static popliner_status solve(search *s, const popliner_solver_options *options,
     if (status == POPLINER_OK)
         status = begin_search(s, error);
     bool has_cycles = s->cycles_at < s->num_objectives;
+    size_t num_objectives = has_cycles ? s->cycles_at + 1 : s->num_objectives;
     if (status == POPLINER_OK)
-        status =
-            attempt(s, UINT64_MAX, has_cycles ? s->cycles_at + 1 : s->num_objectives, &plan, error);
+        status = attempt(s, UINT64_MAX, num_objectives, &plan, error);
+    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
+        !s->with_reasons && !s->options.without_reasons)
+        status = explain(s, &listener, num_objectives, &plan, error);
     if (status == POPLINER_OK && has_cycles && plan->status != POPLINER_PLAN_INFEASIBLE)
         status = finish(s, &plan, &bound, error);
     if (status == POPLINER_OK)
