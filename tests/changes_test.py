@@ -395,7 +395,7 @@ def main():
                                       ["--layer-order", "natural"],
                                       ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"])
                       for solving in ((), three if options else ("--solve", "--risk", "low"))
-                      for before in made[:4] for now in made[:4]]
+                      for before in made[:2] for now in made[1:4]]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for done in [pool.submit(task[0], popliner, *task[1:]) for task in tasks]:
                 done.result()

@@ -14,8 +14,9 @@ const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
 const Model = require(path.join(__dirname, '../src/show/page/model.js'));
 const isWhole = process.env.POPLINER_TEST_ALL === '1';
-const numSplits = isWhole ? 200 : 8;
-const numSettings = isWhole ? 100 : 5;
+// on each of nine pages: together more than 200 and 100
+const numSplits = isWhole ? 24 : 8;
+const numSettings = isWhole ? 12 : 5;
 
 // ---- random numbers that are the same each time ----
 

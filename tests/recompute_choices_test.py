@@ -132,7 +132,7 @@ def main():
                 "--sequence", "8", "--vocabulary", "60", "--quiet", *model.split(), status=(0,))
             layers = [layer for stage in solve(tool, profile, "--mem-per-tile", "1G")["stages"]
                       for layer in stage["layers"]]
-            for pipeline in PIPELINES if takes_all else PIPELINES[number::4]:
+            for pipeline in PIPELINES[number % 2::2 if takes_all else 4]:
                 splits = {cuts: measure(tool, profile, pipeline, cuts, len(layers) + 2)
                           for count in range(len(layers))
                           for cuts in itertools.combinations(layers[:-1], count)}
