@@ -58,7 +58,7 @@ static const char *const prints[][MOST_OPTIONS] = {
     {"--solve", "--sweep=num-ipus=1..3", "--schedule=training", "--format=json"},
     {"--solve", "--num-ipus=3", "--evaluate=whole", "--reserve=2%"},
     {"--solve", "--device-map=0,1", "--schedule=training", "--max-layers=1", "--format=json"},
-    {"--solve", "--device-map=0,1,0", "--schedule=training", "--place=0=2", "--format=json"},
+    {"--solve", "--device-map=0,1,0", "--schedule=training", "--place=0=1", "--format=json"},
 };
 
 /* Runs the command over `first` (and `second`) with the given options before them. */

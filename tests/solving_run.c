@@ -615,9 +615,13 @@ static void expect_status(const asked *a, int status) {
 
 /* Whether a unit is placed where there is no IPU, which is refused. */
 static bool is_placed_beyond(const asked *a) {
-    for (size_t i = 0; i < a->options.num_placements; i++)
-        if (a->placements[i].ipu >= a->num_ipus)
+    for (size_t i = 0; i < a->options.num_placements; i++) {
+        bool is_there = a->options.num_mapped_stages == 0 && a->placements[i].ipu < a->num_ipus;
+        for (size_t k = 0; k < a->options.num_mapped_stages; k++)
+            is_there = is_there || a->options.device_map[k] == a->placements[i].ipu;
+        if (!is_there)
             return true;
+    }
     return false;
 }
 
@@ -663,6 +667,11 @@ void expect_best(asked *a) {
     brute_answer expected = brute_force(a->s->costs, &a->options);
     bool fits = expected.status == POPLINER_PLAN_OPTIMAL;
     list_arguments(a, arguments);
+    if (is_placed_beyond(a)) {
+        run_command(&run, arguments);
+        assert_int_equal(run.status, 2);
+        return;
+    }
     json_t *answer = run_json(&run, fits ? 0 : 1, arguments);
     read_plan(a, answer, &plan);
     if (!plan_is(&plan, &expected, difference)) {
