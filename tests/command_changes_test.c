@@ -167,6 +167,8 @@ static void files_of_the_other_side_stay(void **state) {
         assert_refused(&run, 2, "would overwrite a file of --compare");
         RUN(&run, OTHER, "--compare", compared, "--trace", read[i]);
         assert_refused(&run, 2, "would overwrite a file of --compare");
+        RUN(&run, OTHER, "--compare", compared, "--html", read[i]);
+        assert_refused(&run, 2, "would overwrite a file of --compare");
         RUN(&run, OTHER, "--compare", compared, "--output", output);
         assert_refused(&run, 2, "would overwrite a file of --compare");
     }

@@ -23,6 +23,7 @@ static void begin_other(session *other, const session *s) {
     o->load_from_file = false;
     o->save_to_file = NULL;
     o->trace = NULL;
+    o->html = NULL;
     o->num_outputs = 0;
     session_begin(other);
     other->log.about = o->profile;

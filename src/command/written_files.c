@@ -153,6 +153,8 @@ popliner_status check_compared_files(const options *o, popliner_error *error) {
     popliner_status status = check_not_compared("save-to-file", o->save_to_file, read, 3, error);
     if (status == POPLINER_OK)
         status = check_not_compared("trace", o->trace, read, 3, error);
+    if (status == POPLINER_OK)
+        status = check_not_compared("html", o->html, read, 3, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++)
         status = check_not_compared("output", o->outputs[i].path, read, 3, error);
     free(profile);
