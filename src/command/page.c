@@ -134,21 +134,6 @@ static words constraint_words(const options *o) {
 
 /* ---- the page ---- */
 
-static popliner_status make_request(session *s, request *r, popliner_error *error) {
-    const popliner_chain *chain = NULL;
-    uint64_t limit_bytes = 0;
-    popliner_status status = session_limit(s, &limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-    if (status == POPLINER_OK)
-        status = request_name_chain(r, chain, error);
-    if (status == POPLINER_OK)
-        status = request_complete(r, s, limit_bytes, NULL, error);
-    return status;
-}
-
 static popliner_status make_text(session *s, const request *r,
                                  const popliner_certificate *certificate, char **text,
                                  popliner_error *error) {
@@ -193,7 +178,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     if (path == NULL || s->has_page)
         return POPLINER_OK;
-    popliner_status status = make_request(s, &r, error);
+    popliner_status status = request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, &text, error);
     if (status == POPLINER_OK)

@@ -786,3 +786,19 @@ bool request_shares_an_ipu(const request *r) {
                 return true;
     return false;
 }
+
+popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
+                                   popliner_error *error) {
+    const popliner_chain *chain = NULL;
+    uint64_t limit_bytes = 0;
+    popliner_status status = session_limit(s, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_begin(r, s, otherwise, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_prepare(s->analysis, &r->asked, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
+    if (status == POPLINER_OK)
+        status = request_name_chain(r, chain, error);
+    return status == POPLINER_OK ? request_complete(r, s, limit_bytes, NULL, error) : status;
+}

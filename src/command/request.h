@@ -63,6 +63,12 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file_info *file, popliner_error *error);
 
+/* Begins a request in the memory model that was asked for, or `otherwise`, and completes it for the
+ * units of the profile that was read. Free with request_free, also after an error. Errors: as for
+ * its parts, and those of popliner_analysis_prepare. */
+popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
+                                   popliner_error *error);
+
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);
 

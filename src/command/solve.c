@@ -69,23 +69,12 @@ static popliner_status complete_links(const session *s, request *r, popliner_err
 
 /* Puts the options in terms of the chain's units. */
 static popliner_status make_request(session *s, request *r, popliner_error *error) {
-    const popliner_chain *chain = NULL;
-    uint64_t limit_bytes = 0;
-    popliner_status status = session_limit(s, &limit_bytes, error);
     /* the original's algorithm goes with the original's memory */
-    if (status == POPLINER_OK)
-        status = request_begin(r, s,
-                               s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
-                                                                  : POPLINER_MEMORY_MODEL_FULL,
-                               error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_prepare(s->analysis, &r->asked, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-    if (status == POPLINER_OK)
-        status = request_name_chain(r, chain, error);
-    if (status == POPLINER_OK)
-        status = request_complete(r, s, limit_bytes, NULL, error);
+    popliner_status status =
+        request_of_profile(r, s,
+                           s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
+                                                              : POPLINER_MEMORY_MODEL_FULL,
+                           error);
     if (status == POPLINER_OK)
         status = complete_links(s, r, error);
     return status == POPLINER_OK ? check_profile(s, r, error) : status;
