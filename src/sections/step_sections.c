@@ -83,6 +83,20 @@ popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *s
 
 /* ---- programs ---- */
 
+/* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
+ * memory. */
+static uint32_t *find_operations(const pl_section_source *source) {
+    uint32_t *first = pl_new_array(source->profile->num_programs, sizeof *first);
+    for (size_t i = 0; first != NULL && i < source->profile->num_programs; i++)
+        first[i] = PL_NONE;
+    for (size_t i = popliner_operations_count(source->operations); first != NULL && i-- > 0;) {
+        const popliner_operation *operation = pl_operation_at(source->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            first[operation->programs[k]] = (uint32_t)i;
+    }
+    return first;
+}
+
 /* What is known of each program by others. */
 typedef struct places {
     uint32_t *parent; /* the first whose child it is, or PL_NONE */
@@ -104,14 +118,13 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     own->parent = pl_new_array(p->num_programs, sizeof *own->parent);
     own->first_step = pl_new_array(p->num_programs, sizeof *own->first_step);
     own->num_steps = pl_new_array(p->num_programs, sizeof *own->num_steps);
-    own->operation = pl_new_array(p->num_programs, sizeof *own->operation);
+    own->operation = find_operations(source);
     if (own->parent == NULL || own->first_step == NULL || own->num_steps == NULL ||
         own->operation == NULL)
         return pl_fail_memory(error, "the programs");
     for (size_t i = 0; i < p->num_programs; i++) {
         own->parent[i] = PL_NONE;
         own->first_step[i] = PL_NONE;
-        own->operation[i] = PL_NONE;
     }
     for (size_t i = p->num_programs; i-- > 0;) {
         for (uint32_t c = p->program_children_start[i]; c < p->program_children_start[i + 1]; c++)
@@ -120,11 +133,6 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     for (size_t step = p->num_steps; step-- > 0;) {
         own->first_step[p->step_program[step]] = (uint32_t)step;
         own->num_steps[p->step_program[step]]++;
-    }
-    for (size_t i = popliner_operations_count(source->operations); i-- > 0;) {
-        const popliner_operation *operation = pl_operation_at(source->operations, i);
-        for (size_t k = 0; k < operation->num_programs; k++)
-            own->operation[operation->programs[k]] = (uint32_t)i;
     }
     return POPLINER_OK;
 }
@@ -258,9 +266,10 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
         "tile_balance",
     };
     const popliner_profile *p = source->profile;
-    places own = {0};
+    uint32_t *operation_of = find_operations(source);
+    popliner_status status =
+        operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
     pl_sheet_begin(sheet, sheet->format, "execution", columns, sizeof columns / sizeof *columns);
-    popliner_status status = find_places(source, &own, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         popliner_run run = POPLINER_RUN_INIT;
@@ -278,14 +287,14 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
             pl_sheet_text(sheet, step.type_name);
             pl_sheet_text(
                 sheet, step.program == SIZE_MAX ? NULL : pl_profile_program_name(p, step.program));
-            pl_sheet_text(
-                sheet, step.program == SIZE_MAX
-                           ? NULL
-                           : pl_section_unit(source, pl_walk_index(own.operation[step.program])));
+            pl_sheet_text(sheet,
+                          step.program == SIZE_MAX
+                              ? NULL
+                              : pl_section_unit(source, pl_walk_index(operation_of[step.program])));
             add_ipu(k < step.num_ipus ? &ipu : NULL, sheet);
         }
     }
-    free_places(&own);
+    free(operation_of);
     return status;
 }
 
@@ -328,19 +337,19 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
                                           popliner_error *error) {
     static const char *const columns[] = {"by", "name", "num_executions", "cycles"};
     const popliner_profile *p = source->profile;
-    places own = {0};
+    uint32_t *operation_of = find_operations(source);
+    popliner_status status =
+        operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
     execution_sums types = {0};
     execution_sums units = {0};
     pl_sheet_begin(sheet, sheet->format, "execution_sums", columns,
                    sizeof columns / sizeof *columns);
-    popliner_status status = find_places(source, &own, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         popliner_profile_execution_step(p, i, &step, NULL);
-        const char *unit =
-            step.program == SIZE_MAX
-                ? NULL
-                : pl_section_unit(source, pl_walk_index(own.operation[step.program]));
+        const char *unit = step.program == SIZE_MAX
+                               ? NULL
+                               : pl_section_unit(source, pl_walk_index(operation_of[step.program]));
         for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
             popliner_profile_ipu_step(p, i, k, &ipu, NULL);
@@ -357,6 +366,6 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
     pl_names_free(&units.names);
     free(types.sums);
     free(units.sums);
-    free_places(&own);
+    free(operation_of);
     return status;
 }
