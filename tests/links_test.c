@@ -10,6 +10,7 @@
 #include "popliner/solver.h"
 #include "random_instance.h"
 #include "solve/links.h"
+#include "three_units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,26 +46,9 @@ static void rounds_cycles_up(void **state) {
         assert_int_equal(pl_link_cycles(cases[i].bandwidth, cases[i].bytes), cases[i].cycles);
 }
 
-static void assert_refuses(const popliner_costs *costs, const popliner_solver_options *options,
-                           const char *message) {
-    popliner_plan *plan = NULL;
-    popliner_error error;
-    assert_int_equal(popliner_solve(costs, options, &plan, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message, message);
-    assert_null(plan);
-}
-
-/* Units of 3, 4 and 5 cycles, and cuts of 8 and 4 bytes. */
-static popliner_costs *three_units(bool has_cycles) {
-    popliner_costs *costs = NULL;
-    assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
-    for (size_t i = 0; i < 3; ++i)
-        for (size_t j = i, sum = 0; j < 3; ++j) {
-            sum += 3 + j;
-            popliner_costs_set_peak(costs, i, j, 1, 1, NULL);
-            if (has_cycles)
-                popliner_costs_set_cycles(costs, i, j, sum, NULL);
-        }
+/* With cuts of 8 and 4 bytes between them. */
+static popliner_costs *three_units_with_cuts(bool has_cycles) {
+    popliner_costs *costs = three_units(has_cycles);
     popliner_costs_set_cut(costs, 1, 8, NULL);
     popliner_costs_set_cut(costs, 2, 4, NULL);
     return costs;
@@ -74,14 +58,14 @@ static void refuses_what_makes_no_sense(void **state) {
     (void)state;
     popliner_ipu_link links[] = {{0, 1, {2, 1}}, {1, 2, {1, 1}}};
     size_t shared[] = {0, 1, 0};
-    popliner_costs *costs = three_units(false);
+    popliner_costs *costs = three_units_with_cuts(false);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.ipu_links = links;
     options.num_ipu_links = 2;
     assert_refuses(costs, &options,
                    "bandwidths of links need costs that have cycles; leave them out");
     popliner_costs_free(costs);
-    costs = three_units(true);
+    costs = three_units_with_cuts(true);
     links[1] = (popliner_ipu_link){1, 0, {1, 1}};
     assert_refuses(costs, &options, "ipu_links: the link of IPUs 1 and 0 is given twice");
     links[1] = (popliner_ipu_link){4, 4, {1, 1}};
@@ -117,7 +101,7 @@ static void counts_what_cuts_take(void **state) {
         {{1, 1}, {100, 1}, 2, 8, 1}, {{1, 2}, {0, 0}, 1, 12, 0}, {{0, 0}, {3, 1}, 2, 9, 2},
         {{1, 90}, {8, 1}, 2, 8, 1},  {{1, 1}, {2, 1}, 2, 9, 2},
     };
-    popliner_costs *costs = three_units(true);
+    popliner_costs *costs = three_units_with_cuts(true);
     for (size_t i = 0; i < NUM_METHODS * sizeof cases / sizeof *cases; ++i) {
         popliner_plan *plan = NULL;
         size_t k = i / NUM_METHODS;
