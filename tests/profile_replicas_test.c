@@ -377,6 +377,28 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
+/* What stages recompute is not chosen with replicas. */
+static void recomputing_is_not_left_open(void **state) {
+    char *directory = test_path(*state, "made");
+    popliner_analysis *analysis;
+    popliner_replicas *replicas;
+    popliner_error error = {.message = ""};
+    popliner_request request = POPLINER_REQUEST_INIT;
+    popliner_replicas_options options = POPLINER_REPLICAS_OPTIONS_INIT;
+    request.schedule = POPLINER_SCHEDULE_POPART;
+    request.recompute = POPLINER_RECOMPUTE_AUTO;
+    make_profile(directory, "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 --training "
+                            "--layers 2 --execution");
+    assert_ok(popliner_analysis_read(directory, NULL, NULL, &analysis, &error), &error);
+    assert_int_equal(
+        popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
+        POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "auto"));
+    assert_null(replicas);
+    popliner_analysis_free(analysis);
+    free(directory);
+}
+
 static void every_split_of_made_profiles(void **state) {
     static const char *const models[] = {
         "--training --layers 4 --skips 1",
@@ -405,6 +427,7 @@ static void every_split_of_made_profiles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(recomputing_is_not_left_open),
         IN_DIRECTORY(every_split_of_made_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
