@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/random.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 
@@ -275,23 +276,16 @@ static popliner_status improve(climb *c) {
     return POPLINER_OK;
 }
 
-static uint64_t random_below(climb *c, uint64_t limit) {
-    uint64_t x = c->random += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % limit;
-}
-
 /* Puts a few cuts of the best split elsewhere. */
 static popliner_status kick(climb *c) {
     enum { MOST_CUTS = 4 };
     memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
-    size_t num_cuts = 1 + (size_t)random_below(c, MOST_CUTS);
+    size_t num_cuts = 1 + (size_t)pl_random_below(&c->random, MOST_CUTS);
     for (size_t i = 0; c->num_stages > 1 && i < num_cuts; ++i) {
-        size_t stage = 1 + (size_t)random_below(c, c->num_stages - 1);
+        size_t stage = 1 + (size_t)pl_random_below(&c->random, c->num_stages - 1);
         size_t kept = c->cuts[stage];
         size_t room = c->cuts[stage + 1] - c->cuts[stage - 1] - 1;
-        c->cuts[stage] = c->cuts[stage - 1] + 1 + (size_t)random_below(c, room);
+        c->cuts[stage] = c->cuts[stage - 1] + 1 + (size_t)pl_random_below(&c->random, room);
         if (!is_ok(c, stage - 1) || !is_ok(c, stage))
             c->cuts[stage] = kept;
     }

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/random.h"
 #include "solve/device_sweep.h"
 
 #include <stdlib.h>
@@ -57,20 +58,13 @@ static void free_cuts(search *s, size_t first_stage, size_t distance) {
     }
 }
 
-static uint64_t random_below(search *s, uint64_t limit) {
-    uint64_t x = s->random += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (x ^ x >> 31) % limit;
-}
-
 /* Lets cuts move, each as far as chance wants. */
 static void free_some(search *s) {
     static const size_t distances[] = {0, 0, 1, 1, 2, 3, 5, 9};
     size_t num_stages = s->split->num_stages;
     for (size_t cut = 1; cut < num_stages; ++cut) {
         size_t at = cut_at(s, cut);
-        size_t by = distances[random_below(s, sizeof distances / sizeof *distances)];
+        size_t by = distances[pl_random_below(&s->random, sizeof distances / sizeof *distances)];
         s->ranges[cut] = (pl_cut_range){at > by ? at - by : 0, at + by};
     }
     s->ranges[0] = (pl_cut_range){0, 0};
