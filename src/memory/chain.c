@@ -209,3 +209,13 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operatio
         return pl_fail_memory(error, "the chain of layers");
     return POPLINER_OK;
 }
+
+const char *pl_unit_kind_name(popliner_unit_kind kind) {
+    static const char *const names[] = {
+        [POPLINER_UNIT_UNLAYERED] = "unlayered",
+        [POPLINER_UNIT_HEAD] = "head",
+        [POPLINER_UNIT_LAYER] = "layer",
+        [POPLINER_UNIT_TAIL] = "tail",
+    };
+    return names[kind];
+}

@@ -46,6 +46,9 @@ static inline const popliner_chain_unit *pl_chain_unit_at(const popliner_chain *
     return &chain->units[unit];
 }
 
+/* "head", "layer", "tail" or "unlayered". */
+const char *pl_unit_kind_name(popliner_unit_kind kind);
+
 /* The unit of an operation that there is. */
 static inline size_t pl_chain_unit_of(const popliner_chain *chain, size_t operation) {
     return chain->unit_of_operation[operation];

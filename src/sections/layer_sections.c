@@ -101,16 +101,6 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
 
 /* ---- layers ---- */
 
-static const char *kind_name(popliner_unit_kind kind) {
-    static const char *const names[] = {
-        [POPLINER_UNIT_UNLAYERED] = "unlayered",
-        [POPLINER_UNIT_HEAD] = "head",
-        [POPLINER_UNIT_LAYER] = "layer",
-        [POPLINER_UNIT_TAIL] = "tail",
-    };
-    return names[kind];
-}
-
 /* How many operations a unit has, and from which step to which they run. */
 static void add_operations(const pl_section_source *source, size_t unit, pl_sheet *sheet) {
     const popliner_chain *chain = source->chain;
@@ -184,7 +174,7 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
             largest = memory.total_bytes[tile] > memory.total_bytes[largest] ? tile : largest;
         pl_sheet_number(sheet, unit);
         pl_sheet_text(sheet, pl_chain_unit_at(source->chain, unit)->label);
-        pl_sheet_text(sheet, kind_name(pl_chain_unit_at(source->chain, unit)->kind));
+        pl_sheet_text(sheet, pl_unit_kind_name(pl_chain_unit_at(source->chain, unit)->kind));
         add_operations(source, unit, sheet);
         add_sums(&sums, sheet);
         pl_sheet_number(sheet, sums.unexplained_bytes);

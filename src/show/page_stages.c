@@ -245,16 +245,6 @@ void pl_page_add_stages(pl_text *text, const pl_stage_details *details,
 
 /* ---- the chain and what is asked of its splits ---- */
 
-static const char *kind_name(popliner_unit_kind kind) {
-    static const char *const names[] = {
-        [POPLINER_UNIT_UNLAYERED] = "unlayered",
-        [POPLINER_UNIT_HEAD] = "head",
-        [POPLINER_UNIT_LAYER] = "layer",
-        [POPLINER_UNIT_TAIL] = "tail",
-    };
-    return names[kind];
-}
-
 void pl_page_add_chain(pl_text *text, const popliner_chain *chain,
                        const pl_stage_details *details) {
     const size_t num_units = popliner_chain_num_units(chain);
@@ -270,7 +260,7 @@ void pl_page_add_chain(pl_text *text, const popliner_chain *chain,
     pl_text_add(text, "[");
     for (size_t unit = 0; unit < num_units; unit++)
         pl_text_format(text, "%s\"%s\"", unit > 0 ? "," : "",
-                       kind_name(popliner_chain_unit_at(chain, unit)->kind));
+                       pl_unit_kind_name(popliner_chain_unit_at(chain, unit)->kind));
     pl_text_add(text, "]");
     add_key(text, "memory_model");
     pl_page_add_text(text, chain->model->name);
