@@ -208,6 +208,11 @@ static popliner_status extend(search *s, walk *w, popliner_error *error) {
     return status;
 }
 
+/* Walks on to the i-th point, if there is one; those before it were reached. */
+static popliner_status reach(search *s, walk *w, size_t i, popliner_error *error) {
+    return i == w->count && !w->is_at_end ? extend(s, w, error) : POPLINER_OK;
+}
+
 static void begin_walk(const search *s, walk *w) {
     w->count = 0;
     w->is_at_end = w->is_stopped = false;
@@ -231,8 +236,7 @@ static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uin
     popliner_status status = POPLINER_OK;
     *best = (popliner_replicas_candidate){.num_ipus = w->num_ipus};
     for (size_t i = 0; status == POPLINER_OK; ++i) {
-        if (i == w->count && !w->is_at_end)
-            status = extend(s, w, error);
+        status = reach(s, w, i, error);
         if (status != POPLINER_OK || i >= w->count)
             break;
         popliner_replicas_candidate own =
@@ -326,8 +330,7 @@ static popliner_status complete(search *s, walk *w, popliner_replicas_candidate 
     popliner_status status = find_costs(s, w, c->micro_batches, error);
     const uint64_t step_cycles = c->step_cycles;
     for (size_t i = 0; status == POPLINER_OK; ++i) {
-        if (i == w->count && !w->is_at_end)
-            status = extend(s, w, error);
+        status = reach(s, w, i, error);
         if (status != POPLINER_OK || i >= w->count)
             break;
         popliner_replicas_candidate own =
