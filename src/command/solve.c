@@ -67,33 +67,31 @@ static popliner_status complete_links(const session *s, request *r, popliner_err
     return status;
 }
 
-/* Puts the options in terms of the chain's units. */
-static popliner_status make_request(session *s, request *r, popliner_error *error) {
-    /* the original's algorithm goes with the original's memory */
-    popliner_status status =
-        request_of_profile(r, s,
-                           s->options.solver == SOLVER_GREEDY ? POPLINER_MEMORY_MODEL_POPLINER
-                                                              : POPLINER_MEMORY_MODEL_FULL,
-                           error);
-    if (status == POPLINER_OK)
+/* Puts the options in terms of the chain's units; *can is false if there is nothing to split, which
+ * the log tells. */
+static popliner_status begin_solving(session *s, request *r, bool *can, popliner_error *error) {
+    /* the original's algorithm goes on without layers, as the original did, and goes with the
+     * original's memory */
+    const bool is_greedy = s->options.solver == SOLVER_GREEDY;
+    *can = true;
+    popliner_status status = is_greedy ? POPLINER_OK : can_split(s, can, error);
+    if (status == POPLINER_OK && *can)
+        status = request_of_profile(
+            r, s, is_greedy ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK && *can)
         status = complete_links(s, r, error);
-    return status == POPLINER_OK ? check_profile(s, r, error) : status;
+    return status == POPLINER_OK && *can ? check_profile(s, r, error) : status;
 }
 
 popliner_status solve_certificate(session *s, popliner_certificate **certificate,
                                   popliner_error *error) {
     request r = {0};
-    bool can = true;
+    bool can;
     *certificate = NULL;
-    popliner_status status = POPLINER_OK;
-    if (s->options.solver != SOLVER_GREEDY)
-        status = can_split(s, &can, error);
-    if (status != POPLINER_OK || !can)
-        return status;
-    status = make_request(s, &r, error);
-    if (status == POPLINER_OK)
+    popliner_status status = begin_solving(s, &r, &can, error);
+    if (status == POPLINER_OK && can)
         status = popliner_analysis_solve(s->analysis, &r.asked, certificate, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && can)
         status = answer_tell(s, &r, *certificate,
                              popliner_certificate_get_info(*certificate)->costs, error);
     request_free(&r);
@@ -136,17 +134,11 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
 
 popliner_status solve_and_print(session *s, popliner_error *error) {
     request r = {0};
-    bool can = true;
-    popliner_status status = POPLINER_OK;
-    /* the original's algorithm goes on, as the original did */
-    if (s->options.solver != SOLVER_GREEDY)
-        status = can_split(s, &can, error);
-    if (status != POPLINER_OK || !can)
-        return status;
-    status = make_request(s, &r, error);
-    if (status == POPLINER_OK && s->options.total_ipus > 0)
+    bool can;
+    popliner_status status = begin_solving(s, &r, &can, error);
+    if (status == POPLINER_OK && can && s->options.total_ipus > 0)
         status = replicas_print_profile(s, &r, error);
-    else if (status == POPLINER_OK)
+    else if (status == POPLINER_OK && can)
         status = s->options.sweep != NULL || s->options.pareto != NULL ? solve_several(s, &r, error)
                                                                        : solve_once(s, &r, error);
     request_free(&r);
