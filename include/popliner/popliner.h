@@ -28,6 +28,7 @@
 #include "popliner/sections.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/structures.h"
 #include "popliner/trace.h"
 #include "popliner/variants.h"
 
