@@ -68,7 +68,7 @@ class Profiles(unittest.TestCase):
         return self.analysis.profile.info.cycles_source >= popliner.CyclesSource.ESTIMATED
 
     def test_solving(self):
-        for options, members in QUESTIONS:
+        for options, members in common.some(QUESTIONS, 5):
             if not self.has_cycles() and {"auto", "cycles"} & set(options):
                 continue
             with self.subTest(options=options):
@@ -191,11 +191,11 @@ class Profiles(unittest.TestCase):
 
     def test_sections(self):
         answer = self.analysis.solve(max_stages=2, min_units=1)
-        for section in popliner.Section:
+        for section in common.some(list(popliner.Section), 3):
             is_plan = section == popliner.Section.PLAN
             name = section.name.lower()
             options = ["--solve", "--num-ipus", "2"] if is_plan else []
-            for form in ("json", "csv", "tsv"):
+            for form in common.some(("json", "csv", "tsv"), 2):
                 printed = run(self.report, "--section", name, "--format", form, *options)
                 told = self.analysis.section_text(section, answer=answer if is_plan else None,
                                                   format=form)

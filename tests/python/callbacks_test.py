@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 import unittest
@@ -155,6 +156,36 @@ class Exceptions(unittest.TestCase):
             self.assertEqual([mark() for mark in marks], [None] * 3)  # without a collection
         finally:
             gc.enable()
+
+
+class Depth(unittest.TestCase):
+    def test_there_is_room_for_callbacks(self):
+        """However deep the caller is: the right answer or RecursionError, and nothing is printed
+        and lost."""
+        found = {True: 0, False: 0}
+        lost = []
+        before, sys.unraisablehook = sys.unraisablehook, lost.append
+
+        def deep(frames):
+            if frames > 0:
+                return deep(frames - 1)
+            costs = popliner.Costs(3)
+            costs.fill_peaks(lambda first, last: last - first + 1)
+            return costs.peak(0, 2), costs.peak(2, 2)
+
+        limit = sys.getrecursionlimit()
+        try:
+            for frames in range(limit - 120, limit):
+                try:
+                    self.assertEqual(deep(frames), (3, 1))
+                    found[True] += 1
+                except RecursionError:
+                    found[False] += 1
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(lost, [])
+        self.assertGreater(found[True], 5)
+        self.assertGreater(found[False], 5)
 
 
 class Listening(unittest.TestCase):

@@ -24,6 +24,17 @@ MKPROFILE = os.environ.get("POPLINER_MKPROFILE", "")
 PRELOAD = os.environ.pop("LD_PRELOAD", "")
 PYTHON_ENVIRONMENT = {**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})}
 
+ALL = bool(os.environ.get("POPLINER_TEST_ALL"))
+
+
+def some(cases, step):
+    """All cases, or every so many of them in a quick run, which says so."""
+    if ALL:
+        return cases
+    print("[  QUICK   ] not all cases")
+    return cases[::step]
+
+
 _scratch = []
 
 

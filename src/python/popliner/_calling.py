@@ -15,7 +15,7 @@ import threading
 from typing import Any, Callable, List, Optional, Tuple, Type, Union
 
 from . import _declared as c
-from ._library import begin, libc, library
+from ._library import begin, libc
 from .enums import Level, Reason, Status
 from .errors import CLASSES, InternalError, UsageError
 
@@ -166,7 +166,8 @@ class Turn:
 
 
 class Calling:
-    """Takes turns, and catches Ctrl-C, for as long as the library works."""
+    """Takes turns, and catches Ctrl-C, for as long as the library works. Its own methods call
+    deeper than callbacks begin, so whoever comes so far has room for them."""
 
     __slots__ = ("turns", "taken", "call", "interrupts", "before")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
+from typing import (Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
 from . import _declared as c
@@ -21,12 +21,11 @@ from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
 from .diagnosis import Diagnosis
-from .enums import (Format, LayerOrder, MemoryModel, Objective, Plot, Recompute, Section, Table,
-                    UnitKind)
+from .enums import (Format, LayerOrder, MemoryModel, Objective, Plot, Section, Table, UnitKind)
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .profile import Items, Profile
-from .request import Asked, Bandwidth, Request, UnitName, Units, taken
+from .request import Asked, Bandwidth, Request, Units, taken
 
 Model = Union[MemoryModel, str]
 

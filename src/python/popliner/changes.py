@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from . import _declared as c
 from . import _html

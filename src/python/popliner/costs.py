@@ -6,18 +6,16 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import json
 from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
 from . import _declared as c
 from . import _html
-from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Listening, Owner, Path, Turn,
-                       ask, call, callback, failure, file_name, listed, make, member, number, real,
-                       size, text)
+from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
+                       callback, failure, file_name, listed, make, member, number, size, text)
 from ._library import begin, library
-from .enums import MemoryModel, Objective, ProgramFormat, Recompute, Schedule
+from .enums import Objective, ProgramFormat, Recompute, Schedule
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .records import Interval

@@ -6,11 +6,11 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, make_text, member, size
+from ._calling import Handle, Owner, make_text, size
 from ._library import library
 from .enums import Format, MemoryModel, MissingPlace
 

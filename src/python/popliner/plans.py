@@ -12,7 +12,7 @@ from typing import (TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Option
 
 from . import _declared as c
 from . import _html
-from ._calling import (Handle, Owner, Turn, ask, call, file_name, make, make_text, member, number)
+from ._calling import Handle, Owner, call, file_name, make_text, member, number
 from ._library import begin, library
 from .enums import CertificateForm, Format, Objective, PlanStatus, ProgramFormat, Proof, Verdict
 from .errors import UsageError
