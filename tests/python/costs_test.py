@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import random
 import unittest
+from fractions import Fraction
 
 import common
 import popliner
@@ -163,6 +164,91 @@ class Solving(unittest.TestCase):
 
         self.assertEqual(costs.solve(max_stages=4, ipu_weight=heavy, max_ipu_weight=1,
                                      objectives="ipus,memory").first_units, [1])
+
+    def test_ways(self):
+        """Every split with every choice: the largest peak first, then the cycles."""
+        for seed in range(8):
+            slow, fast = Random(seed, 5), Random(seed + 100, 5)
+            slow.peaks = [[peak // 2 for peak in row] for row in slow.peaks]
+            answer = popliner.solve_ways({"slow": slow.by_hand(), "fast": fast.by_hand()},
+                                         max_stages=3, objectives="memory,cycles,ipus")
+            best = min(
+                (max(way.peaks[i][j] for way, (i, j) in zip(ways, split)),
+                 max(way.cycles[i][j] for way, (i, j) in zip(ways, split)), len(split),
+                 [i for i, _ in split[1:]])
+                for split in splits(5, 3)
+                for ways in itertools.product((slow, fast), repeat=len(split)))
+            self.assertEqual(([v.value for v in answer.values], answer.first_units),
+                             (list(best[:3]), best[3]))
+            choices = [stage["recompute"] for stage in answer.json()["stages"]]
+            self.assertTrue(set(choices) <= {"slow", "fast"})
+            for choice, stage in zip(choices, answer.stages):
+                way = {"slow": slow, "fast": fast}[choice]
+                self.assertEqual(stage.peak_bytes, way.peaks[stage.first_unit][stage.last_unit])
+        for bad, kind in [({}, popliner.UsageError), ({"a": 5}, TypeError),
+                          ({5: popliner.Costs(2)}, TypeError),
+                          ({"a": popliner.Costs(2), "b": popliner.Costs(3)},
+                           popliner.UsageError)]:
+            with self.assertRaises(kind):
+                popliner.solve_ways(bad)
+
+    def test_replicas(self):
+        """By the formulas of popliner/replicas.h, for every split and number of replicas."""
+        it = Random(11, 5)
+        chance = random.Random(4)
+        weights = [chance.randrange(1000) for _ in range(5)]
+        total, batches = 6, 8
+
+        def step(split, replicas):
+            cycles = max(it.cycles[i][j] for i, j in split)
+            reduce = 2 * (replicas - 1) * max(sum(weights[i:j + 1]) for i, j in split) * 3
+            return ((batches + len(split) - 1) * cycles + -(-reduce // (replicas * 7)))
+
+        best = max(Fraction(replicas * batches, step(split, replicas))
+                   for split in splits(5, 5) for replicas in range(1, total // len(split) + 1))
+        asked = []
+
+        def costs_for(num_stages, num_micro_batches):
+            asked.append((num_stages, num_micro_batches))
+            return it.by_hand()
+
+        def parameters(stages):
+            return sum(weights[unit] for i, j in stages for unit in range(i, j + 1))
+
+        costs = it.by_hand()
+        for members in ({"parameter_bytes": weights}, {"parameters": parameters},
+                        {"parameter_bytes": weights, "costs_for": costs_for}):
+            replicas = costs.solve_replicas(total, micro_batches=batches, bandwidth=(7, 3),
+                                            **members)
+            self.assertTrue(replicas.is_proven)
+            found = replicas.best
+            self.assertEqual(Fraction(found.num_replicas * batches, found.step_cycles), best)
+            self.assertIsNone(replicas.reason)
+        self.assertTrue(asked)
+        self.assertTrue(all(m == batches for _, m in asked))
+        again = it.by_hand()
+        self.assertIs(costs.solve_replicas(4, costs_for=lambda *_: again).is_stopped, False)
+        again.set_cut(1, 5)  # it was given back
+        for bad, kind in [(lambda *_: 5, TypeError), (lambda *_: 1 // 0, ZeroDivisionError)]:
+            with self.assertRaises(kind):
+                costs.solve_replicas(4, costs_for=bad)
+        with self.assertRaises(ZeroDivisionError):
+            costs.solve_replicas(4, parameters=lambda stages: 1 // 0)
+        tight = costs.solve_replicas(4, max_stage_bytes=1)
+        self.assertIsNone(tight.best)
+        self.assertIsNotNone(tight.reason)
+
+    def test_copies(self):
+        """docs/costs.md: 1,2,3,5 for at most four stages, 0,1,... for any number."""
+        self.assertEqual([popliner.copies_at([1, 2, 3, 5], n) for n in (1, 2, 3, 4)], [1, 2, 3, 5])
+        self.assertEqual(popliner.copies_max_stages([1, 2, 3, 5]), 4)
+        self.assertEqual([popliner.copies_at("0,1,...", n) for n in (1, 5)], [0, 4])
+        self.assertIsNone(popliner.copies_max_stages("0,1,..."))
+        gpipe = popliner.Copies("gpipe", num_micro_batches=8)
+        self.assertEqual(popliner.copies_at(gpipe, 3), 7)
+        for bad in ("gpipe", [3, 2, 1], "never", None):
+            with self.assertRaises(popliner.UsageError):
+                popliner.copies_at(bad, 1)
 
     def test_compromises(self):
         it = Random(5, 6)

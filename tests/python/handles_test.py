@@ -347,7 +347,7 @@ class WrongUsage(unittest.TestCase):
         for bad in ("2", 2.0, None, [2], object(), 2j):
             for function in (lambda b: popliner.Costs(b), lambda b: costs.set_peak(b, 1, 1),
                              lambda b: costs.set_cut(b, 1), lambda b: costs.set_cycles(0, 0, b),
-                             lambda b: costs.solve(max_stages=b), lambda b: costs.peak(0, b),
+                             lambda b: costs.solve(min_units=b), lambda b: costs.peak(0, b),
                              lambda b: costs.sweep("max_stages", [b]),
                              lambda b: self.analysis.profile.tiles[b],
                              lambda b: self.analysis.debug_path(b),

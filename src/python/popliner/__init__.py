@@ -21,14 +21,14 @@ from ._library import path
 from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
                        compare, load, locate, read)
 from .changes import Changes, Comparison, read_calibration
-from .costs import FORBIDDEN, MAX_CYCLES, Costs, solve
+from .costs import FORBIDDEN, MAX_CYCLES, Costs, solve, solve_ways
 from .diagnosis import Diagnosis
 from .enums import *  # noqa: F401,F403
 from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, UsageError)
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile
 from .records import Interval
-from .request import Calibration, Copies, Request, Scales
+from .request import Calibration, Copies, Request, Scales, copies_at, copies_max_stages
 
 __all__ = [name for name, value in list(globals().items())
            if not name.startswith("_") and getattr(value, "__module__", "").startswith(__name__)]

@@ -341,7 +341,9 @@ class Analysis(Owner):
         "max_stages". What stages cost is measured once."""
         numbers = [number(value, what) for value in listed(values, "values")]
         own = taken(request, members)
-        most = max([own.max_stages, *numbers]) if what == "max_stages" else own.max_stages
+        most = own.max_stages
+        if what == "max_stages":
+            most = max([16 if most is None else most, *numbers])
         asked = self._ask(own, {"max_stages": most})
         with self._costs(asked, own) as costs:
             return costs.sweep(what, numbers, title=title)

@@ -19,7 +19,8 @@ from .enums import Objective, ProgramFormat, Recompute, Schedule
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .records import Interval
-from .request import Asked, Bandwidth, Request, Units, copies_of, taken
+from .request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, taken,
+                      weight_of)
 
 #: The peak of an interval that must not be a stage.
 FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
@@ -381,14 +382,20 @@ class Costs(Owner):
     def _certify(self, plan: Handle, asked: Asked, choices: Any = None) -> Answer:
         """The answer of a plan, which becomes the certificate's."""
         turn = self._held().turn
+
+        def create(*arguments: Any) -> int:
+            status = library.popliner_certificate_create(*arguments)
+            if status == 0:  # here nothing can interrupt
+                plan.pointer = ctypes.c_void_p()
+            return status
+
         certificate_input = Naming(self, asked).input()
         certificate_input.plan = plan.pointer.value
         if choices is not None:
             certificate_input.stage_choices = ctypes.cast(choices, ctypes.POINTER(ctypes.c_char_p))
-        certificate = make(library.popliner_certificate_create, ctypes.byref(certificate_input),
+        certificate = make(create, ctypes.byref(certificate_input),
                            free=library.popliner_certificate_free, turn=turn,
                            kept=(self._held(), asked))
-        plan.pointer = ctypes.c_void_p()
         return Answer(certificate, self.unit_names, asked, self)
 
     def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
@@ -409,7 +416,10 @@ class Costs(Owner):
         variants = make(library.popliner_variants_solve, self._variants_file.pointer,
                         ctypes.byref(asked.solver), free=library.popliner_variants_answer_free,
                         turn=handle.turn)
-        plan = Handle(library.popliner_plan_free, handle.turn)
+        return self._certify_chosen(variants, asked)
+
+    def _certify_chosen(self, variants: Handle, asked: Asked) -> Answer:
+        plan = Handle(library.popliner_plan_free, variants.turn)
         plan.pointer = ctypes.c_void_p(library.popliner_variants_take_plan(variants.pointer))
         return self._certify(plan, asked, library.popliner_variants_texts(variants.pointer))
 
@@ -433,12 +443,17 @@ class Costs(Owner):
 
     def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
                        chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,
-                       bandwidth: Optional[Bandwidth] = None, request: Optional[Request] = None,
-                       **members: Any) -> Replicas:
+                       parameters: Optional[WeightFunction] = None,
+                       bandwidth: Optional[Bandwidth] = None,
+                       costs_for: Optional[Callable[[int, int], "Costs"]] = None,
+                       request: Optional[Request] = None, **members: Any) -> Replicas:
         """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in
         each pipeline, or `batch` of all together. `parameter_bytes` of each unit are added up over
         the replicas, which exchange so many bytes in so many cycles: `bandwidth`. Without a word
-        the parameters are those of the file."""
+        the parameters are those of the file. Where units share parameters,
+        `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with these
+        stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines, where
+        these are not the same for all."""
         asked = self._ask(request, members)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
@@ -451,9 +466,13 @@ class Costs(Owner):
                 raise UsageError(f"parameter_bytes: expected {self.num_units} numbers, and not "
                                  f"{len(numbers)}")
             o.parameter_bytes = (ctypes.c_uint64 * len(numbers))(*numbers)
-        replicas = make(library.popliner_replicas_solve, handle.pointer, ctypes.byref(o),
-                        free=library.popliner_replicas_free, turn=handle.turn,
-                        kept=(handle, asked))
+        o.parameters = weight_of(parameters, "parameters", handle.turn)
+        with Borrowing(costs_for, handle) as borrowing:
+            if costs_for is not None:
+                o.costs = c.popliner_replicas_costs(borrowing.lend)
+            replicas = make(library.popliner_replicas_solve, handle.pointer, ctypes.byref(o),
+                            free=library.popliner_replicas_free, turn=handle.turn,
+                            kept=(handle, asked))
         return Replicas(replicas, Naming(self, asked))
 
     def write(self, path: Path, request: Optional[Request] = None, *,
@@ -484,6 +503,51 @@ class Costs(Owner):
                             + [self.cycles(i, i)] * has_cycles for i in shown])
 
 
+class Borrowing:
+    """Costs that a callback hands to the library, which uses them until it asks for others."""
+
+    def __init__(self, costs_for: Optional[Callable[[int, int], Costs]], own: Handle) -> None:
+        self.costs_for = callback(costs_for, "costs_for")
+        self.own = own
+        self.lent: Optional[Handle] = None
+
+    def lend(self, _user: Any, num_stages: int, num_micro_batches: int, result: Any,
+             _error: Any) -> int:
+        it = self.own.turn.call
+        try:
+            if it is None or it.raised is not None:
+                return ERROR_INTERNAL
+            costs = self.costs_for(num_stages, num_micro_batches)
+            if not isinstance(costs, Costs):
+                raise TypeError(f"costs_for returned {costs!r}, and no Costs")
+            handle = costs._held()
+            self.take_back()
+            if handle.turn is not self.own.turn:
+                handle.turn.lock.acquire()
+                if handle.turn.call is not None:
+                    handle.turn.lock.release()
+                    handle.turn.check()  # which says so
+                handle.turn.call = it
+                self.lent = handle
+            result[0] = handle.pointer.value
+            return 0
+        except BaseException as exception:
+            it.keep(exception)
+            return ERROR_INTERNAL
+
+    def take_back(self) -> None:
+        if self.lent is not None:
+            handle, self.lent = self.lent, None
+            handle.turn.call = None
+            handle.turn.lock.release()
+
+    def __enter__(self) -> "Borrowing":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.take_back()
+
+
 def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: int, chunks: int,
                      bandwidth: Optional[Bandwidth]) -> Any:
     o = begin(c.popliner_replicas_options)
@@ -511,4 +575,27 @@ def solve(costs: Costs, request: Optional[Request] = None, **members: Any) -> An
     return costs.solve(request, **members)
 
 
-__all__ = ["Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "solve"]
+def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
+               **members: Any) -> Answer:
+    """The best split where each stage may be run in any of several ways, each with costs of the
+    same chain, by name: the choices are in the answer's json(). The cuts are those of the
+    first."""
+    for name, costs in ways.items():
+        text(name, "the name of a way")
+        if not isinstance(costs, Costs):
+            raise TypeError(f"the way {name!r} is {costs!r}, and no Costs")
+    if not ways:
+        raise UsageError("there is no way to run a stage in")
+    first = next(iter(ways.values()))
+    asked = first._ask(request, members)
+    asked.request.recompute = int(Recompute.AUTO)
+    held = [costs._held() for costs in ways.values()]
+    pointers = (ctypes.c_void_p * len(held))(*[it.pointer for it in held])
+    names = (ctypes.c_char_p * len(held))(*[text(name, "a name") for name in ways])
+    answer = make(library.popliner_variants_solve_costs, pointers, names, len(held),
+                  ctypes.byref(asked.solver), free=library.popliner_variants_answer_free,
+                  turn=held[0].turn, turns=tuple(it.turn for it in held))
+    return first._certify_chosen(answer, asked)
+
+
+__all__ = ["Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "solve", "solve_ways"]

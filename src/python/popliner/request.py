@@ -11,16 +11,19 @@ from typing import (Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
                     Union)
 
 from . import _declared as c
-from ._calling import (Listening, MessageFunction, ProgressFunction,
+from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction,
                        StepFunction, Turn, call, callback, listed, listener_of, member, number,
                        real, size, text)
 from ._library import begin, library
-from .enums import (Accumulators, CutRule, Effect, MemoryModel, Method, Need, Objective, Recompute,
-                    Schedule)
+from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
+                    Objective, Recompute, Schedule)
 from .errors import UsageError
 
 #: A unit of the chain: its number, or the name of its layer.
 UnitName = Union[int, str]
+
+#: How much of something an IPU has with these stages, each (first unit, last unit).
+WeightFunction = Callable[[List[Tuple[int, int]]], int]
 
 #: What a link carries: so many bytes in so many cycles.
 Bandwidth = Tuple[int, int]
@@ -78,7 +81,8 @@ class Request:
     #: what is best, in order; none: memory, traffic
     objectives: Union[str, Sequence[Union[Objective, str]]] = ()
     slack_percent: float = 0.0  #: each optimum may be missed by so much for the sake of the next
-    max_stages: int = 16  #: not looked at with a device map
+    #: not looked at with a device map; None: as many as costs from a file say, else 16
+    max_stages: Optional[int] = None
     #: no IPU may have a larger peak, in bytes on a tile; None: the memory of a tile of the profile
     max_stage_bytes: Optional[int] = None
     ipu_limits: Mapping[int, int] = dataclasses.field(default_factory=dict)  #: bytes, by IPU
@@ -95,7 +99,7 @@ class Request:
     time_limit_seconds: float = 0.0  #: 0: none
     should_stop: Optional[Callable[[], Any]] = None  #: asked now and then
     #: how much of something, such as parameters, an IPU with these stages has: a whole number
-    ipu_weight: Optional[Callable[[List[Tuple[int, int]]], int]] = None
+    ipu_weight: Optional[WeightFunction] = None
     max_ipu_weight: Optional[int] = None
     ipu_speeds: Mapping[int, float] = dataclasses.field(default_factory=dict)  #: 1 is usual
     link_bandwidth: Optional[Bandwidth] = None
@@ -153,6 +157,25 @@ def copies_of(copies: Any) -> Any:
     result.num_ipus = size(copies.num_ipus, "num_ipus of copies")
     call(library.popliner_copies_check, ctypes.byref(result))
     return result
+
+
+def weight_of(weight: Optional[WeightFunction], what: str, turn: Turn) -> Any:
+    """A function of the library's that asks `weight`; NULL without."""
+    if callback(weight, what) is None:
+        return c.popliner_weight_function()
+
+    def weigh(_user: Any, stages: Any, count: int) -> int:
+        it = turn.call
+        if it is None or it.raised is not None:
+            return 0
+        try:
+            return number(weight([(stages[i].first_unit, stages[i].last_unit)
+                                  for i in range(count)]), f"what {what} returned")
+        except BaseException as exception:
+            it.keep(exception)
+            return 0
+
+    return c.popliner_weight_function(weigh)
 
 
 def objectives_of(objectives: Any) -> List[int]:
@@ -257,7 +280,8 @@ class Asked:
         o.objectives = _array(ctypes.c_int, objectives)
         o.num_objectives = len(objectives)
         o.slack_percent = real(r.slack_percent, "slack_percent")
-        o.max_stages = size(r.max_stages, "max_stages")
+        if r.max_stages is not None:
+            o.max_stages = size(r.max_stages, "max_stages")
         if r.max_stage_bytes is not None:
             o.max_stage_bytes = number(r.max_stage_bytes, "max_stage_bytes")
         self.set_limits(o, r)
@@ -328,7 +352,6 @@ class Asked:
     def set_functions(self, o: Any, r: Request) -> None:
         turn = self.turn
         should_stop = callback(r.should_stop, "should_stop")
-        weight = callback(r.ipu_weight, "ipu_weight")
 
         def stop(_user: Any) -> bool:
             it = turn.call
@@ -340,24 +363,28 @@ class Asked:
                 it.keep(exception)
                 return True
 
-        def weigh(_user: Any, stages: Any, count: int) -> int:
-            it = turn.call
-            try:
-                if it is None or it.raised is not None:
-                    return 0
-                return number(weight([(stages[i].first_unit, stages[i].last_unit)
-                                      for i in range(count)]), "what ipu_weight returned")
-            except BaseException as exception:
-                it.keep(exception)
-                return 0
-
         o.should_stop = c.popliner_solver_options_should_stop(stop)
-        if weight is not None:
-            o.ipu_weight = c.popliner_weight_function(weigh)
+        o.ipu_weight = weight_of(r.ipu_weight, "ipu_weight", turn)
         if r.max_ipu_weight is not None:
             o.max_ipu_weight = number(r.max_ipu_weight, "max_ipu_weight")
         listener = listener_of(Listening(r.message, r.progress, r.step), turn)
         o.listener = ctypes.pointer(self.keep(listener))
 
 
-__all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Scales", "UnitName"]
+def copies_at(copies: Any, stages_to_end: int) -> int:
+    """How many copies a stage keeps when so many stages, it among them, are still to come."""
+    kept = copies_of(copies)
+    if kept.rule == CopiesRule.OF_SCHEDULE:
+        raise UsageError("copies: there are none without a rule")
+    return library.popliner_copies_at(ctypes.byref(kept),
+                                      number(stages_to_end, "stages_to_end", SIZE_MAX, 1))
+
+
+def copies_max_stages(copies: Any) -> Optional[int]:
+    """The longest pipeline that copies are known for; None for any."""
+    result = library.popliner_copies_max_stages(ctypes.byref(copies_of(copies)))
+    return None if result == SIZE_MAX else result
+
+
+__all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Scales", "UnitName", "WeightFunction",
+           "copies_at", "copies_max_stages"]
