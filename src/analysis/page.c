@@ -147,7 +147,10 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
+    if (status == POPLINER_OK && stages == NULL)
+        status = pl_analysis_make_meter(a, t->request.memory_model, error);
     if (status == POPLINER_OK && stages == NULL) {
+        options.meter = a->models[t->request.memory_model].meter;
         status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
                                       &measured, error);
         stages = measured;
