@@ -35,15 +35,11 @@ void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit) {
     memset(sets->with_current, 0xff, sets->count * sizeof *sets->with_current);
 }
 
-bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
-    if (*set != 0 && sets->last_unit[*set] == sets->current_unit)
-        return true;
-    if (sets->with_current[*set] == PL_NONE) {
-        uint32_t added = (uint32_t)sets->count;
-        if (!add_set(sets, *set, sets->current_unit))
-            return false;
-        sets->with_current[*set] = added;
-    }
-    *set = sets->with_current[*set];
+bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set) {
+    uint32_t added = (uint32_t)sets->count;
+    if (!add_set(sets, *set, sets->current_unit))
+        return false;
+    sets->with_current[*set] = added;
+    *set = added;
     return true;
 }

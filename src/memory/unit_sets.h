@@ -43,7 +43,17 @@ static inline bool pl_unit_sets_has(const pl_unit_sets *sets, uint32_t set, uint
 /* All additions up to the next call of this are of `unit`; units must ascend. O(sets). */
 void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit);
 
+/* pl_unit_sets_add for a set that was not met with the current unit yet. */
+bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set);
+
 /* Replaces *set by its union with the current unit. O(1). */
-bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set);
+static inline bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
+    if (*set != 0 && sets->last_unit[*set] == sets->current_unit)
+        return true;
+    if (sets->with_current[*set] == PL_NONE)
+        return pl_unit_sets_add_new(sets, set);
+    *set = sets->with_current[*set];
+    return true;
+}
 
 #endif
