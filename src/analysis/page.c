@@ -152,10 +152,13 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     if (status == POPLINER_OK && stages == NULL)
         status = pl_analysis_make_meter(a, t->request.memory_model, error);
     if (status == POPLINER_OK && stages == NULL) {
+        double start = pl_clock_seconds();
         options.meter = a->models[t->request.memory_model].meter;
         status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
                                       &measured, error);
         stages = measured;
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Measuring all stages, for the page", start);
     }
     if (status == POPLINER_OK)
         find_served(t, stages);
@@ -192,7 +195,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pl_text_add(&t->data, ",\n\"stages\":[]");
         return POPLINER_OK;
     }
-    double start = pl_clock_seconds();
     popliner_status status =
         pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
     if (status == POPLINER_OK)
@@ -207,8 +209,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         status = add_stages(t, &pipeline, error);
     }
     pl_text_add(&t->data, "]");
-    if (status == POPLINER_OK)
-        pl_step(&a->listener, "Measuring all stages, for the page", start);
     return status;
 }
 
@@ -456,4 +456,27 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         free(t.told[i].cycles);
     free(t.data.data);
     return pl_report_finish(&page, status, text, error);
+}
+
+popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
+                                      popliner_error *error) {
+    popliner_page_options options = POPLINER_PAGE_OPTIONS_INIT;
+    task t = {.analysis = analysis};
+    const pl_stage_details *known = NULL;
+    options.request = request;
+    popliner_status status = take_options(&t, &options, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status =
+            pl_analysis_find_stages(analysis, t.request.memory_model, &t.pipeline, &known, error);
+    if (status == POPLINER_OK && known == NULL)
+        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+    if (status != POPLINER_OK || known != NULL)
+        return status;
+    size_t num_units = popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
+    return num_units <= MAX_UNITS && pl_analysis_can_keep_stages(num_units)
+               ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
+                                         ", for the page", error)
+               : POPLINER_OK;
 }
