@@ -280,47 +280,50 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, uint
 
 /* A variable that may be carried. */
 typedef struct carried {
+    uint32_t class_index;
     uint32_t set;
     uint32_t size_bytes;
 } carried;
 
-/* All of them by class, so that those of one class that the same set touches count as one. */
+/* All of them, and their order by class: so those of one class that the same set touches count as
+ * one. */
 typedef struct carried_list {
-    size_t *end;    /* [num_classes + 1]: behind those of the class before */
-    carried *items; /* [end[num_classes]] */
+    carried *items; /* as they lie in the profile */
+    size_t count;
+    size_t capacity;
+    size_t *end;   /* [num_classes + 1]: behind those of the class before */
+    size_t *order; /* [count] */
     uint64_t *set_bytes;
     uint32_t *sets; /* of the class, that are not 0 in set_bytes; both [sets] */
 } carried_list;
 
 static bool list_carried(carried_list *list, const pl_pass_usage *own, const popliner_profile *p) {
-    size_t count = 0;
     list->end = pl_new_array(p->num_classes + 1, sizeof *list->end);
     list->set_bytes = pl_new_array(own->usage.sets.count, sizeof *list->set_bytes);
     list->sets = pl_new_array(own->usage.sets.count, sizeof *list->sets);
     if (list->end == NULL || list->set_bytes == NULL || list->sets == NULL)
         return false;
-    /* counted, then placed */
-    for (int is_placing = 0; is_placing < 2; is_placing++) {
-        for (size_t i = 0; i < p->num_variables; i++) {
-            uint32_t set = own->usage.variable_set[i];
-            if (p->variable_size_bytes[i] == 0 || !is_carried(p, &own->bounds[set], i))
-                continue;
-            size_t *end = &list->end[p->variable_class[i] + 1];
-            if (is_placing != 0)
-                list->items[*end] = (carried){set, p->variable_size_bytes[i]};
-            (*end)++;
-        }
-        if (is_placing != 0)
-            break;
-        for (size_t c = 1; c <= p->num_classes; c++) {
-            size_t own_count = list->end[c];
-            list->end[c] = count;
-            count += own_count;
-        }
-        list->items = pl_new_array(count, sizeof *list->items);
-        if (list->items == NULL)
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t set = own->usage.variable_set[i];
+        if (!is_carried(p, &own->bounds[set], i) || p->variable_size_bytes[i] == 0)
+            continue;
+        if (!pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
             return false;
+        list->items[list->count++] =
+            (carried){p->variable_class[i], set, p->variable_size_bytes[i]};
+        list->end[p->variable_class[i] + 1]++;
     }
+    list->order = pl_new_array(list->count, sizeof *list->order);
+    if (list->order == NULL)
+        return false;
+    /* each end is where its class begins, until that is placed */
+    for (size_t c = 1, begin = 0; c <= p->num_classes; c++) {
+        size_t count = list->end[c];
+        list->end[c] = begin;
+        begin += count;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        list->order[list->end[list->items[i].class_index + 1]++] = i;
     return true;
 }
 
@@ -332,7 +335,7 @@ popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_
     for (uint32_t c = 0; memory && c < p->num_classes; c++) {
         size_t num_sets = 0;
         for (size_t i = list.end[c]; i < list.end[c + 1]; i++) {
-            const carried *item = &list.items[i];
+            const carried *item = &list.items[list.order[i]];
             if (list.set_bytes[item->set] == 0)
                 list.sets[num_sets++] = item->set;
             list.set_bytes[item->set] += item->size_bytes;
@@ -345,6 +348,7 @@ popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_
         }
     }
     free(list.end);
+    free(list.order);
     free(list.items);
     free(list.set_bytes);
     free(list.sets);
