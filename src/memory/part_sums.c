@@ -1,6 +1,6 @@
 /* Each step belongs to one part. So one row of places, first those of the steps of part 0, then
- * those of part 1, holds what is live on a tile in all parts, and the variables of the tile are gone
- * through once, in the order in which they lie in memory.
+ * those of part 1, holds what is live on a tile in all parts, and the variables of the tile are
+ * gone through once, in the order in which they lie in memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/part_sums.h"
@@ -193,8 +193,8 @@ static bool find_unexplained(work *w, size_t tile) {
     return true;
 }
 
-/* Adds the most that is live in a part on a tile at one of its steps, the first of these, and clears
- * its places. */
+/* Adds the most that is live in a part on a tile at one of its steps, the first of these, and
+ * clears its places. */
 static void add_peak(work *w, size_t part, size_t tile) {
     int64_t live_bytes = 0;
     uint64_t peak_bytes = 0;
