@@ -63,6 +63,15 @@ static popliner_status check_input(const popliner_changes_input *input, popliner
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the certificates are in different memory models: %s and %s",
                        before->input.chain->model->name, now->input.chain->model->name);
+    for (size_t i = 0; i < input->num_bounds; i++) {
+        if (popliner_growth_name(input->bounds[i].of) == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no bound of growth %d",
+                           (int)input->bounds[i].of);
+        if (input->bounds[i].of == POPLINER_GROWTH_STAGES && now == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "a bound of the growth of stages needs certificates, whose stages "
+                           "are compared");
+    }
     return POPLINER_OK;
 }
 
@@ -259,6 +268,7 @@ static void add_all(popliner_changes *c, const tables *t) {
         pl_changes_add_tables(c, &stages, &t->plan[PL_BEFORE], &t->plan[PL_NOW]);
     }
     pl_changes_add_tables(c, &tiles, &t->tiles[PL_BEFORE], &t->tiles[PL_NOW]);
+    pl_changes_add_settings(c, &t->summary[PL_BEFORE], &t->summary[PL_NOW]);
 }
 
 static popliner_status keep_all(const popliner_changes_input *input, tables *t,
@@ -286,6 +296,7 @@ static popliner_status compare(const popliner_changes_input *input,
         take_side(c, PL_BEFORE, input->before_name, &infos[PL_BEFORE], &t.summary[PL_BEFORE]);
         take_side(c, PL_NOW, input->now_name, &infos[PL_NOW], &t.summary[PL_NOW]);
         add_all(c, &t);
+        pl_changes_hold(c, input->bounds, input->num_bounds);
         status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
     }
     if (status == POPLINER_OK)
