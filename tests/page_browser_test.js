@@ -10,6 +10,7 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
+const { checkComparison } = require('./page_comparison_browser.js');
 
 const [popliner, mkprofile, scratch, sample] = process.argv.slice(2);
 const SECTIONS = ['plan', 'memory', 'liveness', 'programs', 'operations', 'layers', 'insights',
@@ -54,6 +55,14 @@ function makePage(name, words) {
     return { name, file };
 }
 
+// With what the command says of the same two.
+function makeCompared(name, now, before, words) {
+    const asked = [now, '--compare', before, ...words];
+    const told = spawnSync(popliner, ['-q', ...asked, '--format', 'json'], { encoding: 'utf8',
+        maxBuffer: 1 << 28 });
+    return Object.assign(makePage(name, asked), { told: JSON.parse(told.stdout) });
+}
+
 function makeProfile(name, ...words) {
     const folder = path.join(scratch, name);
     execFileSync(mkprofile, ['--output', folder, '--force', '--quiet', '--preset', 'bert-tiny',
@@ -62,14 +71,16 @@ function makeProfile(name, ...words) {
 }
 
 // Names that want to be more than text.
-function makeHostile() {
-    const folder = makeProfile('hostile', '--inference');
+function makeHostile(called = 'hostile', hasOption = true) {
+    const folder = makeProfile(called, '--inference');
     const names = ['</script><script>window.broken = 1</script>', '<img src=x onerror=broken=1>',
         '"\'`${broken}', '<!--', '\u202e\u2028'];
     const sql = names.map((name, i) => ['programs', 'unlowered_vars'].map((table) =>
         `UPDATE ${table} SET name = name || '${name.replace(/'/g, "''")}' ` +
         `WHERE id % ${names.length} = ${i};`).join('\n')).join('\n');
-    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql });
+    const option = hasOption ? names.map((name) => 'INSERT INTO compilation_parameters VALUES ' +
+        `('${name.replace(/'/g, "''")}', '${name.replace(/'/g, "''")}', 0);`).join('\n') : '';
+    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql + option });
     return folder;
 }
 
@@ -200,7 +211,7 @@ async function checkTables(tab) {
     assert.strictEqual(await table.locator('th', { hasText: /^name/ }).getAttribute('aria-sort'),
         'ascending');
     await tab.locator('#programs summary').first().click();
-    assert.ok(await tab.locator('#programs details[open] li').count() > 0);
+    await tab.locator('#programs details[open] li').first().waitFor(); // it is told a bit later
 }
 
 // How long the page takes for what its reader does, in milliseconds.
@@ -230,7 +241,11 @@ async function main() {
         makePage('sample', [sample, '--solve', '--num-ipus', '3']),
         makePage('trained', [training, '--solve', '--schedule', 'popart', '--num-ipus', '3',
             '--mem-per-tile', '100M']),
-        makePage('hostile', [makeHostile(), '--solve', '--num-ipus', '3', '--mem-per-tile', '10M']),
+        makeCompared('compared', makeProfile('grown', '--inference', '--layers', '7', '--seed',
+            '5'), makeProfile('before', '--inference', '--seed', '4'), ['--solve', '--num-ipus',
+            '3', '--mem-per-tile', '10M', '--max-growth', '0,tiles=100,layers=1,stages=3']),
+        makeCompared('hostile', makeHostile(), makeHostile('hostile before', false), ['--solve',
+            '--num-ipus', '3', '--mem-per-tile', '10M']),
     ];
     for (const page of pages)
         for (const width of [1440, 480])
@@ -245,6 +260,8 @@ async function main() {
                 await checkPointer(tab, name);
                 await checkCharts(tab, name);
                 await checkTables(tab);
+                if (page.told)
+                    await checkComparison(tab, page.told, name);
                 const times = await measure(tab);
                 for (const what of Object.keys(times))
                     assert.ok(times[what] < MOST_MILLISECONDS,

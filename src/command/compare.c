@@ -255,8 +255,8 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
         status = print_changes(s, changes, error);
     if (status == POPLINER_OK && now != NULL)
         status = write_outputs(s, now, error);
-    if (status == POPLINER_OK && now != NULL)
-        status = write_page(s, now, error);
+    if (status == POPLINER_OK && (now != NULL || changes != NULL))
+        status = write_page(s, now, changes, error);
     popliner_changes_free(changes);
     popliner_certificate_free(now);
     popliner_certificate_free(before);
