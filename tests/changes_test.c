@@ -380,6 +380,14 @@ static void inputs_are_checked(void **state) {
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_null(changes);
+    popliner_growth_bound bound = {POPLINER_GROWTH_STAGES, 5};
+    input.bounds = &bound;
+    input.num_bounds = 1;
+    assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "stages"));
+    bound.of = POPLINER_NUM_GROWTHS;
+    assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "no bound of growth"));
     input.struct_size = 0;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     char *text = NULL;

@@ -1,5 +1,5 @@
-// The comparison of a page in a browser: what is on screen against --compare --format json, read here
-// by itself. For page_browser_test.js.
+// The comparison of a page in a browser: what is on screen against --compare --format json.
+// For page_browser_test.js.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 'use strict';

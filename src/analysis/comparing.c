@@ -48,6 +48,19 @@ static popliner_status keep(const popliner_changes_input *input, popliner_sectio
 
 /* ---- whether the sides can be compared ---- */
 
+static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
+    for (size_t i = 0; i < input->num_bounds; i++) {
+        if (popliner_growth_name(input->bounds[i].of) == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no bound of growth %d",
+                           (int)input->bounds[i].of);
+        if (input->bounds[i].of == POPLINER_GROWTH_STAGES && input->now_certificate == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "a bound of the growth of stages needs certificates, whose stages "
+                           "are compared");
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status check_input(const popliner_changes_input *input, popliner_error *error) {
     const popliner_certificate *before = input->before_certificate;
     const popliner_certificate *now = input->now_certificate;
@@ -63,15 +76,6 @@ static popliner_status check_input(const popliner_changes_input *input, popliner
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the certificates are in different memory models: %s and %s",
                        before->input.chain->model->name, now->input.chain->model->name);
-    for (size_t i = 0; i < input->num_bounds; i++) {
-        if (popliner_growth_name(input->bounds[i].of) == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no bound of growth %d",
-                           (int)input->bounds[i].of);
-        if (input->bounds[i].of == POPLINER_GROWTH_STAGES && now == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "a bound of the growth of stages needs certificates, whose stages "
-                           "are compared");
-    }
     return POPLINER_OK;
 }
 
@@ -316,6 +320,8 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
         pl_struct_take(&own, sizeof own, input, "popliner_changes_input", error);
     own.before_name = own.before_name == NULL ? "before" : own.before_name;
     own.now_name = own.now_name == NULL ? "now" : own.now_name;
+    if (status == POPLINER_OK)
+        status = check_bounds(&own, error);
     if (status == POPLINER_OK)
         status = check_input(&own, error);
     if (status == POPLINER_OK)

@@ -187,8 +187,8 @@ class ComparisonView {
             own.before !== own.now);
         const title = el('h3', {}, 'Settings');
         if (changed.length === 0)
-            return [title, el('p', {}, `All ${this.data.settings.length} versions, facts of the device ` +
-                'and engine options are the same.')];
+            return [title, el('p', {}, `All ${this.data.settings.length} versions, facts of the ` +
+                'device and engine options are the same.')];
         const value = (own, side) => own.only !== null && own.only !== side ? '–'
             : el('span', { title: (own[side] || '').slice(0, 2000) },
                 shorten(own[side] === null ? '–' : own[side]));
@@ -308,6 +308,7 @@ class ComparisonView {
         // a line far above all others would leave them no room to differ in
         const room = this.page.data.bytes_per_tile;
         const isNear = [before, now].some((values) => values.some((value) => value > room / 2));
+        const bands = ipuBands(this.page.tables.tiles);
         const onChoose = (chart) => (tile) => {
             this.tile = tile;
             for (const other of this.charts)
@@ -316,14 +317,14 @@ class ComparisonView {
             this.drawTile(tile);
         };
         const both = new Chart({ title: `By tile, before and now: ${title}`, label: 'tile',
-            unit: bytes, chosen: this.tile, series: [
+            unit: bytes, chosen: this.tile, bands, series: [
                 { name: 'before', values: before, color: color(0), isLine: true },
                 { name: 'now', values: now, color: color(7), isLine: true }],
             limit: isNear ? { value: room, name: 'memory of a tile' } : null,
             describe: (i) => `tile ${grouped(i)}: ${bytes(before[i])} before, ${bytes(now[i])} now`,
             onChoose: onChoose(() => both) });
         const change = new Chart({ title: `Difference by tile: ${title}`, label: 'tile',
-            unit: (value) => difference(value, bytes), chosen: this.tile, series: [
+            unit: (value) => difference(value, bytes), chosen: this.tile, bands, series: [
                 { name: 'more now', values: all.map((value) => Math.max(0, value)),
                     color: color(1) },
                 { name: 'less now', values: all.map((value) => Math.min(0, value)),
