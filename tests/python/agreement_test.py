@@ -398,6 +398,10 @@ class Changed(unittest.TestCase):
                                   for it in changes],
                                  [(row["what"], row["name"], row["quantity"], row["before"],
                                    row["now"]) for row in rows])
+                self.assertEqual([(it.group, it.name, it.before, it.now)
+                                  for it in changes.settings],
+                                 [(it["group"], it["name"], it["before"], it["now"])
+                                  for it in changes.json()["settings"]])
                 changed = sum(it.before != it.now or it.before is None for it in changes)
                 self.assertEqual(changes.num_changed, changed)
                 self.assertIn(changes.deciding, list(changes))
@@ -409,6 +413,32 @@ class Changed(unittest.TestCase):
                              if it.what == "tile" and it.quantity == "live_bytes"]
                     self.assertEqual(largest.now - largest.before,
                                      max(it.now - it.before for it in tiles))
+
+
+    def test_bounds(self):
+        before = common.made_profile(*self.MODEL, "--seed", "1")
+        now = common.made_profile(*self.MODEL, "--seed", "2")
+        with popliner.read(before) as a, popliner.read(now) as b:
+            changes = popliner.compare(a, b, bounds=[("largest-tile", 0), ("tiles", 1.5),
+                                                     (popliner.Growth.LAYERS, 0)])
+            self.assertEqual([it.of.name for it in changes.bounds],
+                             ["LARGEST_TILE", "TILES", "LAYERS"])
+            tiles = [it for it in changes if it.what == "tile" and it.quantity == "live_bytes"]
+            self.assertEqual(changes.bounds[1].num_compared, len(tiles))
+            self.assertEqual({it.name for it in changes.bounds[1].exceeded},
+                             {it.name for it in tiles if it.now > 1.015 * it.before})
+            self.assertEqual(bool(changes.bounds[0].exceeded), changes.grew(0))
+            page = b.page(max_stages=2, min_units=1, changes=changes)
+            self.assertNotEqual(page, b.page(max_stages=2, min_units=1))
+            for bad, kind in [([("nothing", 1)], popliner.UsageError),
+                              ([("stages", 1)], popliner.UsageError), (["tiles"], TypeError),
+                              ([("tiles", "1")], TypeError)]:
+                with self.assertRaises(kind):
+                    popliner.compare(a, b, bounds=bad)
+            with self.assertRaises(TypeError):
+                b.page(changes=5)
+            b.prepare_page(max_stages=2, min_units=1)
+            self.assertEqual(b.page(max_stages=2, min_units=1, changes=changes), page)
 
 
 class FilesOfCosts(unittest.TestCase):

@@ -16,16 +16,17 @@ from . import _html
 from . import records as r
 from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path, ProgressFunction,
                        StepFunction, Turn, array_of, ask, call, decoded, file_name, listed,
-                       listener_of, make, make_text, member, number, size, text)
+                       listener_of, make, make_text, member, number, real, size, text)
 from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
 from .diagnosis import Diagnosis
-from .enums import (Format, LayerOrder, MemoryModel, Objective, Plot, Section, Table, UnitKind)
+from .enums import (Format, Growth, LayerOrder, MemoryModel, Objective, Plot, Section, Table,
+                    UnitKind)
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .profile import Items, Profile
-from .request import Asked, Bandwidth, Request, Units, taken
+from .request import Asked, Bandwidth, Request, Units, pairs_of, taken
 
 Model = Union[MemoryModel, str]
 
@@ -109,9 +110,9 @@ class Analysis(Owner):
         handle = self._held()
         call(function, handle.pointer, *arguments, turns=(handle.turn,))
 
-    def _text(self, function: Any, *arguments: Any) -> str:
+    def _text(self, function: Any, *arguments: Any, turns: Tuple[Turn, ...] = ()) -> str:
         handle = self._held()
-        return make_text(function, handle.pointer, *arguments, turns=(handle.turn,))
+        return make_text(function, handle.pointer, *arguments, turns=(handle.turn, *turns))
 
     @property
     def profile(self) -> Profile:
@@ -481,8 +482,10 @@ class Analysis(Owner):
                           self._certificate(answer))
 
     def page(self, request: Optional[Request] = None, *, answer: Optional[Answer] = None,
-             title: Optional[str] = None, words: Optional[Words] = None, **members: Any) -> str:
-        """The profile, and a plan of it, as one HTML page for a browser: docs/page.md."""
+             title: Optional[str] = None, words: Optional[Words] = None,
+             changes: Optional[Changes] = None, **members: Any) -> str:
+        """The profile, and a plan of it, as one HTML page for a browser: docs/page.md. `changes`
+        are those of this analysis, as what is now, and another."""
         asked = self._ask(request, members)
         o = begin(c.popliner_page_options)
         o.request = ctypes.pointer(asked.request)
@@ -496,7 +499,20 @@ class Analysis(Owner):
             for i, words_of_need in enumerate(words.needs):
                 w.needs[i] = text(words_of_need, "needs")
             o.words = ctypes.pointer(w)
-        return self._text(library.popliner_page_text, ctypes.byref(o))
+        turns: Tuple[Turn, ...] = ()
+        if changes is not None:
+            if not isinstance(changes, Changes):
+                raise TypeError(f"the changes are {changes!r}, and no Changes")
+            held = changes._held()
+            o.changes = held.pointer.value
+            turns = (held.turn,)
+        return self._text(library.popliner_page_text, ctypes.byref(o), turns=turns)
+
+    def prepare_page(self, request: Optional[Request] = None, **members: Any) -> None:
+        """Measures what solving for a request and its page both need: before solving, where a page
+        will be made of the plan. It changes no answer."""
+        asked = self._ask(request, members)
+        self._call(library.popliner_page_prepare, ctypes.byref(asked.request))
 
     def __repr__(self) -> str:
         if self.closed:
@@ -614,9 +630,11 @@ def check_options(*, layer_name_regex: Optional[str] = None,
 
 def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = None,
             now_name: Optional[str] = None, memory_model: Model = MemoryModel.FULL,
-            before_answer: Optional[Answer] = None, now_answer: Optional[Answer] = None) -> Changes:
+            before_answer: Optional[Answer] = None, now_answer: Optional[Answer] = None,
+            bounds: Iterable[Tuple[Union[Growth, str], float]] = ()) -> Changes:
     """Two analyses side by side. With answers to the same request, one of each, stages are
-    compared too."""
+    compared too. `bounds` say of what no quantity may grow by more than so many percent:
+    ("layers", 5.0)."""
     for analysis in (before, now):
         if not isinstance(analysis, Analysis):
             raise TypeError(f"{analysis!r} is no Analysis")
@@ -629,6 +647,11 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
     certificates = before._certificate(before_answer), now._certificate(now_answer)
     i.before_certificate, i.now_certificate = (None if it is None else it.value
                                                for it in certificates)
+    given = pairs_of(bounds, "bounds")
+    kept = (c.popliner_growth_bound * max(len(given), 1))(
+        *[c.popliner_growth_bound(member(Growth, of, "of a bound"), real(percent, "a bound"))
+          for of, percent in given])
+    i.bounds, i.num_bounds = kept, len(given)
     return Changes(make(library.popliner_changes_create, ctypes.byref(i),
                         free=library.popliner_changes_free, turn=Turn(),
                         turns=tuple(it.turn for it in held)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _declared as c
 from . import _html
@@ -18,21 +18,35 @@ from .enums import ChangesForm, Format, Recompute, Schedule, Accumulators
 from .request import Calibration, Request, calibration_of, taken
 
 
+def _all(get: Any, handle: Handle, take: Callable[[Any], Any]) -> Tuple[Any, ...]:
+    """All that an object hands out one by one."""
+    found: List[Any] = []
+    while True:
+        item = get(handle.pointer, len(found))
+        if not item:
+            return tuple(found)
+        found.append(take(item.contents))
+
+
 class Changes(Owner, Sequence[r.Change]):
     """What two analyses have of each quantity, and the difference. Needs neither analysis any
     more."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        found = []
-        while True:
-            change = library.popliner_changes_at(handle.pointer, len(found))
-            if not change:
-                break
-            found.append(r.change_of(change.contents))
-        self._changes: Tuple[r.Change, ...] = tuple(found)
+        self._changes: Tuple[r.Change, ...] = _all(library.popliner_changes_at, handle,
+                                                   r.change_of)
         #: of how many quantities the sides differ, or one has none
         self.num_changed: int = library.popliner_changes_num_changed(handle.pointer)
+        #: facts that are no quantities: versions, the device, options of the engine
+        self.settings: Tuple[r.SettingChange, ...] = _all(
+            library.popliner_changes_setting_at, handle, lambda s: r.take(r.SettingChange, s))
+        #: of how many of these the sides differ, or one has none
+        self.num_settings_changed: int = library.popliner_changes_num_settings_changed(
+            handle.pointer)
+        #: what each of the bounds found
+        self.bounds: Tuple[r.BoundResult, ...] = _all(library.popliner_changes_bound_at, handle,
+                                                      r.bound_of)
         #: the quantity that says whether the model got larger
         self.deciding: r.Change = r.change_of(
             library.popliner_changes_deciding(handle.pointer).contents)
@@ -94,13 +108,8 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        found = []
-        while True:
-            stage = library.popliner_comparison_stage_at(handle.pointer, len(found))
-            if not stage:
-                break
-            found.append(r.compared_of(stage.contents))
-        self._stages: Tuple[r.ComparedStage, ...] = tuple(found)
+        self._stages: Tuple[r.ComparedStage, ...] = _all(library.popliner_comparison_stage_at,
+                                                         handle, r.compared_of)
         correction = c.popliner_calibration()
         has = library.popliner_comparison_get_correction(handle.pointer, ctypes.byref(correction))
         #: what later predictions take: `calibration` of a request; None if there is none

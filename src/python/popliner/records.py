@@ -13,8 +13,8 @@ from enum import IntEnum
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
 
 from . import _html
-from .enums import (ConstraintKind, CyclesSource, LayerRule, MissingReason, Objective, Obstacle,
-                    Presence, ProgramType, Proof, Relation, RemedyKind, UnitKind)
+from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, MissingReason, Objective,
+                    Obstacle, Presence, ProgramType, Proof, Relation, RemedyKind, UnitKind)
 
 SIZE_MAX = ctypes.c_size_t(-1).value
 
@@ -476,6 +476,25 @@ class Change(NamedTuple):
     now: Optional[int]
 
 
+class SettingChange(NamedTuple):
+    """A fact that is no quantity, before and now; None where it is not known, or not there."""
+
+    group: str  #: "version", "device", "cycles" or "engine_option"
+    name: str
+    presence: Presence
+    before: Optional[str]
+    now: Optional[str]
+
+
+class BoundResult(NamedTuple):
+    """What a bound found: what grew by more than so many percent, the largest share first."""
+
+    of: Growth
+    max_percent: float
+    num_compared: int  #: quantities of the kind that have a value on both sides
+    exceeded: Tuple[Change, ...]
+
+
 class TileSpread(NamedTuple):
     """Bytes over the tiles."""
 
@@ -615,6 +634,11 @@ def missing_of(v: Any) -> MissingVariable:
 def change_of(change: Any) -> Change:
     return take(Change, change, before=change.before if change.has_before else None,
                 now=change.now if change.has_now else None)
+
+
+def bound_of(b: Any) -> BoundResult:
+    return BoundResult(Growth(b.bound.of), b.bound.max_percent, b.num_compared,
+                       tuple(change_of(b.exceeded[i].contents) for i in range(b.num_exceeded)))
 
 
 def compared_of(s: Any) -> ComparedStage:

@@ -191,7 +191,7 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
     return (kind * len(values))(*values) if values else None
 
 
-def _pairs(values: Any, what: str) -> List[Tuple[Any, Any]]:
+def pairs_of(values: Any, what: str) -> List[Tuple[Any, Any]]:
     result = []
     for pair in (values.items() if isinstance(values, Mapping) else listed(values, what)):
         try:
@@ -205,7 +205,7 @@ def _pairs(values: Any, what: str) -> List[Tuple[Any, Any]]:
 def _bandwidth(value: Any, what: str) -> Any:
     if value is None:
         return c.popliner_bandwidth()
-    (pair,) = _pairs([value], what)
+    (pair,) = pairs_of([value], what)
     return c.popliner_bandwidth(number(pair[0], f"bytes of {what}"),
                                 number(pair[1], f"cycles of {what}"))
 
@@ -298,7 +298,7 @@ class Asked:
         o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")
         self.set_functions(o, r)
         self.set_links(o, r)
-        (reserve,) = _pairs([r.reserve], "reserve")
+        (reserve,) = pairs_of([r.reserve], "reserve")
         o.reserve.bytes = number(reserve[0], "bytes of the reserve")
         o.reserve.percent_hundredths = number(round(real(reserve[1], "percent of the reserve")
                                                     * 100), "percent of the reserve")
@@ -307,11 +307,11 @@ class Asked:
     def set_limits(self, o: Any, r: Request) -> None:
         limits = [c.popliner_ipu_limit(size(ipu, "an IPU of ipu_limits"),
                                        number(limit, "bytes of ipu_limits"))
-                  for ipu, limit in _pairs(r.ipu_limits, "ipu_limits")]
+                  for ipu, limit in pairs_of(r.ipu_limits, "ipu_limits")]
         o.ipu_limits = _array(c.popliner_ipu_limit, limits)
         o.num_ipu_limits = len(limits)
         speeds = [c.popliner_ipu_speed(size(ipu, "an IPU of ipu_speeds"), _speed(speed))
-                  for ipu, speed in _pairs(r.ipu_speeds, "ipu_speeds")]
+                  for ipu, speed in pairs_of(r.ipu_speeds, "ipu_speeds")]
         o.ipu_speeds = _array(c.popliner_ipu_speed, speeds)
         o.num_ipu_speeds = len(speeds)
 
@@ -328,11 +328,11 @@ class Asked:
         if any(rules):
             o.cut_rules = _array(ctypes.c_int, rules)
         pairs = [c.popliner_pair(units.find(first, "together"), units.find(second, "together"))
-                 for first, second in _pairs(r.together, "together")]
+                 for first, second in pairs_of(r.together, "together")]
         o.pairs = _array(c.popliner_pair, pairs)
         o.num_pairs = len(pairs)
         places = [c.popliner_placement(units.find(unit, "place"), size(ipu, "an IPU of place"))
-                  for unit, ipu in _pairs(r.place, "place")]
+                  for unit, ipu in pairs_of(r.place, "place")]
         o.placements = _array(c.popliner_placement, places)
         o.num_placements = len(places)
         ipus = [size(ipu, "an IPU of device_map") for ipu in listed(r.device_map, "device_map")]
@@ -344,8 +344,8 @@ class Asked:
         links = [c.popliner_ipu_link(size(pair[0], "an IPU of ipu_links"),
                                      size(pair[1], "an IPU of ipu_links"),
                                      _bandwidth(bandwidth, "ipu_links"))
-                 for ends, bandwidth in _pairs(r.ipu_links, "ipu_links")
-                 for pair in _pairs([ends], "ipu_links")]
+                 for ends, bandwidth in pairs_of(r.ipu_links, "ipu_links")
+                 for pair in pairs_of([ends], "ipu_links")]
         o.ipu_links = _array(c.popliner_ipu_link, links)
         o.num_ipu_links = len(links)
 
