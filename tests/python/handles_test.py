@@ -446,6 +446,9 @@ class WrongUsage(unittest.TestCase):
                          lambda: self.analysis.compare("1", ["a", "b"]),
                          lambda: popliner.compare(self.analysis, None),
                          lambda: popliner.solve([1, 2, 3]),
+                         lambda: popliner.solve_ways([popliner.Costs(3)]),
+                         lambda: popliner.Costs.of_table([5]),
+                         lambda: self.analysis.solve(calibration=(1, 2)),
                          lambda: popliner.Costs(3).set_peaks(5),
                          lambda: popliner.Costs(3).fill_peaks(None),
                          lambda: popliner.Costs(3).set_shared_peak(7),
@@ -480,6 +483,8 @@ class WrongUsage(unittest.TestCase):
                          lambda: costs.solve(counted_units=[1]),
                          lambda: popliner.Costs(3, unit_names=["a"]),
                          lambda: popliner.Costs.of_table([]),
+                         lambda: popliner.Costs.of_table([(1, 2)]),
+                         lambda: popliner.Costs.of_table([{"first_unit": 1}]),
                          lambda: costs.solve_replicas(2, parameter_bytes=[1])):
             with self.assertRaises(popliner.UsageError):
                 function()

@@ -493,6 +493,8 @@ class Analysis(Owner):
         o.certificate = None if certificate is None else certificate.value
         o.title = None if title is None else text(title, "title")
         if words is not None:
+            if not isinstance(words, Words):
+                raise TypeError(f"the words are {words!r}, and no Words")
             w = begin(c.popliner_page_words)
             for name in Words._fields[:-1]:
                 setattr(w, name, text(getattr(words, name), name))

@@ -140,9 +140,14 @@ class Costs(Owner):
         table = []
         for row in rows:
             if isinstance(row, Mapping):
+                if not {"first_unit", "last_unit", "peak_bytes"} <= set(row):
+                    raise UsageError(f"the row {row!r} needs first_unit, last_unit and peak_bytes")
                 row = (row["first_unit"], row["last_unit"], row["peak_bytes"],
                        *([row["cycles"]] if "cycles" in row else []))
-            table.append(tuple(row))
+            table.append(tuple(listed(row, "a row of the table")))
+            if len(table[-1]) not in (3, 4):
+                raise UsageError(f"the row {row!r} is not first unit, last unit, peak, and perhaps "
+                                 f"cycles")
         if not table:
             raise UsageError("a table of costs needs a row for some stage")
         costs = cls(max(size(row[1], "last_unit") for row in table) + 1, **options)
@@ -428,9 +433,11 @@ class Costs(Owner):
         """The best splits for several values of a member of the request that is a number, like
         "max_stages" or "max_stage_bytes". `title` is the head of its column."""
         asked = self._ask(request, members)
+        head = what if title is None else title
+        text(head, "title")
         numbers = [number(value, what) for value in listed(values, "values")]
         answers = [self.solve(request, **{**members, what: value}) for value in numbers]
-        return Sweep(what if title is None else title, numbers, answers, Naming(self, asked))
+        return Sweep(head, numbers, answers, Naming(self, asked))
 
     def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
                request: Optional[Request] = None, **members: Any) -> Pareto:
@@ -580,6 +587,8 @@ def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
     """The best split where each stage may be run in any of several ways, each with costs of the
     same chain, by name: the choices are in the answer's json(). The cuts are those of the
     first."""
+    if not isinstance(ways, Mapping):
+        raise TypeError(f"the ways are {ways!r}, and no dict of Costs by name")
     for name, costs in ways.items():
         text(name, "the name of a way")
         if not isinstance(costs, Costs):

@@ -12,7 +12,7 @@ from typing import (TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Option
 
 from . import _declared as c
 from . import _html
-from ._calling import Handle, Owner, call, file_name, make_text, member, number
+from ._calling import Handle, Owner, call, file_name, make_text, member, number, text
 from ._library import begin, library
 from .enums import CertificateForm, Format, Objective, PlanStatus, ProgramFormat, Proof, Verdict
 from .errors import UsageError
@@ -227,7 +227,7 @@ class Naming:
         self.asked = asked
         self.unit_names = costs.unit_names
         self._names = (ctypes.c_char_p * len(self.unit_names))(
-            *[name.encode("utf-8", "surrogateescape") for name in self.unit_names])
+            *[text(name, "a unit's name") for name in self.unit_names])
 
     def input(self) -> Any:
         result = begin(c.popliner_certificate_input)
@@ -237,7 +237,7 @@ class Naming:
         result.recompute = self.asked.request.recompute
         result.copies = self.asked.request.copies
         result.unit_names = self._names
-        result.time_unit = self.costs.time_unit.encode()
+        result.time_unit = text(self.costs.time_unit, "time_unit")
         result.cycles_per_time_unit = self.costs.cycles_per_time_unit
         result.cuts_per_unit = self.costs.cuts_per_unit
         return result
@@ -290,7 +290,7 @@ class Sweep(Several):
         pointers = [library.popliner_certificate_get_info(plan._held().pointer).contents.plan
                     for plan in self._plans]
         sweep = begin(c.popliner_sweep)
-        sweep.what = self.what.encode()
+        sweep.what = text(self.what, "title")
         sweep.values = (ctypes.c_uint64 * len(self.values))(*self.values)
         sweep.plans = (ctypes.c_void_p * len(pointers))(*pointers)
         sweep.num_values = len(pointers)

@@ -259,6 +259,8 @@ class Asked:
         q.need = member(Need, r.need, "need")
         q.copies = copies_of(r.copies)
         if r.calibration is not None:
+            if not isinstance(r.calibration, Calibration):
+                raise TypeError(f"the calibration is {r.calibration!r}, and no Calibration")
             for place in ("earlier", "last"):
                 scales = getattr(q.calibration, place)
                 for name in Scales._fields:
