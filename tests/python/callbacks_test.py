@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 import gc
 import os
+import random
 import signal
 import sys
 import threading
@@ -329,6 +330,80 @@ class Stopping(unittest.TestCase):
             self.assertEqual(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+class Interrupting:
+    """Sends Ctrl-C after a random time, again and again; its handler raises once for each time that
+    it is armed."""
+
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds
+        self.armed = False
+        self.lost = []
+        self.thread = threading.Thread(target=self.send)
+
+    def send(self):
+        chance = random.Random(1)
+        while time.monotonic() < self.end:
+            time.sleep(chance.random() * 0.004)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def handle(self, *_):
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+
+    def __enter__(self):
+        self.before = signal.signal(signal.SIGINT, self.handle)
+        self.hook, sys.unraisablehook = sys.unraisablehook, self.lost.append
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.armed = False
+        self.thread.join()
+        sys.unraisablehook = self.hook
+        signal.signal(signal.SIGINT, self.before)
+
+
+class CtrlC(unittest.TestCase):
+    def test_at_any_moment(self):
+        """Whenever it comes, the call raises it or ends, and everything works afterwards."""
+        shared = table(8)
+        counts = {"done": 0, "interrupted": 0}
+
+        def work():
+            costs = popliner.Costs(12)
+            costs.fill_peaks(lambda first, last: last - first + 1)
+            costs.solve(max_stages=3, progress=lambda *_: None)
+            shared.solve(device_map=[0, 1, 0], should_stop=lambda: False)
+            shared.peak(0, 3)
+            with popliner.read(SAMPLE, step=lambda *_: None) as analysis:
+                analysis.solve(max_stages=2).text()
+
+        with Interrupting(4 if common.ALL else 1.5) as interrupting:
+            while time.monotonic() < interrupting.end:
+                try:
+                    interrupting.armed = True
+                    while time.monotonic() < interrupting.end:
+                        work()
+                        counts["done"] += 1
+                except KeyboardInterrupt:
+                    counts["interrupted"] += 1
+            interrupting.armed = False
+            # not even the library's own handler is left
+            self.assertEqual(signal.getsignal(signal.SIGINT), interrupting.handle)
+        self.assertGreater(counts["interrupted"], 20)
+        self.assertIsNone(shared._handle.turn.call)
+        done = []
+        other = threading.Thread(target=lambda: done.append(shared.solve(max_stages=2)))
+        other.start()  # its turn is free for everybody
+        other.join(30)
+        self.assertEqual(len(done), 1)
+        # what frees a handle may be interrupted as anything else; callbacks may not
+        self.assertEqual([it for it in interrupting.lost
+                          if it.object is not _calling.Handle.__del__], [])
+        work()
 
 
 class Threads(unittest.TestCase):

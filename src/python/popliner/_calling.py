@@ -180,9 +180,8 @@ class Calling:
         self.before: Any = None
 
     def __enter__(self) -> Call:
-        # First Ctrl-C: from here on it interrupts nothing halfway.
-        self.catch()
         try:
+            self.catch()  # first: from here on Ctrl-C interrupts nothing halfway
             for turn in self.turns:
                 self.take(turn)
         except BaseException:
@@ -208,13 +207,12 @@ class Calling:
         before = signal.getsignal(signal.SIGINT)
         if not callable(before):
             return
-        interrupts = Interrupts(self.call, before)
-        try:
-            signal.signal(signal.SIGINT, interrupts)
-        except ValueError:  # not in the main interpreter
-            return
         self.before = before
-        self.interrupts = interrupts
+        self.interrupts = Interrupts(self.call, before)
+        try:
+            signal.signal(signal.SIGINT, self.interrupts)
+        except ValueError:  # not in the main interpreter
+            self.interrupts = None
 
     def __exit__(self, *_: Any) -> None:
         while self.taken:
