@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/nearest.h"
-#include "command/sizes.h"
+#include "popliner/sizes.h"
 
 /* What an option does with its value. */
 typedef enum kind {
@@ -139,7 +139,7 @@ static const option table[] = {
      "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
-     "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
+     "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
     {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
     {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
@@ -389,7 +389,7 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
 
 static popliner_status set_bytes(const option *o, const char *value, uint64_t *bytes,
                                  popliner_error *error) {
-    const char *end = size_take(value, bytes);
+    const char *end = popliner_size_take(value, bytes);
     if (end == NULL || *end != '\0' || *bytes == 0)
         return fail(error,
                     "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
@@ -450,7 +450,7 @@ static popliner_status set_reserve(const option *o, const char *value, options *
         result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
         return status;
     }
-    const char *end = size_take(value, &result->reserve_amount);
+    const char *end = popliner_size_take(value, &result->reserve_amount);
     result->reserve = RESERVE_BYTES;
     if (end == NULL || *end != '\0')
         return fail(error,
