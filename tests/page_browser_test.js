@@ -181,11 +181,36 @@ async function checkCharts(tab, name) {
         assert.notStrictEqual(await tab.locator(`#${id} .detail h3`).innerText(), `${title} 1`);
         await tab.keyboard.press('0');
     }
-    await tab.locator('#memory select').selectOption('categories');
-    assert.ok(await tab.locator('#memory .area').count() > 2);
-    await tab.locator('#memory select').selectOption('0');
-    assert.ok(await tab.locator('#memory .area').count() > 2);
-    assert.match(await tab.locator('#memory .detail').innerText(), /In stage 0/);
+    const memory = tab.locator('#memory');
+    const shown = memory.getByLabel('Show', { exact: true });
+    await shown.selectOption('categories');
+    assert.ok(await memory.locator('.area').count() > 2);
+    await tab.getByRole('button', { name: 'Show the best plan' }).click();
+    await shown.selectOption('0');
+    assert.ok(await memory.locator('.area').count() > 0);
+    assert.match(await memory.locator('.detail').innerText(), /In stage 0/);
+    // every stage of every split has its tiles, and follows the cuts
+    for (const cuts of [[1], [2], [1, 3]]) {
+        await tab.evaluate((units) => window.page.plan.setCuts(units, ''), cuts);
+        const told = await tab.evaluate(() => {
+            const { series } = window.page.memory.chart;
+            return { most: Math.max(...series[0].values.map((_, tile) =>
+                series.reduce((sum, s) => sum + s.values[tile], 0))),
+            need: window.page.plan.split.stages[0].needs.expected };
+        });
+        assert.strictEqual(told.most, told.need, `${name}: ${cuts}`);
+    }
+    await memory.getByLabel('Only layer').selectOption('2');
+    assert.match(await memory.locator('.detail').innerText(), /Of layer/);
+    await memory.getByLabel('Only names with').fill('layer');
+    assert.match(await memory.locator('.status').first().innerText(), /^[1-9].* variables match/);
+    assert.match(await memory.locator('.detail').innerText(), /Named like ‘layer’/);
+    await memory.getByLabel('Only names with').fill('zzzzzz');
+    assert.match(await memory.locator('.status').first().innerText(), /^0 variables match/);
+    assert.strictEqual(await memory.locator('.chart').count(), 0);
+    await memory.getByLabel('Only names with').fill('');
+    assert.ok(await memory.locator('.area').count() > 0);
+    assert.match(await tab.locator('#liveness .detail').innerText(), /Live at this step/);
 }
 
 async function checkTables(tab) {
@@ -200,7 +225,8 @@ async function checkTables(tab) {
     assert.strictEqual(await table.locator('th', { hasText: /^name/ }).getAttribute('aria-sort'),
         'ascending');
     await tab.locator('#programs summary').first().click();
-    assert.ok(await tab.locator('#programs details[open] li').count() > 0);
+    // the event that fills it comes behind the click
+    await tab.locator('#programs details[open] li').first().waitFor();
 }
 
 // How long the page takes for what its reader does, in milliseconds.
@@ -217,6 +243,11 @@ async function measure(tab) {
         plan.showBest();
         time('move', () => plan.setCuts(plan.cuts.map((unit, i) => i === 0 ? unit + 1 : unit), ''));
         time('solve', () => plan.solve(false));
+        memory.show({ how: '0' });
+        time('move, with tiles', () => plan.setCuts(plan.cuts.map((unit, i) =>
+            i === 0 ? unit + 1 : unit), ''));
+        time('layer', () => memory.show({ layer: '2' }));
+        time('name', () => memory.show({ name: 'a' }));
         time('tile', () => memory.choose(3));
         time('step', () => liveness.choose(5));
         return times;

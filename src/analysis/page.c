@@ -19,13 +19,16 @@
 #include "show/certificate_data.h"
 #include "show/packed.h"
 #include "show/page_data.h"
+#include "show/page_variables.h"
 #include "show/report_parts.h"
 
 enum {
-    MAX_UNITS = 400,           /* of a chain whose stages a page can hold */
-    MAX_STAGE_CHARS = 3000000, /* no further pipelines are measured behind so many */
-    MAX_STAGE_TILES = 50000,   /* of all stages together, that are told one by one */
-    MAX_PIPELINES = 24,        /* that stages can serve */
+    MAX_UNITS = 400,               /* of a chain whose stages a page can hold */
+    MAX_STAGE_CHARS = 3000000,     /* no further pipelines are measured behind so many */
+    MAX_STAGE_TILES = 50000,       /* of all stages together, that are told one by one */
+    MAX_PIPELINES = 24,            /* that stages can serve */
+    MAX_TILE_NEEDS = 1200000,      /* of all stages on all tiles, for each kind of pipeline */
+    MAX_TILE_NEED_CHARS = 2000000, /* of all kinds together */
 };
 
 /* What a page is made of. Zero-initialise. */
@@ -37,9 +40,12 @@ typedef struct task {
     popliner_solver_options solver; /* the request's, completed */
     popliner_pipeline pipeline;     /* of the request */
     const popliner_chain *chain;
+    const pl_pass_usage *usage;
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
     size_t num_told;
     pl_text data;
+    pl_text tile_needs; /* a list: of each of the stages */
+    size_t tile_need_chars;
 } task;
 
 static popliner_status take_options(task *t, const popliner_page_options *options,
@@ -129,29 +135,55 @@ static popliner_status find_cycles(const task *t, const pl_stage_details *detail
     return status;
 }
 
+/* The stages of a pipeline: those that were stored, unless what tiles need in them is wanted, too. */
+static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline,
+                                      const pl_stage_details **stages, pl_stage_details **measured,
+                                      popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    const size_t num_stages = pl_triangle_size(popliner_chain_num_units(t->chain));
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    popliner_status status = POPLINER_OK;
+    options.pipeline = *pipeline;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    options.listener = &a->listener;
+    options.pass_usage = t->usage;
+    options.with_tile_needs = num_stages <= MAX_TILE_NEEDS / (a->profile->target.num_tiles + 1) &&
+                              t->tile_need_chars < MAX_TILE_NEED_CHARS;
+    if (!options.with_tile_needs)
+        status = pl_analysis_find_stages(a, t->request.memory_model, pipeline, stages, error);
+    if (status == POPLINER_OK && *stages == NULL) {
+        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL, measured,
+                                      error);
+        *stages = *measured;
+    }
+    return status;
+}
+
+/* Adds the needs of tiles, behind the stages that they are of, as far as there is room. */
+static popliner_status add_tile_needs(task *t, const pl_stage_details *stages,
+                                      popliner_error *error) {
+    const size_t room =
+        t->tile_need_chars < MAX_TILE_NEED_CHARS ? MAX_TILE_NEED_CHARS - t->tile_need_chars : 0;
+    const size_t before = t->tile_needs.length;
+    pl_text_add(&t->tile_needs, t->tile_needs.length > 0 ? ",\n" : "\n");
+    popliner_status status = pl_page_add_tile_needs(
+        &t->tile_needs, stages, t->analysis->profile->target.num_tiles, room, error);
+    t->tile_need_chars += t->tile_needs.length - before;
+    return status;
+}
+
 /* Adds the stages that are measured for a pipeline, unless some that are there serve it. The chain
  * and its cuts come with the first ones. */
 static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                   popliner_error *error) {
-    popliner_analysis *a = t->analysis;
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     const pl_stage_details *stages = NULL;
     pl_stage_details *measured = NULL;
     const size_t first_told = t->num_told;
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, pipeline))
             return POPLINER_OK;
-    popliner_status status =
-        pl_analysis_find_stages(a, t->request.memory_model, pipeline, &stages, error);
-    options.pipeline = *pipeline;
-    options.with_cycles = true;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    if (status == POPLINER_OK && stages == NULL) {
-        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
-                                      &measured, error);
-        stages = measured;
-    }
+    popliner_status status = measure_stages(t, pipeline, &stages, &measured, error);
     if (status == POPLINER_OK)
         find_served(t, stages);
     for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
@@ -164,8 +196,9 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
         } else {
             pl_text_add(&t->data, ",\n");
         }
-        pl_page_add_stages(&t->data, stages, a->profile, t->told + first_told,
+        pl_page_add_stages(&t->data, stages, t->analysis->profile, t->told + first_told,
                            t->num_told - first_told);
+        status = add_tile_needs(t, stages, error);
     }
     pl_stage_details_free(measured);
     return status;
@@ -184,7 +217,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
     if (popliner_chain_num_units(t->chain) > MAX_UNITS) {
         pl_text_add(&t->data, ",\n\"chain\":");
         pl_page_add_chain(&t->data, t->chain, NULL);
-        pl_text_add(&t->data, ",\n\"stages\":[]");
+        pl_text_add(&t->data, ",\n\"stages\":[],\"tile_needs\":[]");
         return POPLINER_OK;
     }
     double start = pl_clock_seconds();
@@ -202,6 +235,11 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         status = add_stages(t, &pipeline, error);
     }
     pl_text_add(&t->data, "]");
+    pl_text_add(&t->data, ",\n\"tile_needs\":[");
+    if (t->tile_needs.data != NULL)
+        pl_text_append(&t->data, t->tile_needs.data, t->tile_needs.length);
+    pl_text_add(&t->data, "]");
+    t->data.failed = t->data.failed || t->tile_needs.failed;
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Measuring all stages, for the page", start);
     return status;
@@ -223,7 +261,7 @@ static void add_plan(task *t) {
 }
 
 /* The tiles of a stage that was measured by itself. */
-static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
+static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage, size_t to_end,
                             const pl_ipu_memory *memory) {
     const pl_stage_memory *m = &memory->stage;
     const struct {
@@ -242,7 +280,8 @@ static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
         {"layout", memory->layout_bytes},
         {"total", memory->need_bytes[POPLINER_NEED_EXPECTED]},
     };
-    pl_text_format(data, "{\"first\":%zu,\"last\":%zu", stage->first_unit, stage->last_unit);
+    pl_text_format(data, "{\"first\":%zu,\"last\":%zu,\"to_end\":%zu", stage->first_unit,
+                   stage->last_unit, to_end);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         pl_text_format(data, ",\"%s\":", columns[i].name);
         pl_packed_add(data, columns[i].bytes, m->num_tiles);
@@ -258,7 +297,7 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
     if (num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
         num_stages = 0;
-    popliner_status status = pl_analysis_make_meter(a, t->request.memory_model, error);
+    popliner_status status = POPLINER_OK;
     pl_text_add(&t->data, ",\n\"stage_tiles\":[");
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
@@ -268,7 +307,7 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
                                       &interval, 1, &memory, error);
         pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
         if (status == POPLINER_OK)
-            add_stage_tiles(&t->data, stage, &memory);
+            add_stage_tiles(&t->data, stage, num_stages - i, &memory);
         pl_ipu_memory_clear(&memory);
     }
     pl_text_add(&t->data, "]");
@@ -357,8 +396,17 @@ static void add_wishes(task *t) {
 }
 
 static popliner_status add_tile_variables(task *t, popliner_error *error) {
+    const popliner_analysis *a = t->analysis;
     pl_text_add(&t->data, ",\n\"tile_variables\":");
-    return pl_page_add_tile_variables(&t->data, t->analysis->profile, error);
+    popliner_status status = pl_page_add_tile_variables(&t->data, a->profile, error);
+    double start = pl_clock_seconds();
+    pl_text_add(&t->data, ",\n\"places\":");
+    if (status == POPLINER_OK)
+        status = pl_page_add_variables(&t->data, a->profile, &t->usage->usage,
+                                       popliner_chain_num_units(t->chain), a->num_threads, error);
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Finding where the variables are, for the page", start);
+    return status;
 }
 
 popliner_status popliner_page_text(popliner_analysis *analysis,
@@ -372,6 +420,11 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         status = pl_analysis_begin(analysis, t.request.memory_model, error);
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_stage_meter_pass_usage(analysis->models[t.request.memory_model].meter, &t.usage,
+                                           error);
     if (status != POPLINER_OK)
         return status;
     t.chain = analysis->models[t.request.memory_model].chain;
@@ -391,5 +444,6 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     for (size_t i = 0; i < t.num_told; i++)
         free(t.told[i].cycles);
     free(t.data.data);
+    free(t.tile_needs.data);
     return pl_report_finish(&page, status, text, error);
 }
