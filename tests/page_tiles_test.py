@@ -2,7 +2,8 @@
 and when they live. Against the second memory model, against the profile as SQLite has it, and
 against what the command measures for random splits.
 
-Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, folders of profiles that train.
+Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, folders of profiles that
+train.
 
 SPDX-License-Identifier: GPL-3.0-or-later"""
 

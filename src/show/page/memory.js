@@ -170,8 +170,8 @@ class MemoryView {
         const { data, tables } = this.page;
         this.matching = null;
         if (this.layer !== '')
-            return [this.ofLayer(), 'What operations of this layer touch, code left out; what ' +
-                'several layers touch counts in each of them.'];
+            return [this.ofLayer(), 'Sizes of the variables that operations of this layer touch ' +
+                '(some share addresses); what several layers touch counts in each of them.'];
         if (this.name !== '') {
             this.matching = this.matches();
             const series = this.byCategory('named', this.matching);
@@ -180,7 +180,7 @@ class MemoryView {
             const isWhole = this.places.table('named').isWhole &&
                 tables.variables.numRows === tables.variables.allRows;
             return [series, `${grouped(number)} variables match, with ${bytes(series.reduce(
-                (sum, s) => sum + s.sum, 0))} on all tiles.` + (isWhole ? ''
+                (sum, s) => sum + s.sum, 0))} on all tiles (some share addresses).` + (isWhole ? ''
                 : ' The page has the largest variables only: others may match, too.')];
         }
         if (!this.isStage())
