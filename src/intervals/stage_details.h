@@ -77,11 +77,13 @@ typedef struct pl_detail_variables {
 } pl_detail_variables;
 
 /* What a tile is expected to need in a stage: `bytes` without copies of what it keeps; with copies
- * freed_bytes less, and copy_bytes more for each. */
+ * freed_bytes less, and copy_bytes more for each. Of `bytes` code_bytes are code that operations of
+ * the stage explain. */
 typedef struct pl_tile_need {
     uint64_t bytes;
     uint64_t freed_bytes;
     uint64_t copy_bytes;
+    uint64_t code_bytes;
 } pl_tile_need;
 
 /* What they were measured for. */

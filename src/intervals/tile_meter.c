@@ -586,7 +586,7 @@ static void keep_tile_need(pl_tile_meter *meter, size_t interval, size_t tile, u
     pl_need_line left = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout,
                                    bytes - s->freed_bytes, s->counted_code_bytes, s->stash_bytes);
     meter->tile_needs[tile * pl_triangle_size(meter->inputs->chain->num_units) + interval] =
-        (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes};
+        (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes, s->all_code_bytes};
 }
 
 /* Adds a tile to the stage from `start` to `unit`; false when memory is short. */

@@ -113,11 +113,14 @@ class MemoryView {
         if (!this.places.hasNeeds(group))
             return null;
         const { first, last } = stage;
-        const { once, kept } = this.places.stageNeeds(group,
+        const { once, kept, code } = this.places.stageNeeds(group,
             first * (2 * model.numUnits - first + 1) / 2 + last - first,
             copies(split.stages.length - i));
-        return [{ name: 'expected need', values: once },
-            { name: 'kept for the backward pass', values: kept }];
+        return [{ name: 'code of operations', values: code },
+            { name: 'data, and all else',
+                values: once.map((value, tile) => value - code[tile]) },
+            { name: 'kept for the backward pass', values: kept }].filter((s) =>
+            s.values.some((value) => value !== 0));
     }
 
     ofLayer() {

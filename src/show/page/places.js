@@ -3,15 +3,32 @@
 // nothing of the page around it; everything is read when it is first asked for.
 
 const Places = (() => {
+    // From runs of zeros and the differences behind them to numbers that have these differences.
+    function withoutRuns(runs, count) {
+        const result = new Float64Array(count);
+        let at = 0;
+        let before = 0;
+        let sum = 0;
+        for (let k = 0; k < runs.length; k += 2) {
+            const end = at + runs[k] - before;
+            result.fill(sum, at, end);
+            sum += runs[k + 1] - runs[k];
+            before = runs[k + 1];
+            result[end] = sum;
+            at = end + 1;
+        }
+        return result.fill(sum, at);
+    }
+
     // What every stage needs on every tile: src/show/page_needs.c. Of each column a number for each
     // tile and stage, tile after tile.
-    function unpackNeeds(unpack, text, numUnits, numTiles) {
+    function unpackNeeds(unpack, text, numUnits, numTiles, hasRuns) {
         const numStages = numUnits * (numUnits + 1) / 2;
         const needs = new Float64Array(numTiles * numStages);
         const surplus = new Float64Array(numStages);
         if (text === null)
             return needs;
-        const numbers = unpack(text);
+        const numbers = hasRuns ? withoutRuns(unpack(text), numTiles * numStages) : unpack(text);
         let last = 0;
         for (let tile = 0, k = 0; tile < numTiles; tile++) {
             const own = tile * numStages;
@@ -168,24 +185,27 @@ const Places = (() => {
             return Boolean(data.tile_needs[group]);
         }
 
-        // What a stage is expected to need on each tile: once, and for the copies that it keeps.
+        // What a stage is expected to need on each tile: once, code of it, and for the copies that
+        // it keeps.
         function stageNeeds(group, interval, copies) {
             const numStages = numUnits * (numUnits + 1) / 2;
             if (!needs.has(group)) {
                 const own = data.tile_needs[group];
-                needs.set(group, ['bytes', 'freed_bytes', 'copy_bytes'].map((name) =>
-                    own[name] === null ? null : unpackNeeds(unpack, own[name], numUnits,
-                        numTiles)));
+                needs.set(group, ['bytes', 'freed_bytes', 'copy_bytes', 'code_bytes'].map(
+                    (name) => own[name] === null ? null : unpackNeeds(unpack, own[name], numUnits,
+                        numTiles, name === 'code_bytes')));
             }
-            const [bytes, freed, copy] = needs.get(group);
+            const [bytes, freed, copy, ofCode] = needs.get(group);
             const once = new Float64Array(numTiles);
             const kept = new Float64Array(numTiles);
+            const code = new Float64Array(numTiles);
             for (let tile = 0, i = interval; tile < numTiles; tile++, i += numStages) {
                 once[tile] = (bytes === null ? 0 : bytes[i]) -
                     (copies > 0 && freed !== null ? freed[i] : 0);
                 kept[tile] = copy === null ? 0 : copies * copy[i];
+                code[tile] = ofCode === null ? 0 : ofCode[i];
             }
-            return { once, kept };
+            return { once, kept, code };
         }
 
         function readLives() {
