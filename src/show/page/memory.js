@@ -1,5 +1,20 @@
 // ---- memory of the tiles ------------------------------------------------------------------------
 
+// The tiles of each IPU, where there are several.
+function ipuBands(tiles) {
+    const ipus = tiles.column('ipu');
+    const result = [];
+    if (ipus === undefined || ipus[0] === ipus[ipus.length - 1])
+        return result;
+    ipus.forEach((ipu, i) => {
+        if (i === 0 || ipus[i - 1] !== ipu)
+            result.push({ from: i, to: i + 1, name: `IPU ${ipu}` });
+        else
+            result[result.length - 1].to = i + 1;
+    });
+    return result;
+}
+
 class MemoryView {
     constructor(page) {
         this.page = page;
@@ -154,20 +169,6 @@ class MemoryView {
         return this.lowerNames;
     }
 
-    bands() {
-        const ipus = this.table.column('ipu');
-        const result = [];
-        if (ipus === undefined || ipus[0] === ipus[ipus.length - 1])
-            return result;
-        ipus.forEach((ipu, i) => {
-            if (i === 0 || ipus[i - 1] !== ipu)
-                result.push({ from: i, to: i + 1, name: `IPU ${ipu}` });
-            else
-                result[result.length - 1].to = i + 1;
-        });
-        return result;
-    }
-
     // What is to be drawn, and what there is to say of it.
     series() {
         const { data, tables } = this.page;
@@ -209,7 +210,7 @@ class MemoryView {
         this.note.textContent = note;
         const shown = {
             series,
-            bands: isStage ? [] : this.bands(),
+            bands: isStage ? [] : ipuBands(this.table),
             limit: isStage
                 ? { value: this.page.plan.settings.limit, name: 'limit' }
                 : this.layer !== '' || this.name !== '' ? null
