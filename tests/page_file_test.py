@@ -183,7 +183,7 @@ def check_beginnings():
     swept = json.loads(data_of(make(sample, "--solve", "--sweep", "num-ipus=1..2")))
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
-    assert mapped["wishes"]["unknown"] == ["a device map"]
+    assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
     stored = os.path.join(scratch, "stored")
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))

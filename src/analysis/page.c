@@ -20,6 +20,7 @@
 #include "show/packed.h"
 #include "show/page_data.h"
 #include "show/report_parts.h"
+#include "solve/links.h"
 
 enum {
     MAX_UNITS = 400,           /* of a chain whose stages a page can hold */
@@ -35,6 +36,7 @@ typedef struct task {
     popliner_page_words words; /* all NULL if there are none */
     popliner_request request;
     popliner_solver_options solver; /* the request's, completed */
+    bool has_usual_links;           /* as in pl_page_wishes */
     popliner_pipeline pipeline;     /* of the request */
     const popliner_chain *chain;
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
@@ -63,6 +65,11 @@ static popliner_status take_options(task *t, const popliner_page_options *option
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a page cannot hold what stages need with a calibration; leave it out");
     t->pipeline = pl_analysis_pipeline(&t->request);
+    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
+    if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {
+        t->solver.link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
+        t->has_usual_links = true;
+    }
     return status;
 }
 
@@ -103,17 +110,20 @@ static void find_served(task *t, const pl_stage_details *details) {
         }
 }
 
-/* The cycles of stages that compute something once more. */
+/* The cycles of stages that compute something once more, or whose links are told of. */
 static popliner_status find_cycles(const task *t, const pl_stage_details *details,
                                    pl_page_pipeline *p, popliner_error *error) {
     popliner_costs *costs = NULL;
     popliner_pipeline pipeline = p->pipeline;
     const size_t num_units = details->num_units;
-    if (pipeline.recompute != POPLINER_RECOMPUTE_FULL || details->num_cycles == 0)
+    const bool has_links = pl_links_exist(&t->solver);
+    if ((pipeline.recompute != POPLINER_RECOMPUTE_FULL && !has_links) || details->num_cycles == 0)
         return POPLINER_OK;
     pipeline.max_stages = 1;
     popliner_status status =
         pl_stage_details_costs(details, t->chain, &pipeline, POPLINER_NEED_EXPECTED, &costs, error);
+    if (status == POPLINER_OK && has_links)
+        pl_intervals_leave_out_links(costs, t->analysis->profile->target.clock_hz);
     if (status == POPLINER_OK)
         status = pl_recomputing_add_cycles(t->analysis, t->chain, &pipeline, costs, error);
     if (status == POPLINER_OK) {
@@ -315,6 +325,11 @@ static void add_words(task *t) {
         {"objectives", w->objectives},
         {"schedule", w->schedule},
         {"recompute", w->recompute},
+        {"slack", w->slack},
+        {"device_map", w->device_map},
+        {"ipu_limits", w->ipu_limits},
+        {"ipu_speeds", w->ipu_speeds},
+        {"links", w->links},
         {"least", w->needs[POPLINER_NEED_LEAST]},
         {"expected", w->needs[POPLINER_NEED_EXPECTED]},
         {"most", w->needs[POPLINER_NEED_MOST]},
@@ -352,8 +367,8 @@ static void add_wishes(task *t) {
                                ? t->analysis->profile->target.bytes_per_tile
                                : t->solver.max_stage_bytes;
     pl_text_add(&t->data, ",\n\"wishes\":");
-    pl_page_add_wishes(&t->data, &t->solver, limit_bytes, t->request.need,
-                       popliner_chain_num_units(t->chain));
+    const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links, t->request.need};
+    pl_page_add_wishes(&t->data, &wishes, popliner_chain_num_units(t->chain));
 }
 
 static popliner_status add_tile_variables(task *t, popliner_error *error) {
