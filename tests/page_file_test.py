@@ -142,7 +142,7 @@ def check_hostile():
 def check_refusals():
     for words, status, text in (
             (["--solver", "greedy", "--solve"], 2, b"knows nothing of --html"),
-            (["--calibration", "x"], 2, b"--html"),
+            (["--evaluate", "1", "--calibrate", "x"], 2, b"--html"),
             (["--objective", "nothing"], 2, b"--objective nothing"),
             (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):
         path = os.path.join(scratch, "no.html")

@@ -60,8 +60,8 @@ typedef struct popliner_page_options {
     { sizeof(popliner_page_options), NULL, NULL, NULL, NULL }
 
 /* Makes the page, which the caller frees with free(). The same analysis and options give the same
- * bytes. Errors: USAGE (a struct_size; a request with a calibration, or for the greedy algorithm,
- * which no page can follow); INPUT when a file that was loaded is damaged; MEMORY. Cost: all stages
+ * bytes. Errors: USAGE (a struct_size; a request for the greedy algorithm, which no page can
+ * follow); INPUT when a file that was loaded is damaged; MEMORY. Cost: all stages
  * are measured, as for popliner_analysis_store, and all sections made. */
 popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,

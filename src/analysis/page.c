@@ -61,9 +61,6 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a page finds the best split; the greedy algorithm looks for another one");
-    if (status == POPLINER_OK && pl_is_calibrated(&t->request.calibration))
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "a page cannot hold what stages need with a calibration; leave it out");
     t->pipeline = pl_analysis_pipeline(&t->request);
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {
@@ -78,11 +75,14 @@ static bool is_same_pipeline(const popliner_pipeline *a, const popliner_pipeline
            !pl_pipeline_has_own_copies(a) && !pl_pipeline_has_own_copies(b);
 }
 
+/* `details` were measured with the calibration of the request, if it has one. */
 static void tell(task *t, const pl_stage_details *details, const pl_page_pipeline *p) {
+    popliner_pipeline plain = p->pipeline;
+    plain.calibration = (popliner_calibration){{0, 0, 0}, {0, 0, 0}};
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, &p->pipeline))
             return;
-    if (t->num_told < MAX_PIPELINES && pl_stage_details_serve(details, &p->pipeline))
+    if (t->num_told < MAX_PIPELINES && pl_stage_details_serve(details, &plain))
         t->told[t->num_told++] = *p;
 }
 
@@ -151,8 +151,9 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, pipeline))
             return POPLINER_OK;
-    popliner_status status =
-        pl_analysis_find_stages(a, t->request.memory_model, pipeline, &stages, error);
+    popliner_status status = POPLINER_OK;
+    if (!pl_is_calibrated(&pipeline->calibration)) /* of which nothing is stored */
+        status = pl_analysis_find_stages(a, t->request.memory_model, pipeline, &stages, error);
     options.pipeline = *pipeline;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
@@ -260,13 +261,14 @@ static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
     pl_text_add(data, "}");
 }
 
-/* What each stage of the plan needs on every tile, unless that would be most of the page, or stages
- * share IPUs. */
+/* What each stage of the plan needs on every tile, unless that would be most of the page, stages
+ * share IPUs, or a calibration makes more or less of the parts. */
 static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     const popliner_certificate *c = t->options.certificate;
     popliner_analysis *a = t->analysis;
     size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
-    if (num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
+    if (pl_is_calibrated(&t->pipeline.calibration) ||
+        num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
         num_stages = 0;
     popliner_status status = pl_analysis_make_meter(a, t->request.memory_model, error);
     pl_text_add(&t->data, ",\n\"stage_tiles\":[");
@@ -367,7 +369,8 @@ static void add_wishes(task *t) {
                                ? t->analysis->profile->target.bytes_per_tile
                                : t->solver.max_stage_bytes;
     pl_text_add(&t->data, ",\n\"wishes\":");
-    const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links, t->request.need};
+    const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links,
+                                   pl_is_calibrated(&t->pipeline.calibration), t->request.need};
     pl_page_add_wishes(&t->data, &wishes, popliner_chain_num_units(t->chain));
 }
 

@@ -705,7 +705,7 @@ static const use uses[] = {
     {"accumulators", SOLVE | EVALUATE | HTML, false},
     {"risk", SOLVE | EVALUATE | HTML, false},
     {"calibrate", EVALUATE, false},
-    {"calibration", SOLVE | EVALUATE, false},
+    {"calibration", SOLVE | EVALUATE | HTML, false},
     {"memory-model", ALL_ACTIONS & ~(MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), false},
     {"layers", DIAGNOSE, false},
     {"layer-operations-only", DIAGNOSE, false},
@@ -1043,11 +1043,11 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
         return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
                     o->copies);
-    if (o->html != NULL && (o->calibration != NULL || o->calibrate != NULL))
+    if (o->html != NULL && o->calibrate != NULL)
         return fail(error,
-                    "--html %s: a page cannot hold what stages need with a calibration; "
-                    "leave out --%s",
-                    o->html, o->calibration != NULL ? "calibration" : "calibrate");
+                    "--html %s: a page does not compare with a compiled pipeline; leave out "
+                    "--calibrate",
+                    o->html);
     if (o->copies != NULL && o->calibrate != NULL)
         return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
                     o->calibrate);

@@ -98,6 +98,7 @@ static words command_words(const options *o) {
         add_effects(&w, o);
     if (o->memory_model != MODEL_POPLINER)
         add_option(&w, "--accumulators", accumulators[o->accumulators]);
+    add_option(&w, "--calibration", o->calibration);
     return w;
 }
 

@@ -32,7 +32,8 @@ typedef struct pl_page_wishes {
     const popliner_solver_options *options; /* complete, but for the limit */
     uint64_t limit_bytes;
     bool has_usual_links; /* nobody asked for the bandwidth of links, but for single ones */
-    popliner_need need;   /* as in the request */
+    bool is_calibrated;
+    popliner_need need; /* as in the request */
 } pl_page_wishes;
 
 /* Adds an object: these, and what of them a page does not know. */

@@ -410,6 +410,8 @@ void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_
     pl_text_format(text, "%" PRIu64, wishes->limit_bytes);
     add_key(text, "need");
     pl_page_add_text(text, need_names[wishes->need]);
+    add_key(text, "is_calibrated");
+    pl_text_add(text, wishes->is_calibrated ? "true" : "false");
     add_key(text, "objectives");
     pl_text_add(text, "[");
     for (size_t i = 0; i < num_objectives; i++) {

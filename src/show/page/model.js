@@ -216,7 +216,9 @@ const Model = (() => {
         const onLinks = linkBefore(model, number, first) + linkBefore(model, number + 1, last + 1);
         const result = {
             first, last, ipu, needs, mem,
-            total_bytes: total,
+            // what a calibration adds is only known of the tile that counts
+            total_bytes: model.wishes.is_calibrated ? null : total,
+            parts_bytes: total,
             unexplained_always_live_bytes: sums.unexplained_always_live_bytes[i],
             parameter_bytes: sums.parameter_bytes[i],
             need_bytes: need,

@@ -72,6 +72,8 @@ class PlanView {
         for (const [kind, text] of [['required', 'A cut behind'], ['forbidden', 'No cut behind']])
             if (behind(kind).length > 0)
                 result.push(`${text} ${listed(behind(kind))}.`);
+        if (wishes.is_calibrated)
+            result.push('Needs are corrected by a calibration.');
         if (wishes.min_units > 1)
             result.push(`At least ${wishes.min_units} layers in a stage.`);
         if (wishes.max_units > 0)
@@ -477,9 +479,10 @@ class PlanView {
                 ['parameters', bytes(s.parameter_bytes)],
             ]),
             el('div', { class: 'pair' },
-                smallTable('Over all tiles', [['part', false], ['bytes', true], ['share', true]],
+                smallTable(this.model.wishes.is_calibrated
+                    ? 'Over all tiles, without the correction' : 'Over all tiles', [['part', false], ['bytes', true], ['share', true]],
                     parts.map((name) => [PART_TEXTS[name], grouped(s.mem[name]),
-                        `${(s.mem[name] / s.total_bytes * 100).toFixed(1)} %`])),
+                        `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
                     [['bytes', true], ['category', false], ['name', false]],
                     s.variables.map((v) => [grouped(v.size_bytes), v.category,
