@@ -170,6 +170,30 @@ def check_stage_tiles(words):
             assert sum(values) == stage["mem"].get(name, 0), name
 
 
+def check_wishes():
+    """What was asked for is in the page: units count from the head."""
+    words = [sample, "--place", "1=0", "--ipu-mem-per-tile", "1=20K,2=30K"]
+    data = json.loads(data_of(make(
+        *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
+        "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--cut-after", "1")))
+    own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
+           "slack_percent": 0.5, "objectives": ["balance", "cycles"], "ipu_speeds": [[0, 333000]],
+           "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "unknown": []}
+    assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
+    summary = json.loads(run(sample, "--section", "summary", "--format", "json"))
+    clock = next(row["value"] for row in summary["rows"] if "clock" in row["name"])
+    assert data["wishes"]["links"] == {
+        "all": ["64000000000", str(clock)], "all_is_asked_for": False,
+        "single": [[1, 0, "35", "10"]]}, data["wishes"]["links"]
+    data = json.loads(data_of(make(*words, "--device-map", "2,0,1", "--link-bandwidth", "64")))
+    assert data["wishes"]["device_map"] == [2, 0, 1]
+    assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
+    data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
+    assert data["wishes"]["placements"] == data["wishes"]["ipu_limits"] == []
+    assert data["wishes"]["unknown"] == ["stages that share IPUs", "memory limits of single IPUs",
+                                         "layers on given IPUs"]
+
+
 def check_beginnings():
     """What a page begins with: the plan of the run, or none."""
     assert json.loads(data_of(make(sample)))["plan"] is None
@@ -184,6 +208,7 @@ def check_beginnings():
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
     assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
+    assert mapped["wishes"]["device_map"] is None
     stored = os.path.join(scratch, "stored")
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))
@@ -201,4 +226,5 @@ check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
 if others:
     check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
 check_beginnings()
+check_wishes()
 print("pages are whole")

@@ -450,7 +450,8 @@ const cases = [
     [make('linked', ...small, '--training', '--execution'), '--schedule', 'popart',
         '--link-bandwidth', '3.5,0-1=64', '--objective', 'cycles,balance,traffic', '--slack', '4'],
     [path.join(scratch, 'linked'), '--ipu-speed', '1=0.5', '--recompute', 'full',
-        '--schedule', 'tf-grouped', '--ipu-mem-per-tile', '0=400K'],
+        '--schedule', 'tf-grouped', '--ipu-mem-per-tile', '0=400K', '--link-bandwidth', '0-1=3.5',
+        '--objective', 'cycles'],
     [path.join(scratch, 'training'), '--schedule', 'popart', '--calibration', calibration()],
 ];
 checkSmall();
