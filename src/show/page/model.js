@@ -448,14 +448,14 @@ const Model = (() => {
     }
 
     // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages, of
-    // which the first is in a place with that rule.
-    function fillRow(problem, filter, rule, toEnd, behind) {
+    // which the first is in a place with that rule and begins with one of the units in the range.
+    function fillRow(problem, filter, rule, toEnd, behind, range) {
         const { n, allowed, model } = problem;
         const row = new Float64Array(n + 1).fill(Infinity);
         const peaks = peaksOf(problem, toEnd);
         const most = filter.ignoresLimits ? filter.memory : Math.min(filter.memory, rule.limit);
         const { cycles } = rule;
-        for (let first = n - toEnd; first >= 0; first--) {
+        for (let first = Math.min(n - toEnd, range[1]); first >= range[0]; first--) {
             const lastEnd = Math.min(rule.lastEnds[first], n - toEnd + 1);
             let best = Infinity;
             let end = toEnd === 1 ? n : first + 1;
@@ -475,20 +475,23 @@ const Model = (() => {
     }
 
     // The rows of pipelines of each length, by the stage that comes first. Places behind the
-    // special ones share theirs. `makeRow` gets a rule, the stages to come and the row behind.
+    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row behind, and the
+    // first and the last unit that the stage may begin with.
     function fillAll(problem, most, makeRow) {
         const { n, special } = problem;
         const shared = [new Float64Array(n + 1).fill(Infinity)];
         shared[0][n] = 0;
         for (let toEnd = 1; toEnd <= most - special; toEnd++)
-            shared.push(makeRow(problem.rules[special], toEnd, shared[toEnd - 1]));
+            shared.push(makeRow(problem.rules[special], toEnd, shared[toEnd - 1],
+                [special, n]));
         const result = [];
         for (let length = problem.minStages; length <= most; length++) {
             const rows = [];
             for (let number = length; number >= 0; number--)
                 rows[number] = number === length ? shared[0]
                     : number >= special ? shared[length - number]
-                    : makeRow(problem.rules[number], length - number, rows[number + 1]);
+                    : makeRow(problem.rules[number], length - number, rows[number + 1],
+                        [number, number === 0 ? 0 : n]);
             result.push(rows);
         }
         return result;
@@ -497,7 +500,7 @@ const Model = (() => {
     // The lengths in which there is a split within the filter, each with its rows.
     function fill(problem, filter) {
         return fillAll(problem, Math.min(problem.maxStages, filter.ipus),
-            (rule, toEnd, behind) => fillRow(problem, filter, rule, toEnd, behind))
+            (rule, toEnd, behind, range) => fillRow(problem, filter, rule, toEnd, behind, range))
             .filter((rows) => rows[0][0] <= filter.traffic && rows[0][0] < Infinity);
     }
 

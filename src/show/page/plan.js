@@ -442,7 +442,8 @@ class PlanView {
                     'aria-label': `${i}: details of this stage` }),
                 this.range(s.first, s.last), bytes(s.need_bytes),
                 `${(s.need_bytes / s.limit_bytes * 100).toFixed(1)} %`, bar(s),
-                bytes(s.headroom_bytes), s.verdict, grouped(s.tile), grouped(s.step), grouped(s.cycles),
+                bytes(s.headroom_bytes), s.verdict, grouped(s.tile), grouped(s.step),
+                grouped(s.cycles),
                 s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–', bytes(s.total_bytes),
             ],
         }))));
@@ -480,7 +481,8 @@ class PlanView {
             ]),
             el('div', { class: 'pair' },
                 smallTable(this.model.wishes.is_calibrated
-                    ? 'Over all tiles, without the correction' : 'Over all tiles', [['part', false], ['bytes', true], ['share', true]],
+                    ? 'Over all tiles, without the correction' : 'Over all tiles',
+                [['part', false], ['bytes', true], ['share', true]],
                     parts.map((name) => [PART_TEXTS[name], grouped(s.mem[name]),
                         `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
