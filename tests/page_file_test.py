@@ -18,7 +18,8 @@ import sys
 popliner, scratch, sample, *others = sys.argv[1:]
 os.makedirs(scratch, exist_ok=True)
 SECTIONS = ["summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
-            "layers", "pairs", "execution", "checks"]
+            "layers", "pairs", "execution", "checks", "vertices", "exchanges", "advice",
+            "diagnosis", "missing"]
 
 
 def run(*words, status=0):

@@ -28,6 +28,7 @@ typedef struct pl_model_parts {
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
     bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages come from the file that was loaded */
+    popliner_diagnosis *diagnosis;       /* of all operations */
     bool told_not_stored;                /* that they had to be measured, once */
     bool told_training;                  /* what a pipeline that trains needs, once */
 } pl_model_parts;
@@ -102,6 +103,12 @@ popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_sectio
                                     popliner_memory_model model,
                                     const popliner_certificate *certificate, popliner_format format,
                                     char **text, popliner_error *error);
+
+/* The diagnosis of all operations, made when it is first asked for; it is the analysis's. Errors:
+ * those of popliner_analysis_diagnose. */
+popliner_status pl_analysis_keep_diagnosis(popliner_analysis *analysis, popliner_memory_model model,
+                                           const popliner_diagnosis **diagnosis,
+                                           popliner_error *error);
 
 /* Whether the details of all stages of a chain of so many units are few enough to be kept. */
 bool pl_analysis_can_keep_stages(size_t num_units);

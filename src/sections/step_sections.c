@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "model/operations_data.h"
@@ -83,9 +84,7 @@ popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *s
 
 /* ---- programs ---- */
 
-/* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
- * memory. */
-static uint32_t *find_operations(const pl_section_source *source) {
+uint32_t *pl_section_operations_of(const pl_section_source *source) {
     uint32_t *first = pl_new_array(source->profile->num_programs, sizeof *first);
     for (size_t i = 0; first != NULL && i < source->profile->num_programs; i++)
         first[i] = PL_NONE;
@@ -118,7 +117,7 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     own->parent = pl_new_array(p->num_programs, sizeof *own->parent);
     own->first_step = pl_new_array(p->num_programs, sizeof *own->first_step);
     own->num_steps = pl_new_array(p->num_programs, sizeof *own->num_steps);
-    own->operation = find_operations(source);
+    own->operation = pl_section_operations_of(source);
     if (own->parent == NULL || own->first_step == NULL || own->num_steps == NULL ||
         own->operation == NULL)
         return pl_fail_memory(error, "the programs");
@@ -191,6 +190,7 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
         "operation",
         "unit",
         "debug_context",
+        "missing_reason",
     };
     const popliner_profile *p = source->profile;
     places own = {0};
@@ -224,6 +224,9 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
         pl_sheet_index(sheet, operation);
         pl_sheet_text(sheet, pl_section_unit(source, operation));
         pl_sheet_id(sheet, program.debug_context);
+        pl_sheet_text(sheet, operation != SIZE_MAX ? NULL
+                                                   : pl_missing_reason_text(
+                                                         pl_program_reason(source->operations, i)));
     }
     free_places(&own);
     return status;
@@ -266,7 +269,7 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
         "tile_balance",
     };
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = find_operations(source);
+    uint32_t *operation_of = pl_section_operations_of(source);
     popliner_status status =
         operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
     pl_sheet_begin(sheet, sheet->format, "execution", columns, sizeof columns / sizeof *columns);
@@ -337,7 +340,7 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
                                           popliner_error *error) {
     static const char *const columns[] = {"by", "name", "num_executions", "cycles"};
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = find_operations(source);
+    uint32_t *operation_of = pl_section_operations_of(source);
     popliner_status status =
         operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
     execution_sums types = {0};
