@@ -1,7 +1,7 @@
 """The file of a page: the same bytes each time, nothing from elsewhere, what it may run, names that
 try to get out of its data, and its tables against --section.
 
-Arguments: popliner, a scratch folder, the sample, folders of other profiles.
+Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, folders of other profiles.
 
 SPDX-License-Identifier: GPL-3.0-or-later"""
 
@@ -15,7 +15,7 @@ import sqlite3
 import subprocess
 import sys
 
-popliner, scratch, sample, *others = sys.argv[1:]
+popliner, mkprofile, scratch, sample, *others = sys.argv[1:]
 os.makedirs(scratch, exist_ok=True)
 SECTIONS = ["summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
             "layers", "pairs", "execution", "checks", "vertices", "exchanges", "advice",
@@ -89,6 +89,32 @@ def check_tables(words, data):
     for name in SECTIONS:
         told = json.loads(run(*words, "--section", name, "--format", "json"))
         assert rows_of(data["sections"][name]) == told["rows"], name
+        if name == "execution":
+            check_sums(rows_of(data["sections"]["execution_sums"]), told["rows"])
+
+
+def check_sums(sums, executed):
+    """What ran, summed up by type of program and by unit."""
+    for by in ("type", "unit"):
+        own = {}
+        for row in executed:
+            if row["ipu"] is not None:
+                sum_ = own.setdefault(row[by], [0, 0, 0.0])
+                sum_[0] += 1
+                sum_[1] += row["cycles"]
+                sum_[2] += row["cycles"] * row["tile_balance"]
+        told = {row["name"]: row for row in sums if row["by"] == by}
+        assert set(told) == set(own) and len(told) == sum(row["by"] == by for row in sums)
+        for name, (count, cycles, mean) in own.items():
+            row = told[name]
+            assert (row["num_executions"], row["cycles"]) == (count, cycles), name
+            assert abs(row["mean_tile_cycles"] - mean) <= 1e-4 * mean, name
+
+
+def check_files(data, *paths):
+    """Which files were read."""
+    assert [(file["name"], file["size_bytes"]) for file in data["files"]] == [
+        (path, os.path.getsize(path)) for path in paths], data["files"]
 
 
 def check_page(*words):
@@ -171,6 +197,16 @@ def check_stage_tiles(words):
             assert sum(values) == stage["mem"].get(name, 0), name
 
 
+def check_execution():
+    """A profile of what ran; without runs the sums are empty."""
+    folder = os.path.join(scratch, "ran")
+    subprocess.run([mkprofile, "--quiet", "--force", "--output", folder, "--framework", "popart",
+                    "--inference", "--layers", "2", "--tiles", "4", "--execution"], check=True)
+    sums = rows_of(check_page(folder)["sections"]["execution_sums"])
+    assert {row["by"] for row in sums} == {"type", "unit"}
+    assert any(0 < row["mean_tile_cycles"] < row["cycles"] for row in sums), sums
+
+
 def check_beginnings():
     """What a page begins with: the plan of the run, or none."""
     assert json.loads(data_of(make(sample)))["plan"] is None
@@ -189,6 +225,8 @@ def check_beginnings():
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))
     plain = json.loads(data_of(make(sample)))
+    check_files(plain, *(os.path.join(sample, name) for name in ("profile.pop", "debug.cbor")))
+    check_files(loaded, stored)
     for part in ("chain", "stages", "tile_variables", "wishes"):
         assert loaded[part] == plain[part], part
 
@@ -196,6 +234,7 @@ def check_beginnings():
 check_page(sample, "--solve")
 for other in others:
     check_page(other)
+check_execution()
 check_hostile()
 check_refusals()
 check_stage_tiles([sample, "--solve", "--num-ipus", "3"])

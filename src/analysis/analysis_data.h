@@ -33,6 +33,12 @@ typedef struct pl_model_parts {
     bool told_training;                  /* what a pipeline that trains needs, once */
 } pl_model_parts;
 
+/* A file that was read. */
+typedef struct pl_analysis_file {
+    char *name; /* its path; NULL: there is none */
+    uint64_t size_bytes;
+} pl_analysis_file;
+
 struct popliner_analysis {
     popliner_listener listener;
     char *layer_name_regex; /* NULL: the usual one */
@@ -57,6 +63,7 @@ struct popliner_analysis {
     pl_debug_info *info; /* NULL if there is none */
     pl_stored_analysis *stored;
     bool has_variables;
+    pl_analysis_file profile_file, debug_file, stored_file; /* for pages */
 };
 
 /* Where stages measured for a pipeline are kept: those of one that keeps nothing come first, the

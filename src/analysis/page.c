@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/page.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analysis/analysis_data.h"
@@ -331,12 +332,37 @@ static void add_words(task *t) {
     pl_text_add(&t->data, "}");
 }
 
+/* Which files were read, and how large they are. */
+static void add_files(task *t) {
+    const struct {
+        const char *what;
+        const pl_analysis_file *file;
+    } files[] = {
+        {"profile", &t->analysis->profile_file},
+        {"debug information", &t->analysis->debug_file},
+        {"stored analysis", &t->analysis->stored_file},
+    };
+    bool is_first = true;
+    pl_text_add(&t->data, ",\n\"files\":[");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].file->name == NULL)
+            continue;
+        pl_text_format(&t->data, "%s{\"what\":\"%s\",\"name\":", is_first ? "" : ",",
+                       files[i].what);
+        pl_page_add_text(&t->data, files[i].file->name);
+        pl_text_format(&t->data, ",\"size_bytes\":%" PRIu64 "}", files[i].file->size_bytes);
+        is_first = false;
+    }
+    pl_text_add(&t->data, "]");
+}
+
 static void add_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_text *data = &t->data;
     pl_text_format(data, "{\"version\":\"%s\",\n\"title\":", PL_VERSION);
     pl_page_add_text(data, t->options.title != NULL ? t->options.title : "");
     add_words(t);
+    add_files(t);
     pl_text_format(data, ",\n\"num_tiles\":%zu,\"bytes_per_tile\":%llu,\"num_steps\":%zu",
                    p->target.num_tiles, (unsigned long long)p->target.bytes_per_tile, p->num_steps);
     pl_text_add(data, ",\n\"categories\":[");

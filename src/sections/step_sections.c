@@ -305,6 +305,7 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
 typedef struct execution_sum {
     uint64_t num_executions;
     uint64_t cycles;
+    double mean_tile_cycles; /* of these, what the tiles take on the mean */
 } execution_sum;
 
 /* By name. Zero-initialise. */
@@ -314,15 +315,16 @@ typedef struct execution_sums {
     size_t capacity;
 } execution_sums;
 
-static bool add_execution(execution_sums *of, const char *name, uint64_t cycles) {
+static bool add_execution(execution_sums *of, const char *name, const popliner_ipu_step *ipu) {
     const size_t count = of->names.count;
     size_t i = pl_names_number(&of->names, name == NULL ? "" : name);
     if (i == SIZE_MAX || !pl_grow(&of->sums, &of->capacity, of->names.count, sizeof *of->sums))
         return false;
     if (of->names.count > count)
-        of->sums[i] = (execution_sum){0, 0};
+        of->sums[i] = (execution_sum){0, 0, 0};
     of->sums[i].num_executions++;
-    of->sums[i].cycles += cycles;
+    of->sums[i].cycles += ipu->cycles;
+    of->sums[i].mean_tile_cycles += (double)ipu->cycles * ipu->tile_balance;
     return true;
 }
 
@@ -333,12 +335,14 @@ static void add_execution_sums(const char *by, const execution_sums *of, pl_shee
         pl_sheet_text(sheet, *name == '\0' ? NULL : name);
         pl_sheet_number(sheet, of->sums[i].num_executions);
         pl_sheet_number(sheet, of->sums[i].cycles);
+        pl_sheet_real(sheet, of->sums[i].mean_tile_cycles);
     }
 }
 
 popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error) {
-    static const char *const columns[] = {"by", "name", "num_executions", "cycles"};
+    static const char *const columns[] = {"by", "name", "num_executions", "cycles",
+                                          "mean_tile_cycles"};
     const popliner_profile *p = source->profile;
     uint32_t *operation_of = pl_section_operations_of(source);
     popliner_status status =
@@ -356,8 +360,7 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
         for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
             popliner_profile_ipu_step(p, i, k, &ipu, NULL);
-            if (!add_execution(&types, step.type_name, ipu.cycles) ||
-                !add_execution(&units, unit, ipu.cycles))
+            if (!add_execution(&types, step.type_name, &ipu) || !add_execution(&units, unit, &ipu))
                 status = pl_fail_memory(error, "a report");
         }
     }
