@@ -18,6 +18,7 @@ import io
 import itertools
 import json
 import os
+import random
 import re
 import shutil
 import sqlite3
@@ -544,7 +545,7 @@ class Truth:
         gaps = [max(0, end - used) for end, used in zip(
             self.account["total_including_gaps"], self.account["total"])]
         ends = self.account["total_including_gaps"]
-        wide = [tile for tile in tiles if gaps[tile] and gaps[tile] >= ends[tile] * 0.05]
+        wide = [tile for tile in tiles if gaps[tile] and 20 * gaps[tile] >= ends[tile]]
         if most and wide:
             tile, gap = most_of(gaps)
             row("gaps", None, tile, gap, ends[tile], None, len(wide))
@@ -565,7 +566,7 @@ class Truth:
             tile, end = most_of(ends)
             row("over_memory", None, tile, end, room, None, len(over))
         mean = sum(live) / len(live)
-        if most >= 1.1 * mean - 1e-9:
+        if 10 * most * len(live) >= 11 * sum(live):
             row("unbalanced", None, worst, most, sum(live) // len(live), None,
                 sum(own > mean for own in live))
         if len(live) > 1:
@@ -599,7 +600,7 @@ class Truth:
         several("few_tiles", [
             (of_variable[number], names[number] or None, worst, most, None, len(tiles_of[number]))
             for number in sorted(names) if of_variable[number] and
-            of_variable[number] * 100 >= most and len(tiles_of[number]) <= self.num_tiles / 8])
+            of_variable[number] * 100 >= most and 8 * len(tiles_of[number]) <= self.num_tiles])
         for rule, own in (("copies", ("message", "globalMessage", "rearrangement")),
                           ("exchange_code", ("internalExchangeCode", "globalExchangeCode",
                                              "hostExchangeCode"))):
@@ -1079,6 +1080,75 @@ def trouble(place, tile):
     sql.close()
 
 
+def shuffle(place, seed):
+    """Changes what advice is made of to numbers on all sides of what its rules ask for."""
+    own = random.Random(seed)
+    sql = connect(os.path.join(place, "profile.pop"))
+    room, tiles = next(sql.execute("SELECT bytes_per_tile, num_tiles FROM target_info"))
+    most = own.choice([20000, 40000, 100000])
+    spread, share = own.choice([0.05, 0.15, 1]), own.choice([0.3, 0.5, 0.7])
+    gap, is_full = own.choice([0.03, 0.06, 0.1]), own.random() < 0.3
+    for tile in range(tiles):
+        always = int(most * share * own.uniform(1 - spread, 1))
+        rest = int(most * 0.5 * own.uniform(1 - spread, 1))
+        end = room + own.randrange(-2, 3) if is_full else own.randrange(most, 2 * most)
+        used = end - own.randrange(int(end * gap))
+        sql.execute("UPDATE memory_by_tile SET always_live_bytes = ?, total = ?, "
+                    "not_always_live_max_bytes = ?, total_including_gaps = ? WHERE tile = ?",
+                    (always, used, rest, end, tile))
+    last, = next(sql.execute("SELECT max(id) FROM unlowered_vars"))
+    for place_ in range(1, tiles + 5):
+        sql.execute("INSERT INTO unlowered_vars (id, name) VALUES (?, ?)",
+                    (last + place_, f"{own.choice('AB')}{place_}"))
+    categories = [number for number, in sql.execute(
+        "SELECT id FROM var_categories WHERE name IN ('message', 'hostExchangeCode', "
+        "'rearrangement', 'variable') ORDER BY id")]
+    constant, = next(sql.execute("SELECT id FROM var_categories WHERE name = 'constant'"))
+    part, is_lonely = own.choice([0.02, 0.1, 0.3]), own.random() < 0.5
+    variables = sql.execute("SELECT var_id, tile FROM vars_info ORDER BY var_id").fetchall()
+    for var, tile in variables:
+        if own.random() < part:
+            sql.execute("UPDATE vars_info SET category = ?, size_bytes = ?, unlowered_var_id = ? "
+                        "WHERE var_id = ?",
+                        (own.choice(categories), 4 * own.randrange(60),
+                         last + 1 + (tile if is_lonely else own.randrange(tiles)), var))
+    for place_ in range(tiles + 1, tiles + 5):  # constants, some of which are alike
+        var, _ = own.choice(variables)
+        sql.execute("UPDATE vars_info SET category = ?, size_bytes = ?, unlowered_var_id = ? "
+                    "WHERE var_id = ?", (constant, own.choice([4, 8, 400]), last + place_, var))
+    limit = most // own.choice([40, 12, 8])
+    for number, in sql.execute("SELECT vertex_type FROM memory_by_vertex_type").fetchall():
+        blob = b"".join(varint(own.randrange(limit)) for _ in range(tiles))
+        sql.execute("UPDATE memory_by_vertex_type SET code_bytes = ? WHERE vertex_type = ?",
+                    (blob, number))
+    for number, in sql.execute("SELECT id FROM program_type_do_exchange").fetchall():
+        if own.random() < part:
+            sql.execute("UPDATE program_type_do_exchange SET code_bytes_by_tile_rle = ? "
+                        "WHERE id = ?", (varint(2 * tiles) + varint(own.randrange(400)), number))
+    sql.commit()
+    sql.close()
+
+
+def shuffled(command, schema, folder, seeds):
+    """Rules of advice by chance; nearly all of them tell something of some, and not of others."""
+    counts, problems, told = collections.Counter(), [], collections.Counter()
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as place:
+            for name in ("profile.pop", "debug.cbor"):
+                shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
+            shuffle(place, seed)
+            c = Comparison(command, Schema(schema), f"shuffle {seed}", place)
+            rows = c.compare("advice", Truth(place).advice())
+            told.update({row["rule"] for row in rows})
+            counts += c.counts
+            problems += [text.replace(place, f"shuffle {seed}") for text in c.problems]
+    often = {rule for rule in RULES_OF_ADVICE if 0 < told[rule] < len(seeds)}
+    wanted = RULES_OF_ADVICE - {"next_tile", "repeated_code"}
+    if not wanted <= often:
+        problems.append(f"shuffles: {sorted(wanted - often)}: in all or none: {dict(told)}")
+    return counts, problems
+
+
 def advised(command, schema, folder):
     """Every rule of advice, each with the same figures; also of tiles that are alike."""
     with tempfile.TemporaryDirectory() as place:
@@ -1132,6 +1202,7 @@ def main():
                     for kind in (PIPELINES[::2] if every else PIPELINES[:1])]
         results.append(pool.submit(hostile, command, schema, sample))
         results.append(pool.submit(advised, command, schema, sample))
+        results.append(pool.submit(shuffled, command, schema, sample, range(40 if every else 10)))
         for result in results:
             found, wrong = result.result()
             counts += found
