@@ -757,7 +757,14 @@ class Comparison:
         return rows
 
     def compare(self, section, own, *options):
-        rows = self.section(section, *options)
+        return self.same(section, self.section(section, *options), own)
+
+    def compare_json(self, section, own):
+        """The same of one format."""
+        return self.same(section, json.loads(
+            self.run("--section", section, "--format", "json"), parse_float=Real)["rows"], own)
+
+    def same(self, section, rows, own):
         self.equal("rows", section, len(rows), len(own))
         for number, (row, other) in enumerate(zip(rows, own)):
             for column, value in other.items():
@@ -1163,11 +1170,11 @@ def shuffled(command, schema, folder, seeds):
                 shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
             shuffle(place, seed)
             c = Comparison(command, Schema(schema), f"shuffle {seed}", place)
-            rows = c.compare("advice", Truth(place).advice())
+            rows = c.compare_json("advice", Truth(place).advice())
             told.update({row["rule"] for row in rows})
             sharpen(place, seed)
             c.texts.clear()
-            c.compare("advice", Truth(place).advice())
+            c.compare_json("advice", Truth(place).advice())
             counts += c.counts
             problems += [text.replace(place, f"shuffle {seed}") for text in c.problems]
     often = {rule for rule in RULES_OF_ADVICE if 0 < told[rule] < len(seeds)}
