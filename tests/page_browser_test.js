@@ -7,9 +7,10 @@
 'use strict';
 
 const assert = require('assert');
-const { execFileSync } = require('child_process');
+const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
+const { checkComparison } = require('./page_comparison_browser.js');
 const { find, makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
@@ -21,6 +22,15 @@ const axe = find('axe-core');
 fs.mkdirSync(scratch, { recursive: true });
 
 // ---- pages ----
+
+// With what the command says of the same two.
+function makeCompared(name, now, before, ...words) {
+    const asked = [now, '--compare', before, ...words];
+    const told = spawnSync(popliner, ['-q', ...asked, '--format', 'json'], { encoding: 'utf8',
+        maxBuffer: 1 << 28 });
+    return Object.assign(makePage(popliner, scratch, name, asked),
+        { told: JSON.parse(told.stdout) });
+}
 
 function makeProfile(name, ...words) {
     const folder = path.join(scratch, name);
@@ -36,19 +46,21 @@ function makeLarge() {
 }
 
 // Names that want to be more than text.
-function makeHostile() {
-    const folder = makeProfile('hostile', '--inference');
+function makeHostile(called = 'hostile', hasOption = true) {
+    const folder = makeProfile(called, '--inference');
     const names = ['</script><script>window.broken = 1</script>', '<img src=x onerror=broken=1>',
         '"\'`${broken}', '<!--', '\u202e\u2028', 'two\nlines\r\tand more', '\x1b[31mred\x1b]0;x\x07',
         '\x9b31m\x7f'];
     const sql = names.map((name, i) => ['programs', 'unlowered_vars'].map((table) =>
         `UPDATE ${table} SET name = name || '${name.replace(/'/g, "''")}' ` +
         `WHERE id % ${names.length} = ${i};`).join('\n')).join('\n');
+    const option = hasOption ? names.map((name) => 'INSERT INTO compilation_parameters VALUES ' +
+        `('${name.replace(/'/g, "''")}', '${name.replace(/'/g, "''")}', 0);`).join('\n') : '';
     // Not UTF-8 (a lone byte, a sequence that is cut off), and a megabyte.
     const more = "UPDATE unlowered_vars SET name = CAST(x'61ff62e282' AS TEXT) WHERE id % 11 = 5;" +
         "UPDATE unlowered_vars SET name = replace(hex(zeroblob(500000)), '0', '<') " +
         'WHERE id = (SELECT max(id) FROM unlowered_vars);';
-    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql + more });
+    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql + more + option });
     return folder;
 }
 
@@ -240,7 +252,11 @@ async function main() {
         make('sample', sample, '--solve', '--num-ipus', '3'),
         make('trained', training, '--solve', '--schedule', 'popart', '--num-ipus', '3',
             '--mem-per-tile', '100M'),
-        make('hostile', makeHostile(), '--solve', '--num-ipus', '3', '--mem-per-tile', '10M'),
+        makeCompared('compared', makeProfile('grown', '--inference', '--layers', '7', '--seed',
+            '5'), makeProfile('before', '--inference', '--seed', '4'), '--solve', '--num-ipus',
+        '3', '--mem-per-tile', '10M', '--max-growth', '0,tiles=100,layers=1,stages=3'),
+        makeCompared('hostile', makeHostile(), makeHostile('hostile before', false), '--solve',
+            '--num-ipus', '3', '--mem-per-tile', '10M'),
         make('pipeline', makeProfile('pipeline', '--training', '--pipeline', '1|3'), '--solve',
             '--num-ipus', '3'),
         make('large', makeLarge(), '--solve', '--num-ipus', '4'),
@@ -264,6 +280,8 @@ async function main() {
                 await checkCharts(tab, name);
                 await checkTables(tab);
                 await checkLists(tab, name);
+                if (page.told)
+                    await checkComparison(tab, page.told, name);
                 const times = await measure(tab);
                 for (const what of Object.keys(times))
                     assert.ok(times[what] < MOST_MILLISECONDS,
