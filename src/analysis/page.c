@@ -304,9 +304,11 @@ static bool make_section(section_work *w, size_t i) {
     return s->status == POPLINER_OK;
 }
 
-/* Whether a section is measured with the meter, or tells its progress: there is one of both. */
+/* Whether a section is measured with the meter, tells its progress, or keeps what another one takes
+ * as well: there is one of each. */
 static bool is_measured(popliner_section section) {
-    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS;
+    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS ||
+           section == POPLINER_SECTION_DIAGNOSIS || section == POPLINER_SECTION_MISSING;
 }
 
 static void make_measured_sections(void *user) {
