@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/page.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analysis/analysis_data.h"
@@ -10,6 +11,8 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/machine.h"
+#include "base/parallel.h"
 #include "base/structs.h"
 #include "costs/triangle.h"
 #include "intervals/intervals.h"
@@ -159,10 +162,16 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
+    if (status == POPLINER_OK && stages == NULL)
+        status = pl_analysis_make_meter(a, t->request.memory_model, error);
     if (status == POPLINER_OK && stages == NULL) {
+        double start = pl_clock_seconds();
+        options.meter = a->models[t->request.memory_model].meter;
         status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
                                       &measured, error);
         stages = measured;
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Measuring all stages, for the page", start);
     }
     if (status == POPLINER_OK)
         find_served(t, stages);
@@ -199,7 +208,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pl_text_add(&t->data, ",\n\"stages\":[]");
         return POPLINER_OK;
     }
-    double start = pl_clock_seconds();
     popliner_status status =
         pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
     if (status == POPLINER_OK)
@@ -214,8 +222,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         status = add_stages(t, &pipeline, error);
     }
     pl_text_add(&t->data, "]");
-    if (status == POPLINER_OK)
-        pl_step(&a->listener, "Measuring all stages, for the page", start);
     return status;
 }
 
@@ -288,27 +294,88 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     return status;
 }
 
+/* A section while several threads make them. */
+typedef struct page_section {
+    popliner_section section;
+    char *text; /* NULL before it is made */
+    popliner_status status;
+    popliner_error error;
+} page_section;
+
+typedef struct section_work {
+    popliner_analysis *analysis;
+    popliner_memory_model model;
+    page_section sections[PL_SECTION_EXECUTION_SUMS + 1];
+    size_t count;
+} section_work;
+
+static bool make_section(section_work *w, size_t i) {
+    page_section *s = &w->sections[i];
+    s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
+                                    &s->text, &s->error);
+    return s->status == POPLINER_OK;
+}
+
+/* Whether a section is measured with the meter, tells its progress, or keeps what another one takes
+ * as well: there is one of each. */
+static bool is_measured(popliner_section section) {
+    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS ||
+           section == POPLINER_SECTION_DIAGNOSIS || section == POPLINER_SECTION_MISSING;
+}
+
+static void make_measured_sections(void *user) {
+    section_work *w = user;
+    bool is_made = true;
+    for (size_t i = 0; is_made && i < w->count; i++)
+        if (is_measured(w->sections[i].section))
+            is_made = make_section(w, i);
+}
+
+static bool make_other_section(void *user, size_t worker, size_t i) {
+    section_work *w = user;
+    (void)worker;
+    return is_measured(w->sections[i].section) || make_section(w, i);
+}
+
+/* The plan is asked for by itself, and all that sections share is made before: so threads have
+ * nothing to make but what is their own. */
 static popliner_status add_sections(task *t, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+    popliner_analysis *a = t->analysis;
+    const struct pl_pass_usage *usage;
+    section_work w = {.analysis = a, .model = t->request.memory_model};
+    double start = pl_clock_seconds();
+    for (int i = 0; i <= PL_SECTION_EXECUTION_SUMS; i++)
+        if (i != POPLINER_SECTION_PLAN)
+            w.sections[w.count++].section = (popliner_section)i;
+    popliner_status status = pl_analysis_make_meter(a, w.model, error);
+    if (status == POPLINER_OK)
+        status = pl_stage_meter_pass_usage(a->models[w.model].meter, &usage, error);
+    const pl_parallel work = {
+        .num_threads = a->num_threads > 0 ? a->num_threads : pl_machine_processors(),
+        .count = w.count,
+        .task = make_other_section,
+        .side_task = make_measured_sections,
+        .user = &w,
+    };
+    if (status == POPLINER_OK)
+        pl_parallel_run(&work);
     pl_text_add(&t->data, ",\n\"sections\":{");
-    bool is_first = true;
-    for (int i = 0; status == POPLINER_OK && i <= PL_SECTION_EXECUTION_SUMS; i++) {
-        char *section = NULL;
-        if (i == POPLINER_SECTION_PLAN)
-            continue;
-        status = pl_analysis_section(t->analysis, (popliner_section)i, t->request.memory_model,
-                                     NULL, PL_FORMAT_PACKED, &section, error);
+    for (size_t i = 0; i < w.count; i++) {
+        page_section *s = &w.sections[i];
+        if (status == POPLINER_OK && s->status != POPLINER_OK)
+            status = pl_fail(error, s->status, "%s", s->error.message);
         if (status == POPLINER_OK) {
-            const char *name = i == PL_SECTION_EXECUTION_SUMS
+            const char *name = s->section == PL_SECTION_EXECUTION_SUMS
                                    ? "execution_sums"
-                                   : popliner_section_name((popliner_section)i);
-            pl_text_format(&t->data, "%s\"%s\":", is_first ? "\n" : ",\n", name);
-            pl_text_add(&t->data, section);
-            is_first = false;
+                                   : popliner_section_name(s->section);
+            pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "\n" : ",\n", name);
+            pl_text_add(&t->data, s->text);
         }
-        free(section);
+        free(s->text);
     }
     pl_text_add(&t->data, "}");
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Making the tables of the page", start);
     return status;
 }
 
@@ -349,12 +416,37 @@ static void add_words(task *t) {
     pl_text_add(&t->data, "}");
 }
 
+/* Which files were read, and how large they are. */
+static void add_files(task *t) {
+    const struct {
+        const char *what;
+        const pl_analysis_file *file;
+    } files[] = {
+        {"profile", &t->analysis->profile_file},
+        {"debug information", &t->analysis->debug_file},
+        {"stored analysis", &t->analysis->stored_file},
+    };
+    bool is_first = true;
+    pl_text_add(&t->data, ",\n\"files\":[");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].file->name == NULL)
+            continue;
+        pl_text_format(&t->data, "%s{\"what\":\"%s\",\"name\":", is_first ? "" : ",",
+                       files[i].what);
+        pl_page_add_text(&t->data, files[i].file->name);
+        pl_text_format(&t->data, ",\"size_bytes\":%" PRIu64 "}", files[i].file->size_bytes);
+        is_first = false;
+    }
+    pl_text_add(&t->data, "]");
+}
+
 static void add_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_text *data = &t->data;
     pl_text_format(data, "{\"version\":\"%s\",\n\"title\":", PL_VERSION);
     pl_page_add_text(data, t->options.title != NULL ? t->options.title : "");
     add_words(t);
+    add_files(t);
     pl_text_format(data, ",\n\"num_tiles\":%zu,\"bytes_per_tile\":%llu,\"num_steps\":%zu",
                    p->target.num_tiles, (unsigned long long)p->target.bytes_per_tile, p->num_steps);
     pl_text_add(data, ",\n\"categories\":[");
@@ -421,4 +513,27 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         free(t.told[i].cycles);
     free(t.data.data);
     return pl_report_finish(&page, status, text, error);
+}
+
+popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
+                                      popliner_error *error) {
+    popliner_page_options options = POPLINER_PAGE_OPTIONS_INIT;
+    task t = {.analysis = analysis};
+    const pl_stage_details *known = NULL;
+    options.request = request;
+    popliner_status status = take_options(&t, &options, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status =
+            pl_analysis_find_stages(analysis, t.request.memory_model, &t.pipeline, &known, error);
+    if (status == POPLINER_OK && known == NULL)
+        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+    if (status != POPLINER_OK || known != NULL)
+        return status;
+    size_t num_units = popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
+    return num_units <= MAX_UNITS && pl_analysis_can_keep_stages(num_units)
+               ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
+                                         ", for the page", error)
+               : POPLINER_OK;
 }

@@ -55,7 +55,7 @@ static const popliner_schedule schedules[] = {
 /* In the order of popliner_section. */
 #define SECTIONS                                                                                   \
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
-    "execution|checks"
+    "execution|checks|vertices|exchanges|advice|diagnosis|missing"
 
 static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
