@@ -209,6 +209,49 @@ async function checkTables(tab) {
     await tab.locator('#programs details[open] li').first().waitFor({ timeout: 10000 });
 }
 
+// What the lists say is what the sections have.
+async function checkLists(tab, name) {
+    const rows = (table) => tab.evaluate((own) => {
+        const { columns, numRows } = window.page.tables[own];
+        return Array.from({ length: numRows }, (_, i) => Object.fromEntries(columns.map((column) =>
+            [column, window.page.tables[own].column(column)[i]])));
+    }, table);
+    const digits = (text) => Number(text.replace(/\D/g, ''));
+    const advice = await rows('advice');
+    const shown = await tab.locator('#insights .advice li').allInnerTexts();
+    assert.strictEqual(shown.length, advice.length, name);
+    advice.forEach((row, i) => {
+        assert.ok(shown[i].startsWith(row.rule.replace(/_/g, ' ')), shown[i]);
+        assert.ok(shown[i].includes(row.suggestion), shown[i]);
+        assert.ok(!/NaN|undefined|null/.test(shown[i]), shown[i]);
+    });
+    const missing = await rows('missing');
+    for (const [label, place] of [['Missing at the bottleneck', 'bottleneck'],
+        ['Missing over all tiles', 'all']]) {
+        const table = tab.locator('#diagnosis .rows').filter({ has: tab.getByRole('region',
+            { name: label, exact: true }) });
+        assert.strictEqual(digits(await table.locator('.status').innerText()),
+            missing.filter((row) => row.place === place).length, `${name}: ${label}`);
+    }
+    const categories = (await rows('diagnosis')).filter((row) => row.group === 'category');
+    const recall = tab.getByRole('region', { name: 'Categories, over all tiles' });
+    const lines = await recall.locator('tbody tr').all();
+    assert.strictEqual(lines.length, categories.length, name);
+    for (let i = 0; i < lines.length; i++) {
+        const cells = await lines[i].locator('td').allInnerTexts();
+        assert.deepStrictEqual([cells[0], digits(cells[1]), digits(cells[2])],
+            [categories[i].name, categories[i].value, categories[i].explained], name);
+    }
+    const programs = await rows('programs');
+    const [row] = programs.filter((own) => own.parent !== null && own.num_children === 0).slice(-1);
+    await tab.getByLabel('Search the tree').fill(`${row.type} ${row.program}:`);
+    const found = await tab.locator('#programs .tree').innerText();
+    for (let at = row.program; at !== null; at = programs[at].parent)
+        assert.ok(found.replace(/\u202f/g, '').includes(`${at}: ${programs[at].type}`),
+            `${name}: ${at} is not in the tree`);
+    await tab.getByLabel('Search the tree').fill('');
+}
+
 // How long the page takes for what its reader does, in milliseconds.
 async function measure(tab) {
     return tab.evaluate(() => {
@@ -269,6 +312,7 @@ async function main() {
                 await checkPointer(tab, name);
                 await checkCharts(tab, name);
                 await checkTables(tab);
+                await checkLists(tab, name);
                 if (page.told)
                     await checkComparison(tab, page.told, name);
                 const times = await measure(tab);

@@ -37,10 +37,17 @@ popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *de
 /* Adds an object: the units of a chain, and the cuts between them. */
 void pl_page_add_chain(pl_text *text, const popliner_chain *chain, const pl_stage_details *details);
 
-/* Adds an object: what is asked of a split, which `limits_bytes` is the limit of, and what of it a
- * page does not know. `need` as in the request. */
-void pl_page_add_wishes(pl_text *text, const popliner_solver_options *options, uint64_t limit_bytes,
-                        popliner_need need, size_t num_units);
+/* What is asked of a split. */
+typedef struct pl_page_wishes {
+    const popliner_solver_options *options; /* complete, but for the limit */
+    uint64_t limit_bytes;
+    bool has_usual_links; /* nobody asked for the bandwidth of links, but for single ones */
+    bool is_calibrated;
+    popliner_need need; /* as in the request */
+} pl_page_wishes;
+
+/* Adds an object: these, and what of them a page does not know. */
+void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_units);
 
 /* A text as JSON, within quotes; NULL is null. What is no valid UTF-8 becomes U+FFFD. */
 void pl_page_add_text(pl_text *text, const char *value);
