@@ -1,12 +1,14 @@
 """The file of a page: the same bytes each time, nothing from elsewhere, what it may run, names that
 try to get out of its data, and its tables against --section.
 
-Arguments: popliner, a scratch folder, the sample, folders of other profiles.
+Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, folders of other profiles.
 
 SPDX-License-Identifier: GPL-3.0-or-later"""
 
 import base64
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -15,10 +17,11 @@ import sqlite3
 import subprocess
 import sys
 
-popliner, scratch, sample, *others = sys.argv[1:]
+popliner, mkprofile, scratch, sample, *others = sys.argv[1:]
 os.makedirs(scratch, exist_ok=True)
 SECTIONS = ["summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
-            "layers", "pairs", "execution", "checks"]
+            "layers", "pairs", "execution", "checks", "vertices", "exchanges", "advice",
+            "diagnosis", "missing"]
 
 
 def run(*words, status=0):
@@ -88,6 +91,32 @@ def check_tables(words, data):
     for name in SECTIONS:
         told = json.loads(run(*words, "--section", name, "--format", "json"))
         assert rows_of(data["sections"][name]) == told["rows"], name
+        if name == "execution":
+            check_sums(rows_of(data["sections"]["execution_sums"]), told["rows"])
+
+
+def check_sums(sums, executed):
+    """What ran, summed up by type of program and by unit."""
+    for by in ("type", "unit"):
+        own = {}
+        for row in executed:
+            if row["ipu"] is not None:
+                sum_ = own.setdefault(row[by], [0, 0, 0.0])
+                sum_[0] += 1
+                sum_[1] += row["cycles"]
+                sum_[2] += row["cycles"] * row["tile_balance"]
+        told = {row["name"]: row for row in sums if row["by"] == by}
+        assert set(told) == set(own) and len(told) == sum(row["by"] == by for row in sums)
+        for name, (count, cycles, mean) in own.items():
+            row = told[name]
+            assert (row["num_executions"], row["cycles"]) == (count, cycles), name
+            assert abs(row["mean_tile_cycles"] - mean) <= 1e-4 * mean, name
+
+
+def check_files(data, *paths):
+    """Which files were read."""
+    assert [(file["name"], file["size_bytes"]) for file in data["files"]] == [
+        (path, os.path.getsize(path)) for path in paths], data["files"]
 
 
 def check_page(*words):
@@ -139,10 +168,135 @@ def check_hostile():
     assert any(name and "\ufffd</script\ufffd" in name for name in names)
 
 
+# ---- the comparison ----
+
+def number(text):
+    return int(text) if text else None
+
+
+def compared_rows(comparison):
+    """The rows of the comparison, made of the page's tables."""
+    made = []
+    for kind, packed in comparison["tables"].items():
+        for row in rows_of(packed):
+            if kind in ("device", "plan"):
+                made.append((kind, row["name"], row["quantity"], row["before"], row["now"], None))
+                continue
+            names = [name[len("now."):] for name in packed["columns"] if name.startswith("now.")]
+            assert packed["columns"][3:] == [f"{side}.{name}" for name in names
+                                             for side in ("before", "now")]
+            made += [(row["what"], row["name"], name, row[f"before.{name}"], row[f"now.{name}"],
+                      row["only"]) for name in names]
+    return made
+
+
+def check_comparison(before, now, *options, status=0):
+    """A page's comparison against that of --format csv and json, and tiles against --section; what
+    is printed, and the status, are as without the page."""
+    words = [now, "--compare", before, *options]
+    page = make(*words, status=status)
+    assert make(*words, name="again.html", status=status) == page
+    check_frame(page)
+    data = json.loads(data_of(page))
+    own = data["comparison"]
+    for form in ("csv", "json"):
+        path = os.path.join(scratch, "beside.html")
+        printed = run(*words, "--format", form, status=status)
+        assert run(*words, "--format", form, "--html", path, status=status) == printed
+        with open(path, "rb") as file:
+            assert file.read() == page
+    table = run(*words, "--format", "csv", status=status).decode()
+    expected = [(row["what"], row["name"], row["quantity"], number(row["before"]),
+                 number(row["now"]), row["only"] or None)
+                for row in csv.DictReader(io.StringIO(table, newline=""))
+                if row["what"] != "setting"]
+    made = [(what, shown(name), *rest) for what, name, *rest in compared_rows(own)]
+    assert made == expected, next(pair for pair in zip(made, expected) if pair[0] != pair[1])
+    told = json.loads(run(*words, "--format", "json", status=status))
+    for name in told:
+        if name not in ("section", "rows"):
+            assert own[name] == told[name], name
+    assert set(own) == set(told) - {"section", "rows"} | {"tables"}
+    tiles = rows_of(own["tables"]["tile"])
+    for side, words in (("before", before), ("now", now)):
+        section = json.loads(run(words, "--section", "tiles", "--format", "json"))["rows"]
+        assert len(tiles) == len(section)
+        for compared, row in zip(tiles, section):
+            assert {name: value for name, value in row.items() if name.endswith("_bytes")} == \
+                {name: compared[f"{side}.{name}"] for name in row if name.endswith("_bytes")}
+    # beside it the page is that of the profile now
+    alone = json.loads(data_of(make(now, *[word for i, word in enumerate(options)
+                                           if "--max-growth" not in options[max(0, i - 1):i + 1]],
+                                    name="alone.html")))
+    assert alone.pop("comparison") is None
+    del data["comparison"]
+    assert data == alone
+    return own
+
+
+def shown(name):
+    """As tables show a name."""
+    turns = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return "".join("\ufffd" if (ord(c) < 32 and c not in "\t\r\n") or 127 <= ord(c) < 160 or
+                   c in turns else c for c in name)
+
+
+def write_other(folder):
+    """The sample, but what is large grew, with a category, a layer and an option of other names."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(sample, folder)
+    for root, _, files in os.walk(folder):
+        for file in files:
+            os.chmod(os.path.join(root, file), 0o644)
+    database = sqlite3.connect(os.path.join(folder, "profile.pop"))
+    name, = database.execute("SELECT name FROM compilation_parameters").fetchone()
+    database.execute("UPDATE compilation_parameters SET value = :value WHERE name = :name",
+                     {"value": HOSTILE[0], "name": name})
+    database.execute("INSERT INTO compilation_parameters VALUES (:name, '<!--', 0)",
+                     {"name": HOSTILE[4]})
+    database.execute("UPDATE poplar_version SET string = :text", {"text": HOSTILE[1]})
+    database.commit()
+    database.close()
+    with open(os.path.join(folder, "debug.cbor"), "r+b") as file:
+        debug = file.read()
+        assert b"Layer1/FF" in debug
+        file.seek(0)
+        file.write(debug.replace(b"Layer1/FF", b"La<!--/FF"))
+
+
+def check_comparisons():
+    other = os.path.join(scratch, "other</script>")
+    write_other(other)
+    regex = ["--layer-name-regex", r"(?s)^(Layer\d|La[^y]{4})"]
+    named = check_comparison(sample, other, *regex)
+    assert any(row["only"] == "now" and "<!--" in row["name"]
+               for row in rows_of(named["tables"]["unit"]))
+    named = check_comparison(other, sample, *regex, "--evaluate", "Layer0", "--mem-per-tile", "1M")
+    assert len(named["stages"]) == 2
+    assert {row["only"] for row in rows_of(named["tables"]["unit"])} == {None, "before"}
+    assert any(row["before"] == HOSTILE[0] for row in named["settings"])
+    nothing = check_comparison(sample, sample)
+    assert nothing["num_changed"] == nothing["num_settings_changed"] == 0
+    growth = {}
+    pair = others[1:]  # on as many tiles
+    for before, now in (pair, pair[::-1]):
+        for bounds in ("0,layers=0,tiles=0,cycles=0", "100,layers=100,tiles=100"):
+            path = os.path.join(scratch, "bound.html")
+            words = ["-q", now, "--compare", before, "--max-growth", bounds]
+            status = subprocess.run([popliner, *words], capture_output=True).returncode
+            assert status in (0, 1)
+            growth[now, bounds] = status
+            own = check_comparison(before, now, "--max-growth", bounds, status=status)
+            assert status == int(any(bound["exceeded"] for bound in own["bounds"]))
+            assert not os.path.exists(path)
+    assert set(growth.values()) == {0, 1}, growth
+    check_comparison(*pair, "--solve", "--num-ipus", "3", "--max-growth", "100")
+
+
 def check_refusals():
     for words, status, text in (
             (["--solver", "greedy", "--solve"], 2, b"knows nothing of --html"),
-            (["--calibration", "x"], 2, b"--html"),
+            (["--evaluate", "1", "--calibrate", "x"], 2, b"--html"),
             (["--objective", "nothing"], 2, b"--objective nothing"),
             (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):
         path = os.path.join(scratch, "no.html")
@@ -162,12 +316,65 @@ def check_stage_tiles(words):
     assert len(data["stage_tiles"]) == len(told["stages"])
     for own, stage in zip(data["stage_tiles"], told["stages"]):
         tiles = {name: unpack(values) for name, values in own.items()
-                 if name not in ("first", "last")}
+                 if name not in ("first", "last", "to_end")}
         total = tiles.pop("total")
         assert max(total) == stage["mem"]["max_tile_mem"]
         assert [sum(parts) for parts in zip(*tiles.values())] == total
         for name, values in tiles.items():
             assert sum(values) == stage["mem"].get(name, 0), name
+
+
+def check_wishes():
+    """What was asked for is in the page: units count from the head."""
+    words = [sample, "--place", "1=0", "--ipu-mem-per-tile", "1=20K,2=30K"]
+    data = json.loads(data_of(make(
+        *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
+        "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--cut-after", "1")))
+    own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
+           "slack_percent": 0.5, "objectives": ["balance", "cycles"], "ipu_speeds": [[0, 333000]],
+           "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "unknown": []}
+    assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
+    summary = json.loads(run(sample, "--section", "summary", "--format", "json"))
+    clock = next(row["value"] for row in summary["rows"] if "clock" in row["name"])
+    assert data["wishes"]["links"] == {
+        "all": ["64000000000", str(clock)], "all_is_asked_for": False,
+        "single": [[1, 0, "35", "10"]]}, data["wishes"]["links"]
+    data = json.loads(data_of(make(*words, "--device-map", "2,0,1", "--link-bandwidth", "64")))
+    assert data["wishes"]["device_map"] == [2, 0, 1]
+    assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
+    data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
+    assert data["wishes"]["placements"] == data["wishes"]["ipu_limits"] == []
+    assert data["wishes"]["unknown"] == ["stages that share IPUs", "memory limits of single IPUs",
+                                         "layers on given IPUs"]
+
+
+def check_execution():
+    """A profile of what ran; without runs the sums are empty."""
+    folder = os.path.join(scratch, "ran")
+    subprocess.run([mkprofile, "--quiet", "--force", "--output", folder, "--framework", "popart",
+                    "--inference", "--layers", "2", "--tiles", "4", "--execution"], check=True)
+    sums = rows_of(check_page(folder)["sections"]["execution_sums"])
+    assert {row["by"] for row in sums} == {"type", "unit"}
+    assert any(0 < row["mean_tile_cycles"] < row["cycles"] for row in sums), sums
+
+
+def check_measurements(*words, exit_status=0):
+    """Each group of stages of a page is measured once, whether a plan is asked for or not; and the
+    answer is the one without a page."""
+    path = os.path.join(scratch, "measured.html")
+    plain = run(*words, "--format", "json", status=exit_status)
+    result = subprocess.run([popliner, "-v", *words, "--format", "json", "--html", path],
+                            capture_output=True)
+    assert result.returncode == exit_status, (words, result)
+    assert result.stdout == plain, words
+    with open(path, "rb") as file:
+        data = json.loads(data_of(file.read()))
+    measured = [line for line in result.stderr.decode().splitlines()
+                if "Measuring all stages" in line]
+    prepared = [line for line in result.stderr.decode().splitlines()
+                if "Preparing the full memory model" in line]
+    assert len(measured) == len(data["stages"]) > 0, (words, measured)
+    assert len(prepared) == 1, (words, prepared)
 
 
 def check_beginnings():
@@ -183,11 +390,14 @@ def check_beginnings():
     swept = json.loads(data_of(make(sample, "--solve", "--sweep", "num-ipus=1..2")))
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
-    assert mapped["wishes"]["unknown"] == ["a device map"]
+    assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
+    assert mapped["wishes"]["device_map"] is None
     stored = os.path.join(scratch, "stored")
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))
     plain = json.loads(data_of(make(sample)))
+    check_files(plain, *(os.path.join(sample, name) for name in ("profile.pop", "debug.cbor")))
+    check_files(loaded, stored)
     for part in ("chain", "stages", "tile_variables", "wishes"):
         assert loaded[part] == plain[part], part
 
@@ -195,10 +405,20 @@ def check_beginnings():
 check_page(sample, "--solve")
 for other in others:
     check_page(other)
+check_execution()
 check_hostile()
 check_refusals()
+check_comparisons()
 check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
 if others:
     check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
+check_measurements(sample, "--solve", "--num-ipus", "3")
+check_measurements(sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", exit_status=1)
+check_measurements(sample, "--solve", "--sweep", "num-ipus=1..2")
+for other in others:
+    check_measurements(other, "--solve", "--num-ipus", "2")
+    check_measurements(other, "--solve", "--num-ipus", "2", "--schedule", "popart",
+                       "--recompute", "full", "--risk", "low")
 check_beginnings()
+check_wishes()
 print("pages are whole")

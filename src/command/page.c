@@ -98,6 +98,7 @@ static words command_words(const options *o) {
         add_effects(&w, o);
     if (o->memory_model != MODEL_POPLINER)
         add_option(&w, "--accumulators", accumulators[o->accumulators]);
+    add_option(&w, "--calibration", o->calibration);
     return w;
 }
 
@@ -129,13 +130,15 @@ static words constraint_words(const options *o) {
     add_repeated(&w, "--cut-after", &o->cut_after);
     add_repeated(&w, "--no-cut-after", &o->no_cut_after);
     add_repeated(&w, "--together", &o->together);
+    add_repeated(&w, "--place", &o->place);
     return w;
 }
 
 /* ---- the page ---- */
 
 static popliner_status make_text(session *s, const request *r,
-                                 const popliner_certificate *certificate, char **text,
+                                 const popliner_certificate *certificate,
+                                 const popliner_changes *changes, char **text,
                                  popliner_error *error) {
     const options *o = &s->options;
     words command = command_words(o);
@@ -151,6 +154,11 @@ static popliner_status make_text(session *s, const request *r,
     told.objectives = "--objective";
     told.schedule = "--schedule";
     told.recompute = "--recompute";
+    told.slack = "--slack";
+    told.device_map = "--device-map";
+    told.ipu_limits = "--ipu-mem-per-tile";
+    told.ipu_speeds = "--ipu-speed";
+    told.links = "--link-bandwidth";
     told.needs[POPLINER_NEED_LEAST] = "--risk high";
     told.needs[POPLINER_NEED_EXPECTED] = "";
     told.needs[POPLINER_NEED_MOST] = "--risk low";
@@ -160,6 +168,7 @@ static popliner_status make_text(session *s, const request *r,
     page.words = &told;
     page.request = &r->asked;
     page.certificate = certificate;
+    page.changes = changes;
     page.title = o->profile;
     if (command.failed || pipeline.failed || constraints.failed)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the page");
@@ -172,7 +181,7 @@ static popliner_status make_text(session *s, const request *r,
 }
 
 popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           popliner_error *error) {
+                           const popliner_changes *changes, popliner_error *error) {
     const char *path = s->options.html;
     request r = {0};
     char *text = NULL;
@@ -180,7 +189,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
         return POPLINER_OK;
     popliner_status status = request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
-        status = make_text(s, &r, certificate, &text, error);
+        status = make_text(s, &r, certificate, changes, &text, error);
     if (status == POPLINER_OK)
         status = write_output_file(path, text, strlen(text), error);
     s->has_page = status == POPLINER_OK;

@@ -6,6 +6,8 @@ class Page {
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
         const views = [
             ['plan', 'Plan', () => this.makePlan()],
+            ...this.data.comparison === null ? [] : [['comparison', 'Comparison',
+                () => (this.comparison = new ComparisonView(this)).element]],
             ['memory', 'Memory', () => (this.memory = new MemoryView(this)).element],
             ['liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element],
             ['programs', 'Programs', () => programsView(this)],
@@ -24,9 +26,17 @@ class Page {
             'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, title), make()))),
         el('footer', {}, `popliner ${this.data.version}`));
         if (this.plan) {
-            this.onPlan = (split) => this.liveness.markStages(split);
+            this.onPlan = (split) => {
+                this.memory.showSplit(split);
+                this.liveness.markStages(split);
+            };
             this.onPlan(this.plan.split);
         }
+        const prepare = () => {
+            if (this.places.prepare())
+                setTimeout(prepare);
+        };
+        setTimeout(prepare);
     }
 
     makePlan() {
