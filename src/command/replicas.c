@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "command/answer.h"
+#include "command/bandwidth.h"
 #include "command/names.h"
-#include "command/sizes.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 

@@ -314,6 +314,17 @@ class Requests(unittest.TestCase):
         self.assertEqual(asked.solver.reserve.percent_hundredths, 150)
         self.assertEqual(asked.request.recompute_ways, 4)
 
+    def test_sizes_as_people_write_them(self):
+        for text, size in [("638976", 638976), ("624KiB", 624 * 1024), ("1.5M", 1500000), (7, 7)]:
+            self.assertEqual(popliner.bytes_of(text), size)
+        costs = popliner.Costs(2)
+        costs.set_peaks([[600, 1200], [0, 600]])
+        self.assertEqual(costs.solve(max_stage_bytes="1.1K").first_units, [1])
+        self.assertFalse(costs.solve(max_stage_bytes="1.1K", ipu_limits={0: "599"}).fits)
+        for bad in ("", "many", "1.5", "12KiB more", "-1", "1 K"):
+            with self.assertRaises(popliner.UsageError):
+                popliner.bytes_of(bad)
+
     def test_members_by_name_go_first(self):
         costs = popliner.Costs(4)
         costs.fill_peaks(lambda i, j: j - i + 1)

@@ -28,7 +28,8 @@ from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputE
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile
 from .records import Interval
-from .request import Calibration, Copies, Request, Scales, copies_at, copies_max_stages
+from .request import (Calibration, Copies, Request, Scales, bytes_of, copies_at,
+                      copies_max_stages)
 
 __all__ = [name for name, value in list(globals().items())
            if not name.startswith("_") and getattr(value, "__module__", "").startswith(__name__)]

@@ -82,6 +82,11 @@ class Words(NamedTuple):
     objectives: str = "--objective"
     schedule: str = "--schedule"
     recompute: str = "--recompute"
+    slack: str = "--slack"
+    device_map: str = "--device-map"
+    ipu_limits: str = "--ipu-mem-per-tile"
+    ipu_speeds: str = "--ipu-speed"
+    links: str = "--link-bandwidth"
     needs: Tuple[str, str, str] = ("", "--risk high", "--risk low")
 
 

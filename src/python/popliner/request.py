@@ -83,9 +83,11 @@ class Request:
     slack_percent: float = 0.0  #: each optimum may be missed by so much for the sake of the next
     #: not looked at with a device map; None: as many as costs from a file say, else 16
     max_stages: Optional[int] = None
-    #: no IPU may have a larger peak, in bytes on a tile; None: the memory of a tile of the profile
-    max_stage_bytes: Optional[int] = None
-    ipu_limits: Mapping[int, int] = dataclasses.field(default_factory=dict)  #: bytes, by IPU
+    #: no IPU may have a larger peak, in bytes on a tile, or as "624KiB"; None: the memory of a tile
+    #: of the profile
+    max_stage_bytes: Union[int, str, None] = None
+    #: the same by IPU
+    ipu_limits: Mapping[int, Union[int, str]] = dataclasses.field(default_factory=dict)
     min_units: int = 0  #: of a stage
     max_units: int = 0  #: of a stage; 0 for any
     #: a mark for each unit: whether it counts for these two. None: the layers do
@@ -285,7 +287,7 @@ class Asked:
         if r.max_stages is not None:
             o.max_stages = size(r.max_stages, "max_stages")
         if r.max_stage_bytes is not None:
-            o.max_stage_bytes = number(r.max_stage_bytes, "max_stage_bytes")
+            o.max_stage_bytes = bytes_of(r.max_stage_bytes, "max_stage_bytes")
         self.set_limits(o, r)
         o.min_units = size(r.min_units, "min_units")
         o.max_units = size(r.max_units, "max_units")
@@ -308,7 +310,7 @@ class Asked:
 
     def set_limits(self, o: Any, r: Request) -> None:
         limits = [c.popliner_ipu_limit(size(ipu, "an IPU of ipu_limits"),
-                                       number(limit, "bytes of ipu_limits"))
+                                       bytes_of(limit, "bytes of ipu_limits"))
                   for ipu, limit in pairs_of(r.ipu_limits, "ipu_limits")]
         o.ipu_limits = _array(c.popliner_ipu_limit, limits)
         o.num_ipu_limits = len(limits)
@@ -373,6 +375,17 @@ class Asked:
         o.listener = ctypes.pointer(self.keep(listener))
 
 
+def bytes_of(value: Union[int, str], what: str = "the size") -> int:
+    """Bytes, or as people write them: "638976", "624KiB", "1.5M"."""
+    if not isinstance(value, str):
+        return number(value, what)
+    result = ctypes.c_uint64()
+    rest = library.popliner_size_take(text(value, what), ctypes.byref(result))
+    if rest is None or rest != b"":
+        raise UsageError(f"{what} is {value!r}: expected bytes like 638976, 624KiB or 1.5M")
+    return result.value
+
+
 def copies_at(copies: Any, stages_to_end: int) -> int:
     """How many copies a stage keeps when so many stages, it among them, are still to come."""
     kept = copies_of(copies)
@@ -389,4 +402,4 @@ def copies_max_stages(copies: Any) -> Optional[int]:
 
 
 __all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Scales", "UnitName", "WeightFunction",
-           "copies_at", "copies_max_stages"]
+           "bytes_of", "copies_at", "copies_max_stages"]
