@@ -414,6 +414,17 @@ static void head_and_tail_may_stand_alone(void **state) {
                  popliner_emit_format_name(modules[i]));
         assert_refuses(&s, &o, modules[i], expected);
     }
+    assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
+                   "tensorflow: stage 2 has no Keras layer with a name; give those of it: "
+                   "tail_modules");
+    o.num_head_modules = 0;
+    assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
+                   "tensorflow: stage 0 has no Keras layer with a name; give those of it: "
+                   "head_modules");
+    o.layer_path = NULL;
+    assert_emits(&s, &o, POPLINER_EMIT_TENSORFLOW,
+                 "device_mapping = [0, 1, 2]\n"
+                 "layers_of_stage = [\n    [],\n    [\"0\", \"1\", \"2\", \"3\"],\n    [],\n]\n");
 }
 
 /* Formats that count layers want to know that they count the right ones. */

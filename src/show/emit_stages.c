@@ -53,8 +53,24 @@ static void add_assignment(const pl_emission *e, pl_text *text) {
     pl_text_add(text, "device_mapping=device_mapping)\n");
 }
 
+/* Keras knows no stage without a layer of its own. */
+static popliner_status check_named(const pl_emission *e, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    const bool lacks_head = e->stages[0].num_layers == 0 && o->num_head_modules == 0;
+    const bool lacks_tail =
+        e->stages[e->num_stages - 1].num_layers == 0 && o->num_tail_modules == 0;
+    if (o->layer_path == NULL || (!lacks_head && !lacks_tail))
+        return POPLINER_OK;
+    return pl_emit_refuse(e, error,
+                          "stage %zu has no Keras layer with a name; give those of it: %s",
+                          lacks_head ? 0 : e->num_stages - 1,
+                          lacks_head ? e->names.head_modules : e->names.tail_modules);
+}
+
 popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error *error) {
-    (void)error;
+    popliner_status status = check_named(e, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_text_add(text, "device_mapping = ");
     pl_emit_ipus(e, text);
     pl_text_add(text, "\n");
