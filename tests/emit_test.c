@@ -427,6 +427,37 @@ static void head_and_tail_may_stand_alone(void **state) {
                  "layers_of_stage = [\n    [],\n    [\"0\", \"1\", \"2\", \"3\"],\n    [],\n]\n");
 }
 
+/* Of several units before the layers, or behind them, no module could be named between. */
+static void head_and_tail_stay_together(void **state) {
+    (void)state;
+    static const char *const names[] = {"Head", "pool", "0", "1", "norm", "Tail"};
+    static const uint8_t counted[] = {0, 0, 1, 1, 0, 0};
+    const split head = {6, names, counted, 3, {0, 1, 5}, {0, 1, 2}, 0, NULL};
+    const split tail = {6, names, counted, 3, {3, 4, 5}, {0, 1, 2}, 0, NULL};
+    const split with_layer = {6, names, counted, 2, {0, 5}, {0, 1}, 0, NULL};
+    const split together = {6, names, counted, 3, {1, 3, 5}, {0, 1, 2}, 0, NULL};
+    const split *const splits[] = {&head, &tail, &with_layer, &together};
+    popliner_emit_options o = with_modules();
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+        for (size_t k = 0; k < POPLINER_NUM_EMIT_FORMATS; k++) {
+            const popliner_emit_format format = (popliner_emit_format)k;
+            const bool may = format == POPLINER_EMIT_JSON || splits[i] == &together;
+            if (format != POPLINER_EMIT_VLLM && format != POPLINER_EMIT_OPTIMUM &&
+                format != POPLINER_EMIT_MEGATRON)
+                assert_int_equal(can_emit(splits[i], &o, format), may);
+            o.num_head_modules = o.num_tail_modules = 0;
+            if (!may)
+                assert_false(can_emit(splits[i], &o, format));
+            o = with_modules();
+        }
+    assert_refuses(&head, &o, POPLINER_EMIT_OPTIMUM,
+                   "optimum: what runs before the layers is cut into several stages ('pool' is in "
+                   "stage 1), which only json can say; keep it together");
+    assert_refuses(&tail, &o, POPLINER_EMIT_TORCH,
+                   "torch: what runs behind the layers is cut into several stages ('norm' is in "
+                   "stage 1), which only json can say; keep it together");
+}
+
 /* Formats that count layers want to know that they count the right ones. */
 static void counted_layers_have_numbers(void **state) {
     (void)state;
@@ -692,6 +723,7 @@ int main(void) {
         cmocka_unit_test(json_says_all),
         cmocka_unit_test(ipus_are_sayable_or_not),
         cmocka_unit_test(head_and_tail_may_stand_alone),
+        cmocka_unit_test(head_and_tail_stay_together),
         cmocka_unit_test(counted_layers_have_numbers),
         cmocka_unit_test(names_are_quoted),
         cmocka_unit_test(modules_have_names_of_their_own),

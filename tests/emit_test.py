@@ -105,6 +105,8 @@ def refused(plan, name, path, head, tail):
         return "no layer"
     if plan.has_stray:
         return "between two layers"
+    if any(stage[2] for stage in plan.stages[1:]) or any(stage[3] for stage in plan.stages[:-1]):
+        return "cut into several stages"
     if name == "vllm" and any(not stage[1] for stage in plan.stages):
         return "has no layer"
     if name in ("optimum", "megatron", "vllm"):

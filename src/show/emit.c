@@ -305,8 +305,8 @@ static role role_of(const pl_certificate_input *in, size_t unit, size_t first, s
                                 : ROLE_STRAY;
 }
 
-static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role role) {
-    switch (role) {
+static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role) {
+    switch (its_role) {
     case ROLE_LAYER:
         e->layers[e->num_layers++] = e->unit_names[unit];
         stage->num_layers++;
@@ -468,6 +468,23 @@ static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Formats have what is beside the layers in the first stage and in the last one. */
+static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        const bool is_misplaced =
+            (stage->has_head && i > 0) || (stage->has_tail && i + 1 < e->num_stages);
+        if (is_misplaced)
+            return pl_emit_refuse(
+                e, error,
+                "what runs %s is cut into several stages ('%.60s' is in stage "
+                "%zu), which only json can say; keep it together",
+                stage->has_head && i > 0 ? "before the layers" : "behind the layers",
+                e->unit_names[stage->has_head && i > 0 ? stage->first_unit : stage->last_unit], i);
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status check_stages(pl_emission *e, const format_row *row, popliner_error *error) {
     if (e->num_layers == 0)
         return pl_emit_refuse(e, error, "there is no layer to write of");
@@ -476,6 +493,9 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
                               "'%.60s' is between two layers and none itself, which only json can "
                               "say; make it a layer",
                               e->unit_names[e->stray_unit]);
+    popliner_status status = check_ends(e, error);
+    if (status != POPLINER_OK)
+        return status;
     for (size_t i = 0; i < e->num_stages && !row->has_empty_stages; i++)
         if (e->stages[i].num_layers == 0)
             return pl_emit_refuse(e, error,
