@@ -308,7 +308,8 @@ def read_torch(text, plan, asked):
         END = object()
 
     pipelining = stub("torch.distributed.pipelining", SplitPoint=SplitPoint)
-    names = run_python(text, {"torch": stub("torch"), "torch.distributed": stub("torch.distributed"),
+    names = run_python(text, {"torch": stub("torch"),
+                              "torch.distributed": stub("torch.distributed"),
                               "torch.distributed.pipelining": pipelining})
     spec = names["split_spec"]
     require(all(point is SplitPoint.BEGINNING for point in spec.values()), spec)
@@ -326,7 +327,8 @@ def read_accelerate(text, plan, asked):
     expect(plan, stage_of, list(range(num_stages)))
     require(list(device_map) == modules_of(plan, asked), device_map)
     for layer in plan.layers:
-        require(device_map[path_of(layer, asked.path)] == plan.ipus[plan.stage_of[layer]], device_map)
+        require(device_map[path_of(layer, asked.path)] == plan.ipus[plan.stage_of[layer]],
+                device_map)
     require(all(device_map[module] == plan.ipus[0] for module in asked.head), device_map)
     require(all(device_map[module] == plan.ipus[-1] for module in asked.tail), device_map)
 
@@ -723,7 +725,8 @@ def check_profile(asked, directory):
         else:
             splits = list(splits_of(units))
             splits += [["--solve", "--num-ipus", str(n)] for n in (1, 2, 3)]
-            splits.append(["--solve", "--num-ipus", "3", "--min-layers", "0", "--cut-after", units[0]])
+            splits.append(["--solve", "--num-ipus", "3", "--min-layers", "0",
+                           "--cut-after", units[0]])
         for split in splits:
             where = [directory, *extra, *split]
             check_plan(asked, where, plan_of_section(asked, where, units, kinds))
@@ -775,6 +778,22 @@ def check_stored(asked, directory):
     require(b"not written" in done.stderr and not os.path.exists(path), done.stderr)
 
 
+def check_document(asked, directory, document):
+    """The samples of docs/emit.md are of the profile in data/sample; "…" stands for some lines, and
+    warnings before them are not shown where the text tells of them."""
+    parts = read_text(document).split("\n### ")[1:]
+    blocks = {part.split("\n", 1)[0]: re.search(r"```\w*\n(.*?)```", part, re.DOTALL)
+              for part in parts}
+    require(sorted(blocks) == sorted(FORMATS), "formats in the document:", sorted(blocks))
+    options = ["--layer-path", PATH, "--head-modules", "model.embed_tokens", "--tail-modules",
+               "model.norm,lm_head"]
+    for name in FORMATS[1:]:
+        text = run(asked, directory, "--solve", "--num-ipus", "3", *options, "-q", "--emit",
+                   name).stdout.decode()
+        wanted = "(?:    .*\\n)+".join(map(re.escape, blocks[name].group(1).split("    …\n")))
+        require(re.fullmatch(r"(?:# .*\n\n)?" + wanted, text), name, "is not as documented", text)
+
+
 # ---- files of costs ----
 
 def draw_names(rng, count):
@@ -809,7 +828,8 @@ def check_costs(asked, rng):
     split = ["--costs", path, "--solve", "--min-layers", "0"]
     way = rng.random()
     if way < 0.4:
-        split += ["--device-map", ",".join(str(rng.randrange(num_stages)) for _ in range(num_stages))]
+        ipus = [str(rng.randrange(num_stages)) for _ in range(num_stages)]
+        split += ["--device-map", ",".join(ipus)]
     elif way < 0.7:
         split += ["--device-map", ",".join(map(str, range(num_stages)))]
     else:
@@ -872,6 +892,8 @@ def main():
             except Failure as failure:
                 sys.exit(f"{profile}: {failure}")
         check_stored(asked, directories[0])
+        check_document(asked, directories[0],
+                       os.path.join(os.path.dirname(schema), "emit.md"))
         for i in range(150 if TEST_ALL else 24):
             try:
                 check_costs(asked, rng)
