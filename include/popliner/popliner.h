@@ -27,6 +27,7 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/sections.h"
+#include "popliner/sizes.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
 #include "popliner/trace.h"

@@ -104,7 +104,11 @@ static popliner_status make_all(session *s, const source *from, emitted *made,
     asked a = {0};
     popliner_status status = take_asked(&a, o, error);
     a.options.listener = &s->listener;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++) {
+    made->texts = calloc(o->num_emits, sizeof *made->texts);
+    made->num_texts = made->texts == NULL ? 0 : o->num_emits;
+    if (status == POPLINER_OK && made->texts == NULL)
+        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for --emit");
+    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++) {
         popliner_emit_format format = o->emits[i].format;
         status = from->certificate != NULL
                      ? popliner_emit(from->certificate, &a.options, format, &made->texts[i], error)
@@ -158,8 +162,8 @@ bool emit_prints(const options *o) {
 popliner_status emit_print(session *s, emitted *made, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++)
-        if (o->emits[i].path == NULL && made->texts[i] != NULL) {
+    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
+        if (o->emits[i].path == NULL) {
             status = session_print(made->texts[i], error);
             made->texts[i] = NULL;
         }
@@ -169,14 +173,15 @@ popliner_status emit_print(session *s, emitted *made, popliner_error *error) {
 popliner_status emit_write(const session *s, const emitted *made, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++)
-        if (o->emits[i].path != NULL && made->texts[i] != NULL)
+    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
+        if (o->emits[i].path != NULL)
             status =
                 write_output_file(o->emits[i].path, made->texts[i], strlen(made->texts[i]), error);
     return status;
 }
 
 void emitted_free(emitted *made) {
-    for (size_t i = 0; i < MAX_REPEATS; i++)
+    for (size_t i = 0; i < made->num_texts; i++)
         free(made->texts[i]);
+    free(made->texts);
 }

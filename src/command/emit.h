@@ -14,7 +14,8 @@
 /* What is to be written, made before any of it is: one that is refused leaves all unwritten.
  * Zero-initialise; free with emitted_free. */
 typedef struct emitted {
-    char *texts[MAX_REPEATS]; /* of each --emit; NULL: there is no split to write */
+    char **texts;     /* of each --emit */
+    size_t num_texts; /* 0: there is no split to write */
 } emitted;
 
 /* Refuses what is known to be missing before anything is solved. Errors: USAGE. */

@@ -119,5 +119,6 @@ int main(int argc, char **argv) {
     if (status != POPLINER_OK)
         log_message(&s.log, POPLINER_LEVEL_ERROR, "%s", error.message);
     session_free(&s);
+    options_free(&s.options);
     return status == POPLINER_OK && s.failed_softly ? 1 : exit_status(status);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/nearest.h"
-#include "command/sizes.h"
+#include "popliner/sizes.h"
 
 /* What an option does with its value. */
 typedef enum kind {
@@ -148,7 +148,7 @@ static const option table[] = {
      "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
-     "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
+     "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
     {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
     {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
@@ -283,6 +283,9 @@ static const option table[] = {
      "answer with its proof (docs/certificate.md);\n"
      "--memory-totals has json, too; --diagnose and\n"
      "--evaluate have json alone (default: text to read)"},
+    {KIND_TEXT, 0, "config", "FILE", NULL, offsetof(options, config_path),
+     "options from a JSON object with their names as keys; what\nthe command line gives, too, "
+     "counts instead\n(docs/config.md)"},
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
      "threads that read and measure (default: one for each\nprocessor); the result is the same for "
      "any number"},
@@ -403,7 +406,7 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
 
 static popliner_status set_bytes(const option *o, const char *value, uint64_t *bytes,
                                  popliner_error *error) {
-    const char *end = size_take(value, bytes);
+    const char *end = popliner_size_take(value, bytes);
     if (end == NULL || *end != '\0' || *bytes == 0)
         return fail(error,
                     "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
@@ -432,11 +435,18 @@ static popliner_status set_seconds(const option *o, const char *value, double *s
     return POPLINER_OK;
 }
 
-static popliner_status add_repeated(const option *o, const char *value, repeated *list,
-                                    popliner_error *error) {
-    if (list->count == MAX_REPEATS)
-        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
-    list->texts[list->count++] = value;
+static popliner_status fail_memory(popliner_error *error) {
+    error->status = POPLINER_ERROR_MEMORY;
+    snprintf(error->message, sizeof error->message, "not enough memory for the options");
+    return POPLINER_ERROR_MEMORY;
+}
+
+static popliner_status add_repeated(const char *value, repeated *list, popliner_error *error) {
+    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
+    if (texts == NULL)
+        return fail_memory(error);
+    texts[list->count++] = value;
+    list->texts = texts;
     return POPLINER_OK;
 }
 
@@ -457,7 +467,7 @@ static popliner_status set_reserve(const option *o, const char *value, options *
         result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
         return status;
     }
-    const char *end = size_take(value, &result->reserve_amount);
+    const char *end = popliner_size_take(value, &result->reserve_amount);
     result->reserve = RESERVE_BYTES;
     if (end == NULL || *end != '\0')
         return fail(error,
@@ -559,10 +569,11 @@ static popliner_status set_output(const option *o, const char *value, options *r
     }
     if (value[length] == '\0' || value[length + 1] == '\0')
         return fail(error, "--%s %s: into which file? Give --output %s=FILE", o->name, value, name);
-    if (result->num_outputs == MAX_REPEATS)
-        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
-    result->outputs[result->num_outputs++] =
-        (output_file){(popliner_section)section, value + length + 1};
+    output_file *outputs = realloc(result->outputs, (result->num_outputs + 1) * sizeof *outputs);
+    if (outputs == NULL)
+        return fail_memory(error);
+    outputs[result->num_outputs++] = (output_file){(popliner_section)section, value + length + 1};
+    result->outputs = outputs;
     return POPLINER_OK;
 }
 
@@ -582,10 +593,12 @@ static popliner_status set_emit(const option *o, const char *value, options *res
     }
     if (value[length] == '=' && value[length + 1] == '\0')
         return fail(error, "--%s %s: into which file? Give --emit %s=FILE", o->name, value, name);
-    if (result->num_emits == MAX_REPEATS)
-        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
-    result->emits[result->num_emits++] = (emitted_file){
-        (popliner_emit_format)format, value[length] == '=' ? value + length + 1 : NULL};
+    emitted_file *emits = realloc(result->emits, (result->num_emits + 1) * sizeof *emits);
+    if (emits == NULL)
+        return fail_memory(error);
+    emits[result->num_emits++] = (emitted_file){(popliner_emit_format)format,
+                                                value[length] == '=' ? value + length + 1 : NULL};
+    result->emits = emits;
     return POPLINER_OK;
 }
 
@@ -629,7 +642,7 @@ static popliner_status set(const option *o, const char *value, options *result,
         status = set_seconds(o, value, (double *)place, error);
         break;
     case KIND_REPEATED:
-        status = add_repeated(o, value, (repeated *)place, error);
+        status = add_repeated(value, (repeated *)place, error);
         break;
     case KIND_OUTPUT:
         status = set_output(o, value, result, error);
@@ -1327,51 +1340,172 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     return status == POPLINER_OK ? check_format(o, error) : status;
 }
 
-popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
+/* ---- parsing ---- */
+
+/* What is known of the arguments before them. */
+typedef struct parsing {
+    options *result;
+    given given;
+    const given *skipped; /* options that are not to be taken; NULL: none */
+    bool only_names;      /* behind "--" */
+} parsing;
+
+static popliner_status take_file(parsing *p, const char *argument, popliner_error *error) {
+    options *result = p->result;
+    if (argument[0] == '\0')
+        return fail(error, "an empty file name was given; expected PROFILE [DEBUG]");
+    if (result->profile == NULL)
+        result->profile = argument;
+    else if (result->debug == NULL)
+        result->debug = argument;
+    else
+        return fail(error, "'%s': a third file was given; expected PROFILE [DEBUG]", argument);
+    return POPLINER_OK;
+}
+
+/* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL behind the
+ * last. */
+static popliner_status take_argument(parsing *p, const char *argument, const char *next,
+                                     int *num_taken, popliner_error *error) {
+    *num_taken = 1;
+    if (p->only_names || argument[0] != '-' || argument[1] == '\0')
+        return take_file(p, argument, error);
+    if (strcmp(argument, "--") == 0) {
+        p->only_names = true;
+        return POPLINER_OK;
+    }
+    const char *value;
+    const option *o = find(argument, &value);
+    if (o == NULL)
+        return fail_unknown(argument, error);
+    if (o->kind == KIND_FLAG && value != NULL)
+        return fail(error, "--%s takes no value", o->name);
+    if (o->kind != KIND_FLAG) {
+        if (value == NULL && next != NULL && !is_option(next)) {
+            value = next;
+            *num_taken = 2;
+        }
+        if (value == NULL || *value == '\0')
+            return fail(error, "--%s needs a value: %s", o->name, o->value);
+    }
+    if (p->skipped != NULL && p->skipped->is[o - table])
+        return POPLINER_OK;
+    popliner_status status = set(o, value, p->result, error);
+    if (status == POPLINER_OK)
+        note(&p->given, o, value, p->result);
+    return status;
+}
+
+static popliner_status take_arguments(parsing *p, int argc, char **argv, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    int num_taken = 1;
+    for (int i = 1; status == POPLINER_OK && i < argc; i += num_taken)
+        status = take_argument(p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &num_taken, error);
+    return status;
+}
+
+/* How the file of --config may say an option. */
+static config_rule rule_of(const char *name) {
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind != KIND_HEADING && strcmp(table[i].name, name) == 0)
+            return (config_rule){
+                .is_known = strcmp(name, "config") != 0,
+                .is_repeated = table[i].kind == KIND_REPEATED || table[i].kind == KIND_OUTPUT ||
+                               table[i].kind == KIND_EMIT,
+                .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
+            };
+    return (config_rule){0};
+}
+
+/* Puts the name of the file before a message. */
+static popliner_status in_config(const char *path, popliner_error *error) {
+    const popliner_error inner = *error;
+    const int length = snprintf(error->message, sizeof error->message, "%.200s: ", path);
+    snprintf(error->message + length, sizeof error->message - (size_t)length, "%.790s",
+             inner.message);
+    return error->status;
+}
+
+/* Says which option a key of the file may have been meant to be. */
+static popliner_status fail_key(popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    const char *key = strchr(error->message, '"');
+    nearest n = nearest_begin(key == NULL ? "" : key + 1, key == NULL ? 0 : strcspn(key + 1, "\""));
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind != KIND_HEADING && strcmp(table[i].name, "config") != 0)
+            nearest_offer(&n, table[i].name, strlen(table[i].name));
+    nearest_offer_list(&n, "profile|debug", '|');
+    const char *text = nearest_hint(&n, "", "; popliner --help lists them", hint);
+    const size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "%s", text);
+    return error->status;
+}
+
+/* Takes what the file of --config says and the arguments, `own`, do not. */
+static popliner_status take_config(parsing *p, const options *own, popliner_error *error) {
+    const char *path = own->config_path;
+    config *c = &p->result->config;
+    popliner_status status = config_read(path, rule_of, c, error);
+    if (status == POPLINER_ERROR_USAGE)
+        return fail_key(error);
+    for (size_t i = 0; status == POPLINER_OK && i < c->num_words; i++) {
+        const bool is_file = i < c->num_files;
+        int num_taken;
+        if (is_file && (own->profile != NULL || own->costs != NULL))
+            continue;
+        status = is_file ? take_file(p, c->words[i], error)
+                         : take_argument(p, c->words[i], NULL, &num_taken, error);
+        if (status != POPLINER_OK)
+            return in_config(path, error);
+    }
+    return status;
+}
+
+/* Either of two options in the arguments stands against the other in the file. */
+static void exclude(given *g, const char *name, const char *other) {
+    const bool is_given = first_given(g, (const char *const[]){name, other, NULL}) != NULL;
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (strcmp(table[i].name, name) == 0 || strcmp(table[i].name, other) == 0)
+            g->is[i] = is_given;
+}
+
+static void begin_options(options *result) {
     *result = (options){.tolerance_percent = 5,
                         .min_layers = MIN_LAYERS_USUAL,
                         .accumulators = POPLINER_ACCUMULATORS_AUTO,
                         .ipu = ALL_IPUS};
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
         result->max_growth_percent[i] = -1;
-    given g = {0};
-    bool only_names = false; /* behind "--" */
-    for (int i = 1; i < argc; i++) {
-        const char *argument = argv[i];
-        if (only_names || argument[0] != '-' || argument[1] == '\0') {
-            if (argument[0] == '\0')
-                return fail(error, "an empty file name was given; expected PROFILE [DEBUG]");
-            if (result->profile == NULL)
-                result->profile = argument;
-            else if (result->debug == NULL)
-                result->debug = argument;
-            else
-                return fail(error, "'%s': a third file was given; expected PROFILE [DEBUG]",
-                            argument);
-            continue;
-        }
-        if (strcmp(argument, "--") == 0) {
-            only_names = true;
-            continue;
-        }
-        const char *value;
-        const option *o = find(argument, &value);
-        if (o == NULL)
-            return fail_unknown(argument, error);
-        if (o->kind == KIND_FLAG && value != NULL)
-            return fail(error, "--%s takes no value", o->name);
-        if (o->kind != KIND_FLAG) {
-            if (value == NULL && i + 1 < argc && !is_option(argv[i + 1]))
-                value = argv[++i];
-            if (value == NULL || *value == '\0')
-                return fail(error, "--%s needs a value: %s", o->name, o->value);
-        }
-        popliner_status status = set(o, value, result, error);
-        if (status != POPLINER_OK)
-            return status;
-        note(&g, o, value, result);
+}
+
+popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
+    parsing p = {.result = result};
+    begin_options(result);
+    popliner_status status = take_arguments(&p, argc, argv, error);
+    if (status == POPLINER_OK && result->config_path != NULL && !result->help && !result->version) {
+        /* again, behind what the file says and the arguments do not */
+        options own = *result;
+        given told = p.given;
+        exclude(&told, "quiet", "verbose");
+        p = (parsing){.result = result, .skipped = &told};
+        begin_options(result);
+        status = take_config(&p, &own, error);
+        p.skipped = NULL;
+        p.only_names = false;
+        if (status == POPLINER_OK)
+            status = take_arguments(&p, argc, argv, error);
+        options_free(&own);
     }
-    return check(result, &g, error);
+    return status == POPLINER_OK ? check(result, &p.given, error) : status;
+}
+
+void options_free(options *o) {
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind == KIND_REPEATED)
+            free(((repeated *)(void *)((char *)o + table[i].offset))->texts);
+    free(o->outputs);
+    free(o->emits);
+    config_free(&o->config);
 }
 
 /* One option of the help: name and value to the left, the lines of its text to the right. */

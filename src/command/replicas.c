@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "command/answer.h"
+#include "command/bandwidth.h"
 #include "command/emit.h"
 #include "command/names.h"
-#include "command/sizes.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
