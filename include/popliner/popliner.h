@@ -14,6 +14,7 @@
 #include "popliner/copies.h"
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"
+#include "popliner/emit.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/liveness.h"

@@ -8,6 +8,7 @@ static const popliner_certificate_input initial_certificate_input = POPLINER_CER
 static const popliner_changes_input initial_changes_input = POPLINER_CHANGES_INPUT_INIT;
 static const popliner_compute_set initial_compute_set = POPLINER_COMPUTE_SET_INIT;
 static const popliner_diagnosis_options initial_diagnosis_options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+static const popliner_emit_options initial_emit_options = POPLINER_EMIT_OPTIONS_INIT;
 static const popliner_engine_option initial_engine_option = POPLINER_ENGINE_OPTION_INIT;
 static const popliner_execution_step initial_execution_step = POPLINER_EXECUTION_STEP_INIT;
 static const popliner_ipu_step initial_ipu_step = POPLINER_IPU_STEP_INIT;
@@ -57,6 +58,7 @@ static const popliner_structure structures[] = {
     BEGUN(diagnosis_options),
     PLAIN(diagnosis_programs),
     PLAIN(diagnosis_summary),
+    BEGUN(emit_options),
     BEGUN(engine_option),
     PLAIN(error),
     BEGUN(execution_step),

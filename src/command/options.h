@@ -11,6 +11,7 @@
 
 #include "command/config.h"
 #include "popliner/changes.h"
+#include "popliner/emit.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -41,6 +42,12 @@ typedef struct output_file {
     popliner_section section;
     const char *path;
 } output_file;
+
+/* A format that the split is to be written in. */
+typedef struct emitted_file {
+    popliner_emit_format format;
+    const char *path; /* NULL: standard output */
+} emitted_file;
 
 enum { MAX_UNUSED = 2 };
 
@@ -81,6 +88,11 @@ typedef struct options {
     popliner_section section;
     output_file *outputs;
     size_t num_outputs;
+    emitted_file *emits;
+    size_t num_emits;
+    const char *layer_path;   /* with {} for the name of a layer */
+    const char *head_modules; /* names separated by ',' */
+    const char *tail_modules;
     const char *trace; /* a file */
     bool has_plot;     /* one is printed */
     popliner_plot plot;

@@ -1,5 +1,6 @@
 """Measures a small model of plain Python objects, which stand in for the modules of a framework,
-and splits it so that the slowest of three devices is as fast as can be, and none too full.
+and splits it so that the slowest of three devices is as fast as can be, and none too full; then
+prints the split in the words of a framework.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -46,6 +47,7 @@ def main():
     for i, stage in enumerate(answer.stages):
         print(f"device {stage.ipu}: {' '.join(answer.names_of(i))}: {stage.peak_bytes} bytes, "
               f"{stage.cycles} ns")
+    print(answer.emit("torch", layer_path="model.{}"), end="")
     return units, cuts, answer
 
 

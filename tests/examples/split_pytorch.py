@@ -1,5 +1,6 @@
 """Measures the modules of a PyTorch model by hooks, and splits it so that the slowest of some
-devices is as fast as can be, and none too full. It says so, and does nothing, without PyTorch.
+devices is as fast as can be, and none too full; and prints that for torch.distributed.pipelining.
+It says so, and does nothing, without PyTorch.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -57,6 +58,7 @@ def main():
     for i, stage in enumerate(answer.stages):
         print(f"device {stage.ipu}: {' '.join(answer.names_of(i))}: {stage.peak_bytes} bytes, "
               f"{stage.cycles} ns")
+    print(answer.emit("torch", layer_path="{}"), end="")
     return units, cuts, answer
 
 

@@ -345,6 +345,63 @@ class Training(Profiles):
     report = TRAINING
 
 
+class Frameworks(unittest.TestCase):
+    OPTIONS = ["--layer-path", "model.layers.{}", "--head-modules", "model.embed_tokens",
+               "--tail-modules", "model.norm,lm_head"]
+    MEMBERS = {"layer_path": "model.layers.{}", "head_modules": ["model.embed_tokens"],
+               "tail_modules": ("model.norm", "lm_head")}
+
+    def test_answers(self):
+        with popliner.read(SAMPLE) as analysis:
+            answer = analysis.solve(max_stages=3, min_units=1)
+        for format in popliner.EmitFormat:
+            name = format.name.lower()
+            printed = run(SAMPLE, "--solve", "--num-ipus", "3", "--emit", name, *self.OPTIONS,
+                          status=(0, 2))
+            self.assertTrue(printed, name)
+            self.assertEqual(answer.emit(format, **self.MEMBERS), printed)
+            self.assertEqual(answer.emit(name, **self.MEMBERS), printed)
+
+    def test_replicas(self):
+        path = os.path.join(COSTS, "additive.json")
+        with popliner.Costs.read(path) as costs:
+            replicas = costs.solve_replicas(6, micro_batches=4, min_units=1)
+        self.assertEqual(replicas.emit("json"),
+                         run("--costs", path, "--solve", "--total-ipus", "6", "--micro-batches",
+                             "4", "--emit", "json"))
+
+    def test_what_cannot_be_said(self):
+        with popliner.read(SAMPLE) as analysis:
+            shared = analysis.solve(device_map=[0, 1, 0], min_units=1)
+            with self.assertRaisesRegex(popliner.UsageError, "optimum"):
+                shared.emit("optimum")
+            answer = analysis.solve(max_stages=3, min_units=1)
+            told = []
+            self.assertTrue(answer.emit("optimum", message=lambda *it: told.append(it)))
+            # PopTorch reserves a power of two
+            self.assertEqual([level for level, _ in told], [popliner.Level.WARNING])
+
+            def fails(*_):
+                raise ZeroDivisionError
+
+            with self.assertRaises(ZeroDivisionError):
+                answer.emit("optimum", message=fails)
+        popliner.check_emit("json")
+        for function in (lambda: answer.emit("no such"), lambda: popliner.check_emit("torch"),
+                         lambda: answer.emit("torch"),
+                         lambda: answer.emit("torch", layer_path="no place")):
+            with self.assertRaises(popliner.UsageError):
+                function()
+        for function in (lambda: answer.emit(5.5), lambda: answer.emit("json", layer_path=5),
+                         lambda: answer.emit("json", head_modules="one"),
+                         lambda: answer.emit("json", tail_modules=[5])):
+            with self.assertRaises(TypeError):
+                function()
+        answer.close()
+        with self.assertRaisesRegex(popliner.UsageError, "closed"):
+            answer.emit("json")
+
+
 class Calibrating(unittest.TestCase):
     MODEL = ("--layers 4 --hidden 32 --sequence 16 --vocabulary 200 --seed 5 --debug-arguments 0 "
              "--debug-nesting 0 --map-in-turn --tiles 12 --framework popart --training").split()

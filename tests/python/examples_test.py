@@ -97,7 +97,10 @@ class Examples(unittest.TestCase):
         self.assertEqual(units[1]["parameters"], 4 * 160 * 160)
         self.assertEqual(cuts, [4 * 160, 4 * 160, 4 * 160, 4 * 80, 4 * 80])
         self.check_split(units, cuts, answer, 3, 220000)
-        self.assertEqual(len(printed.splitlines()), len(answer.stages))
+        devices = [line for line in printed.splitlines() if line.startswith("device ")]
+        self.assertEqual(len(devices), len(answer.stages))
+        for first in answer.first_units:
+            self.assertIn(f'"model.{units[first]["name"]}": SplitPoint.BEGINNING', printed)
 
     def test_split_pytorch(self):
         try:

@@ -20,6 +20,7 @@ MODULES = (analysis, changes, costs, diagnosis, plans, profile, records, request
 LEFT_OUT = {
     "popliner_copies_rule_name", "popliner_objective_name", "popliner_proof_name",  # them
     "popliner_section_name", "popliner_verdict_text", "popliner_growth_name",  # enumerators have
+    "popliner_emit_format_name",
     "popliner_reserve_limit", "popliner_reserve_memory",  # subtractions
     "popliner_replicas_take_reason",  # Replicas.reason is a copy
 }

@@ -24,6 +24,7 @@ from .changes import Changes, Comparison, read_calibration
 from .costs import FORBIDDEN, MAX_CYCLES, Costs, solve, solve_ways
 from .diagnosis import Diagnosis
 from .enums import *  # noqa: F401,F403
+from .emit import check_emit
 from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, UsageError)
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile

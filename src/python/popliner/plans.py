@@ -12,9 +12,11 @@ from typing import (TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Option
 
 from . import _declared as c
 from . import _html
-from ._calling import Handle, Owner, call, file_name, make_text, member, number, text
+from ._calling import (Handle, MessageFunction, Owner, call, file_name, make_text, member, number,
+                       text)
 from ._library import begin, library
 from .enums import CertificateForm, Format, Objective, PlanStatus, ProgramFormat, Proof, Verdict
+from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
 from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, detail_of,
                       infeasibility_of, take)
@@ -215,7 +217,17 @@ class Answer(Plan, Owner):
              costs.plan, member(ProgramFormat, format, "format"), file_name(path),
              turns=(handle.turn,))
 
-    # emit(format, ...) belongs here: self._held().pointer is the certificate that it is made of.
+    def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
+             head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
+             message: Optional[MessageFunction] = None) -> str:
+        """The split in the words of a framework: "poptorch", "torch", "megatron", ... of docs/emit.md.
+        `layer_path` is the path of a layer's module, with {} for its name:
+        "model.layers.{}"; the modules before and behind all layers are `head_modules` and
+        `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
+        handle = self._held()
+        emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
+        return make_text(library.popliner_emit, handle.pointer, ctypes.byref(emitting.options),
+                         format_of(format), turns=(handle.turn,))
 
 
 class Naming:
@@ -413,6 +425,19 @@ class Replicas(Owner, Sequence[Candidate]):
     def json(self) -> Any:
         """The same as an object."""
         return json.loads(self.json_text())
+
+    def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
+             head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
+             message: Optional[MessageFunction] = None) -> str:
+        """The best of them in the words of a framework: "poptorch", "torch", "megatron", ... of docs/emit.md.
+        `layer_path` is the path of a layer's module, with {} for its name:
+        "model.layers.{}"; the modules before and behind all layers are `head_modules` and
+        `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
+        handle = self._held()
+        names = self._naming.input()
+        emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
+        return make_text(library.popliner_emit_replicas, handle.pointer, ctypes.byref(names),
+                         ctypes.byref(emitting.options), format_of(format), turns=(handle.turn,))
 
     def __repr__(self) -> str:
         best = ("nothing fits" if self.best is None else
