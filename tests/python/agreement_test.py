@@ -203,6 +203,14 @@ class Profiles(unittest.TestCase):
                 if form == "json":
                     rows = json.loads(printed)["rows"]
                     self.assertEqual(self.analysis.section(name, answer=answer), rows)
+        chain = self.analysis.chain()
+        for section, unit_of in [
+                ("operations", chain.unit_of),
+                ("liveness", lambda step: chain.unit_of(chain.operation_at(step)))]:
+            units = [row["unit"] for row in self.analysis.section(section)]
+            self.assertEqual(units, [chain[unit_of(i)].label for i in range(len(units))])
+            self.assertIsNone(chain.unit_of(10**9))
+            self.assertIsNone(chain.operation_at(10**9))
         columns = self.analysis.columns("tiles")
         self.assertEqual(list(columns["tile"]), [row["tile"] for row in
                                                  self.analysis.section("tiles")])

@@ -151,6 +151,19 @@ class Freeing(unittest.TestCase):
         costs.close()
         self.assertNothingLeft()
 
+    def test_chains_keep_nothing(self):
+        analysis = popliner.read(SAMPLE)
+        chain = analysis.chain()
+        items = analysis.operations, analysis.profile.tiles
+        self.assertEqual(chain.unit_of(0), 0)
+        analysis.close()
+        self.assertNothingLeft()
+        self.assertEqual(chain.labels, ["Head", "0", "1", "2", "3", "Tail"])
+        for function in (lambda: chain.unit_of(0), lambda: chain.operation_at(0),
+                         lambda: items[0][0], lambda: items[1][0]):
+            with self.assertRaisesRegex(popliner.UsageError, "closed"):
+                function()
+
     def test_after_failures(self):
         for _ in range(3):
             with self.assertRaises(popliner.InputError):

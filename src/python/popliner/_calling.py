@@ -290,9 +290,10 @@ class Handle:
         self.kept = kept
 
     def __del__(self) -> None:
-        if self.pointer:
-            self.free(self.pointer)
-            self.pointer = ctypes.c_void_p()
+        # taken away first: other threads go on while it is freed
+        pointer, self.pointer = self.pointer, ctypes.c_void_p()
+        if pointer:
+            self.free(pointer)
 
 
 def make(function: Any, *arguments: Any, free: Any, turn: Turn, turns: Tuple[Turn, ...] = (),

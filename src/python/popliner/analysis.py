@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import weakref
 from typing import (Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
@@ -41,13 +42,30 @@ LINK_BYTES_PER_SECOND = c.CONSTANTS["POPLINER_LINK_BYTES_PER_SECOND"]
 class Chain(Sequence[r.Unit]):
     """The chain of units that is cut, in a memory model."""
 
-    def __init__(self, units: Sequence[r.Unit], unit_of: Sequence[Optional[int]],
-                 operation_at: Sequence[Optional[int]]) -> None:
-        self._units = tuple(units)
-        #: the unit that each operation belongs to
-        self.unit_of: Tuple[Optional[int], ...] = tuple(unit_of)
-        #: the operation that each liveness step runs for, or the last one before it
-        self.operation_at: Tuple[Optional[int], ...] = tuple(operation_at)
+    def __init__(self, handle: Handle, pointer: Any) -> None:
+        self._handle = weakref.ref(handle)  # the analysis keeps its chains
+        self._pointer = pointer
+        with handle.turn.lock:
+            handle.turn.check()
+            self._units = tuple(
+                r.take(r.Unit, library.popliner_chain_unit_at(pointer, i).contents)
+                for i in range(library.popliner_chain_num_units(pointer)))
+
+    def unit_of(self, operation: int) -> Optional[int]:
+        """The unit that an operation belongs to; None beyond the last."""
+        return self._index(library.popliner_chain_unit_of, size(operation, "operation"))
+
+    def operation_at(self, step: int) -> Optional[int]:
+        """The operation that a liveness step runs for, or the last one before it; None for none,
+        and for a step beyond the last."""
+        return self._index(library.popliner_chain_operation_at, size(step, "step"))
+
+    def _index(self, function: Any, number: int) -> Optional[int]:
+        handle = self._handle()
+        if handle is None or not handle.pointer:
+            raise UsageError("this Chain is of an Analysis that is closed")
+        result = ask(handle.turn, function, self._pointer, number)
+        return None if result == SIZE_MAX else result
 
     def __len__(self) -> int:
         return len(self._units)
@@ -177,24 +195,9 @@ class Analysis(Owner):
         if model in self._chains:
             self._held()
             return self._chains[model]
-        num_operations = len(self.operations)
-        num_steps = self.profile.info.num_steps
         pointer = ctypes.c_void_p()
         self._call(library.popliner_analysis_chain, model, ctypes.byref(pointer))
-        turn = self._held().turn
-
-        def index(value: int) -> Optional[int]:
-            return None if value == SIZE_MAX else value
-
-        with turn.lock:
-            turn.check()
-            units = [r.take(r.Unit, library.popliner_chain_unit_at(pointer, i).contents)
-                     for i in range(library.popliner_chain_num_units(pointer))]
-            unit_of = [index(library.popliner_chain_unit_of(pointer, i))
-                       for i in range(num_operations)]
-            operation_at = [index(library.popliner_chain_operation_at(pointer, i))
-                            for i in range(num_steps)]
-        self._chains[model] = Chain(units, unit_of, operation_at)
+        self._chains[model] = Chain(self._held(), pointer)
         return self._chains[model]
 
     def is_training(self, memory_model: Model = MemoryModel.FULL) -> bool:

@@ -220,8 +220,8 @@ class Answer(Plan, Owner):
     def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
              head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
              message: Optional[MessageFunction] = None) -> str:
-        """The split in the words of a framework: "poptorch", "torch", "megatron", ... of docs/emit.md.
-        `layer_path` is the path of a layer's module, with {} for its name:
+        """The split in the words of a framework: "poptorch", "torch", "megatron", ... of
+        docs/emit.md. `layer_path` is the path of a layer's module, with {} for its name:
         "model.layers.{}"; the modules before and behind all layers are `head_modules` and
         `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
         handle = self._held()
@@ -429,8 +429,8 @@ class Replicas(Owner, Sequence[Candidate]):
     def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
              head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
              message: Optional[MessageFunction] = None) -> str:
-        """The best of them in the words of a framework: "poptorch", "torch", "megatron", ... of docs/emit.md.
-        `layer_path` is the path of a layer's module, with {} for its name:
+        """The best of them in the words of a framework: "poptorch", "torch", "megatron", ... of
+        docs/emit.md. `layer_path` is the path of a layer's module, with {} for its name:
         "model.layers.{}"; the modules before and behind all layers are `head_modules` and
         `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
         handle = self._held()
