@@ -214,6 +214,145 @@ static void growth_is_compared_exactly(void **state) {
     assert_false(popliner_changes_grew(&changes, 0));
 }
 
+static popliner_change quantity(const char *what, const char *name, int64_t before, int64_t now) {
+    return (popliner_change){.what = what,
+                             .name = name,
+                             .quantity = "total_bytes",
+                             .has_before = true,
+                             .has_now = true,
+                             .before = before,
+                             .now = now};
+}
+
+/* Shares by hand: 50 %, 60 %, none before, 50 %, less, 49 %, 200 %, and that little
+ * more that a double does not tell from it: 2 + 1 / (n - 1) for 2. */
+static void bounds_find_what_grew_by_more(void **state) {
+    (void)state;
+    popliner_change items[] = {
+        quantity("head", "Head", 100, 150),
+        quantity("layer", "0", 1000, 1600),
+        quantity("layer", "1", 0, 1),
+        quantity("tail", "Tail", 10, 15),
+        quantity("unlayered", "None", 100, 90),
+        quantity("layer", "2", 100, 149),
+        quantity("layer", "3", INT64_MAX / 4, INT64_MAX / 4 * 3),
+        quantity("layer", "4", INT64_MAX / 4 - 1, INT64_MAX / 4 * 3 - 2),
+        quantity("tile", "5", 1, 9),
+        {.what = "layer",
+         .name = "6",
+         .quantity = "total_bytes",
+         .has_now = true,
+         .now = 9,
+         .presence = POPLINER_ONLY_NOW},
+        {.what = "layer",
+         .name = "7",
+         .quantity = "largest_tile_bytes",
+         .has_before = true,
+         .before = 1,
+         .has_now = true,
+         .now = 9},
+    };
+    const popliner_growth_bound bounds[] = {{POPLINER_GROWTH_LAYERS, 49.999999},
+                                            {POPLINER_GROWTH_LAYERS, 50},
+                                            {POPLINER_GROWTH_TILES, 0},
+                                            {POPLINER_GROWTH_LARGEST_TILE, 0}};
+    static const char *const over[][8] = {{"1", "4", "3", "0", "Head", "Tail", NULL},
+                                          {"1", "4", "3", "0", NULL}};
+    popliner_changes *c = calloc(1, sizeof *c);
+    assert_non_null(c);
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        pl_changes_add(c, &items[i]);
+    c->deciding = 4;
+    pl_changes_hold(c, bounds, 4);
+    assert_false(c->failed);
+    for (size_t i = 0; i < 2; i++) {
+        const popliner_growth_result *r = popliner_changes_bound_at(c, i);
+        assert_int_equal(r->bound.of, POPLINER_GROWTH_LAYERS);
+        assert_int_equal(r->num_compared, 8);
+        size_t k = 0;
+        for (; over[i][k] != NULL; k++) {
+            assert_true(k < r->num_exceeded);
+            assert_string_equal(r->exceeded[k]->name, over[i][k]);
+        }
+        assert_int_equal(r->num_exceeded, k);
+    }
+    /* tiles have another quantity; what decides is less */
+    assert_int_equal(popliner_changes_bound_at(c, 2)->num_compared, 0);
+    assert_int_equal(popliner_changes_bound_at(c, 3)->num_compared, 1);
+    assert_int_equal(popliner_changes_bound_at(c, 3)->num_exceeded, 0);
+    assert_null(popliner_changes_bound_at(c, 4));
+    for (int of = 0; of < POPLINER_NUM_GROWTHS; of++)
+        assert_non_null(popliner_growth_name((popliner_growth)of));
+    assert_null(popliner_growth_name(POPLINER_NUM_GROWTHS));
+    assert_null(popliner_growth_name((popliner_growth)-1));
+    popliner_changes_free(c);
+}
+
+/* Tables of facts: group, name, value. */
+static pl_sheet facts_of(const char *const (*rows)[3], size_t count) {
+    static const char *const names[] = {"group", "name", "value"};
+    pl_sheet sheet = {0};
+    pl_sheet_begin(&sheet, PL_FORMAT_KEPT, "summary", names, 3);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < 3; k++)
+            if (k == 2 && rows[i][k] != NULL && rows[i][k][0] == '#')
+                pl_sheet_number(&sheet, strtoull(rows[i][k] + 1, NULL, 10));
+            else
+                pl_sheet_text(&sheet, rows[i][k]);
+    return sheet;
+}
+
+static void assert_setting(const popliner_changes *c, size_t i, const char *name,
+                           popliner_presence presence, const char *before, const char *now) {
+    const popliner_setting_change *s = popliner_changes_setting_at(c, i);
+    assert_non_null(s);
+    assert_string_equal(s->name, name);
+    assert_int_equal(s->presence, presence);
+    assert_int_equal(s->before == NULL, before == NULL);
+    assert_int_equal(s->now == NULL, now == NULL);
+    if (before != NULL)
+        assert_string_equal(s->before, before);
+    if (now != NULL)
+        assert_string_equal(s->now, now);
+}
+
+static void settings_are_matched_by_group_and_name(void **state) {
+    (void)state;
+    static const char *const before[][3] = {
+        {"version", "poplar", NULL},        {"device", "num_tiles", "#16"},
+        {"count", "programs", "#3"},        {"memory", "largest_tile", "#2"},
+        {"engine_option", "gone", "1"},     {"engine_option", "poplar", "x"},
+        {"engine_option", "twice", "a"},    {"engine_option", "twice", "b"},
+        {"engine_option", "count", "#007"},
+    };
+    static const char *const now[][3] = {
+        {"engine_option", "twice", "a"}, {"version", "poplar", "3.0"},
+        {"device", "num_tiles", "#17"},  {"count", "programs", "#4"},
+        {"engine_option", "new", NULL},  {"engine_option", "poplar", "x"},
+        {"engine_option", "twice", "c"}, {"engine_option", "count", "#7"},
+    };
+    pl_sheet left = facts_of(before, sizeof before / sizeof *before);
+    pl_sheet right = facts_of(now, sizeof now / sizeof *now);
+    popliner_changes *c = calloc(1, sizeof *c);
+    assert_non_null(c);
+    pl_changes_add_settings(c, &left, &right);
+    assert_false(c->failed);
+    const popliner_presence both = POPLINER_ON_BOTH_SIDES;
+    assert_setting(c, 0, "twice", both, "a", "a");
+    assert_setting(c, 1, "poplar", both, NULL, "3.0");
+    assert_setting(c, 2, "num_tiles", both, "16", "17");
+    assert_setting(c, 3, "new", POPLINER_ONLY_NOW, NULL, NULL);
+    assert_setting(c, 4, "poplar", both, "x", "x");
+    assert_setting(c, 5, "twice", both, "b", "c");
+    assert_setting(c, 6, "count", both, "7", "7");
+    assert_setting(c, 7, "gone", POPLINER_ONLY_BEFORE, "1", NULL);
+    assert_null(popliner_changes_setting_at(c, 8));
+    assert_int_equal(popliner_changes_num_settings_changed(c), 5);
+    pl_cells_clear(&left.cells);
+    pl_cells_clear(&right.cells);
+    popliner_changes_free(c);
+}
+
 static void differences_do_not_overflow(void **state) {
     (void)state;
     double percent = 0;
@@ -241,6 +380,14 @@ static void inputs_are_checked(void **state) {
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     assert_null(changes);
+    popliner_growth_bound bound = {POPLINER_GROWTH_STAGES, 5};
+    input.bounds = &bound;
+    input.num_bounds = 1;
+    assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "stages"));
+    bound.of = POPLINER_NUM_GROWTHS;
+    assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "no bound of growth"));
     input.struct_size = 0;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     char *text = NULL;
@@ -257,6 +404,8 @@ int main(void) {
         cmocka_unit_test(columns_of_one_table_count_nothing_in_the_other),
         cmocka_unit_test(empty_tables_have_no_changes),
         cmocka_unit_test(growth_is_compared_exactly),
+        cmocka_unit_test(bounds_find_what_grew_by_more),
+        cmocka_unit_test(settings_are_matched_by_group_and_name),
         cmocka_unit_test(differences_do_not_overflow),
         cmocka_unit_test(inputs_are_checked),
     };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """--compare against a comparison of two outputs of --section, made here: every value, in CSV, TSV
-and JSON; what the text says; stored analyses; --max-growth; what cannot be compared.
+and JSON; settings; what the text says; stored analyses; --max-growth of everything that has bounds;
+what cannot be compared.
 
     changes_test.py POPLINER MKPROFILE SAMPLE
 """
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from decimal import Decimal
+from fractions import Fraction
 
 
 TAKES_ALL = bool(os.environ.get("POPLINER_TEST_ALL"))
@@ -107,9 +109,40 @@ def expected_rows(popliner, before, now, options, solving):
     return rows
 
 
+def shown_setting(value):
+    """A fact of the summary as text."""
+    return None if value is None else str(value)
+
+
+def expected_settings(popliner, before, now, options):
+    """What is no quantity of two summaries."""
+    sides = [[row for row in section(popliner, side, "summary", options)
+              if row["group"] in ("version", "device", "cycles", "engine_option")]
+             for side in (before, now)]
+    free = list(sides[0])
+    settings = []
+    for own in sides[1]:
+        other = next((row for row in free if (row["group"], row["name"]) ==
+                      (own["group"], own["name"])), None)
+        if other is not None:
+            free.remove(other)
+        settings.append({"group": own["group"], "name": own["name"],
+                         "before": None if other is None else shown_setting(other["value"]),
+                         "now": shown_setting(own["value"]),
+                         "only": "now" if other is None else None})
+    return settings + [{"group": own["group"], "name": own["name"],
+                        "before": shown_setting(own["value"]), "now": None, "only": "before"}
+                       for own in free]
+
+
+def is_set_otherwise(setting):
+    return setting["only"] is not None or setting["before"] != setting["now"]
+
+
 # ---- what is printed ----
 
-COLUMNS = ["what", "name", "quantity", "before", "now", "difference", "percent", "only"]
+NUMBERS = ["what", "name", "quantity", "before", "now", "difference", "percent", "only"]
+COLUMNS = NUMBERS + ["before_text", "now_text"]
 
 
 def unescape(field):
@@ -127,20 +160,33 @@ def read_table(text, is_csv):
     check(lines[0] == COLUMNS, lines[0])
     check(all(len(line) == len(COLUMNS) for line in lines), "rows are not equally wide")
     rows = []
+    settings = []
     for line in lines[1:]:
         row = dict(zip(COLUMNS, line))
+        texts = [row.pop("before_text") or None, row.pop("now_text") or None]
+        if row["what"] == "setting":
+            check(line[3:7] == [""] * 4, line)
+            settings.append({"group": row["name"], "name": row["quantity"], "before": texts[0],
+                             "now": texts[1], "only": row["only"] or None})
+            continue
+        check(texts == [None, None] and not settings, line)
         for column in ("before", "now", "difference"):
             row[column] = int(row[column]) if row[column] else None
         row["percent"] = float(row["percent"]) if row["percent"] else None
         row["only"] = row["only"] or None
         rows.append(row)
-    return rows
+    return rows, settings
+
+
+def is_control(c):
+    """What does something to a terminal, or turns the direction of the text."""
+    return ord(c) < 32 or 127 <= ord(c) < 160 or \
+        c in "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def shown(name):
     """A name as tables show it: what controls a terminal is replaced."""
-    return "".join("\ufffd" if ord(c) < 32 and c not in "\t\r\n" or 127 <= ord(c) < 160 else c
-                   for c in name)
+    return "".join("\ufffd" if is_control(c) and c not in "\t\r\n" else c for c in name)
 
 
 def same_rows(got, expected, where, is_table):
@@ -161,14 +207,21 @@ def is_change(row):
 def check_pair(popliner, before, now, options=(), solving=()):
     """`before` and `now` are command lines; the former is recognised."""
     expected = expected_rows(popliner, before, now, options, solving)
+    settings = expected_settings(popliner, before, now, options)
     where = f"{now} --compare {before} {options} {solving}"
     command = [popliner, *now, "-q", "--compare", before[0], *options, *solving]
     for name in ("csv", "tsv") if TAKES_ALL or options else ("csv",):
         text, _ = run([*command, "--format", name], (0, 1))
-        same_rows(read_table(text, name == "csv"), expected, where, True)
+        rows, own = read_table(text, name == "csv")
+        same_rows(rows, expected, where, True)
+        as_shown = [{key: value and shown(value) for key, value in setting.items()}
+                    for setting in settings]
+        check(own == as_shown, f"{where}: {own}, not {as_shown}")
     text, _ = run([*command, "--format", "json"], (0, 1))
     document = json.loads(text)
     same_rows(document["rows"], expected, where, False)
+    check(document["settings"] == settings, f"{where}: {document['settings']}, not {settings}")
+    check(document["num_settings_changed"] == sum(map(is_set_otherwise, settings)), where)
     changed = [row for row in expected if is_change(row)]
     check(document["num_quantities"] == len(expected), where)
     check(document["num_changed"] == len(changed), where)
@@ -179,7 +232,8 @@ def check_pair(popliner, before, now, options=(), solving=()):
           {**{key: deciding[key] for key in document["growth"]}, "percent": 0}, where)
     check((document["before"]["name"], document["now"]["name"]) == (before[0], now[0]), where)
     check_stages(popliner, document, before, now, options, solving)
-    check_text(command, expected, changed, before, now)
+    check_text(command, expected, changed, before, now, settings)
+    check_bounds(command, expected, solving, where)
     return deciding
 
 
@@ -198,10 +252,91 @@ def check_stages(popliner, document, before, now, options, solving):
             check(stage[side] == expected, f"{stage}: {side} is not {expected}")
 
 
-def check_text(command, expected, changed, before, now):
+def plain(text):
+    """A text as it is printed to be read."""
+    text = "".join("\ufffd" if is_control(c) else c for c in text)
+    return text[:80] + "..." if len(text) > 80 else text
+
+
+def check_text_settings(lines, settings):
+    """Takes the part of the settings out of the lines, if there is one."""
+    changed = [setting for setting in settings if is_set_otherwise(setting)]
+    title = f"Settings ({len(changed)} of {len(settings)} changed)"
+    check((title in lines) == (changed != []), lines)
+    if not changed:
+        return lines
+    first = lines.index(title)
+    expected = []
+    for setting in changed[:10]:
+        what = setting["group"].replace("engine_option", "engine option")
+        before, now = (plain(setting[side]) if setting[side] is not None else "-"
+                       for side in ("before", "now"))
+        own = {None: f"{now}, before {before}", "now": f"{now}, only now",
+               "before": f"{before}, only before"}[setting["only"]]
+        expected.append(f"  {what} {plain(setting['name'])}: {own}")
+    if len(changed) > 10:
+        expected.append(f"  and {len(changed) - 10} more, which the table has")
+    end = first + 1 + len(expected)
+    check(lines[first + 1:end] == expected, f"{lines[first:end]}, not {expected}")
+    return lines[:first - 1] + lines[end:]
+
+
+# ---- bounds ----
+
+BOUNDS = {"largest-tile": None, "tiles": ("tile", "live_bytes"),
+          "categories": ("category", "variables_bytes"), "layers": ("unit", "total_bytes"),
+          "stages": ("stage", "need_bytes"), "cycles": ("device", "cycles")}
+
+
+def bounded_rows(expected, of, solving):
+    if of == "largest-tile":
+        quantity = "largest_need_bytes" if solving else "largest_tile_live_bytes"
+        return [row for row in expected if row["quantity"] == quantity]
+    what, quantity = BOUNDS[of]
+    kinds = ("head", "layer", "tail", "unlayered") if what == "unit" else (what,)
+    return [row for row in expected if row["what"] in kinds and row["quantity"] == quantity]
+
+
+def check_bounds(command, expected, solving, where):
+    """Bounds around what one of the items grew, and what is said of them."""
+    kinds = [of for of in BOUNDS if of != "stages" or solving]
+    bounds, found = [], []
+    for of in kinds:
+        rows = [row for row in bounded_rows(expected, of, solving) if row["difference"] is not None]
+        shares = sorted(Fraction(100 * row["difference"], row["before"]) for row in rows
+                        if row["difference"] > 0 and row["before"] > 0)
+        middle = shares[len(shares) // 2] if shares else Fraction(0)
+        bound = Fraction(min(int(middle * 1000), 100000), 1000)  # just below, or equal
+        bounds.append(f"{of}={float(bound):.3f}" if of != "largest-tile" else f"{float(bound):.3f}")
+        over = [row for row in rows if row["difference"] > 0 and
+                row["difference"] * 100 > bound * row["before"]]
+        over.sort(key=lambda row: (row["before"] > 0, -Fraction(row["difference"],
+                                                                row["before"] or 1)))
+        found.append((of, bound, len(rows), over))
+    text, log = run([*command, "--format", "json", "--max-growth", ",".join(bounds)], (0, 1))
+    document = json.loads(text)
+    check([bound["of"] for bound in document["bounds"]] == kinds, f"{where}: {document['bounds']}")
+    for bound, (of, percent, count, over) in zip(document["bounds"], found):
+        check(math.isclose(bound["max_percent"], percent, rel_tol=1e-12), f"{where}: {bound}")
+        check(bound["num_compared"] == count, f"{where}: {bound}, not {count} compared")
+        same_rows([{**row, "only": None} for row in bound["exceeded"]], over, f"{where}: {of}",
+                  False)
+        named = f"--max-growth {'' if of == 'largest-tile' else of + '='}{float(percent):.6g}: "
+        check((named in log) == (over != [] or count == 0), f"{where}: {named}: {log}")
+        if over and of not in ("largest-tile", "cycles"):
+            check(f"{named}{len(over)} of {count} grew by more, most " in log, log)
+        if over:
+            check(f"from {over[0]['before']} to {over[0]['now']} " in log or
+                  over[0]["before"] == 0, log)
+    plain_status = subprocess.run(command, capture_output=True, check=False).returncode
+    run([*command, "--max-growth", ",".join(bounds)],
+        (1 if plain_status == 1 or any(over for *_, over in found) else 0,))
+
+
+def check_text(command, expected, changed, before, now, settings):
     """Text has the numbers of the rows that it shows."""
     text, _ = run(command, (0, 1))
-    lines = text.split("\n")[:-1]
+    lines = check_text_settings(text.split("\n")[:-1], settings)
     check(not any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in text), repr(text))
     if not changed:
         check(len(lines) == 1 and lines[0].startswith(f"No difference: {len(expected):,} "), text)
@@ -308,6 +443,26 @@ def change(folder, statement):
     sql.close()
 
 
+def check_settings(popliner, made, work):
+    """The same profile, compiled with other options, and by another Poplar; the names are odd."""
+    folder = os.path.join(work, "otherwise")
+    shutil.copytree(made, folder)
+    long = "o" * 100
+    change(folder, "UPDATE compilation_parameters SET value = 'false' "
+                   "WHERE name = 'autoReport.outputDebugInfo'")
+    change(folder, "DELETE FROM compilation_parameters WHERE name = 'opt.enableInlining'")
+    for number in range(12):
+        change(folder, f"INSERT INTO compilation_parameters VALUES ('{long}{number}', "
+                       f"'a,\"b' || char(10) || '<\u202e' || char(27) || '{number}', 0)")
+    change(folder, "UPDATE poplar_version SET string = '9.8.7'")
+    settings = expected_settings(popliner, [made], [folder], ())
+    check(sum(map(is_set_otherwise, settings)) == 15, settings)
+    check_pair(popliner, [made], [folder])
+    check_pair(popliner, [folder], [made])
+    text, _ = run([popliner, folder, "-q", "--compare", made])
+    check(text.startswith("No difference: ") and "Settings (15 of " in text, text)
+
+
 def check_refusals(popliner, sample, made, stored, work, mkprofile):
     def refuse(status, part, *arguments):
         text, log = run([popliner, sample, "-q", "--compare", *arguments], (status,))
@@ -324,7 +479,14 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
             with open(source, "rb") as file, open(damaged, "wb") as copy:
                 copy.write(file.read(size))
             refuse(3, damaged, damaged)
-    refuse(2, "--max-growth", sample, "--max-growth", "few")
+    for bound in ("few", "layers", "layers=", "layers=few", "layers=101", "layers=1,", ",", "=1",
+                  "lyers=1", "1,tiles=-1", "layers=5%", "layers=1=2"):
+        refuse(2, f"--max-growth {bound}: expected ", sample, "--max-growth", bound)
+    refuse(2, "did you mean layers?", sample, "--max-growth", "lyers=1")
+    refuse(2, "there are no stages without", sample, "--max-growth", "1,stages=1")
+    _, log = run([popliner, sample, "--compare", sample, "--max-growth", "layers=1,2",
+                  "--max-growth", "layers=3"])
+    check("--max-growth was given twice: layers=3 counts, not layers=1,2" in log, log)
     refuse(2, "--compare", sample, "--solve", "--evaluate", "whole")
     refuse(2, "--compare", sample, "--diagnose")
     refuse(2, "--sweep", sample, "--solve", "--sweep", "num-ipus=1..2")
@@ -378,6 +540,7 @@ def main():
             (check_refusals, sample, made[0], stored, work, mkprofile),
             (check_hostile, sample, work),
             (check_outputs, sample, work),
+            (check_settings, made[0], work),
             (check_pair_and_growth, made[0], made[1]),
             (check_pair_and_growth, made[0], made[1], ["--evaluate", "0|1"]),
             (check_pair, [sample], [sample], (), three),

@@ -32,10 +32,14 @@ static void assert_by_schema(json_t *document) {
     if (!schema_accepts(schema, NULL, document, complaint))
         fail_msg("%s", complaint);
     json_t *stages = json_object_get(document, "stages");
+    json_t *bounds = json_object_get(document, "bounds");
     json_t *parts[] = {document,
                        json_object_get(document, "before"),
                        json_object_get(document, "now"),
                        json_object_get(document, "growth"),
+                       json_array_get(bounds, 0),
+                       json_array_get(json_object_get(json_array_get(bounds, 0), "exceeded"), 0),
+                       json_array_get(json_object_get(document, "settings"), 0),
                        json_array_get(json_object_get(document, "rows"), 0),
                        json_array_get(stages, 0),
                        json_object_get(json_array_get(stages, 0), "now")};
@@ -66,6 +70,8 @@ static void json_is_as_the_schema_says(void **state) {
         {"--solve", "--num-ipus=2", "--solver=greedy"},
         {"--evaluate=whole", "--device-map=3"},
         {"--memory-model=popliner"},
+        {"--max-growth=0,tiles=0,categories=0,layers=0,cycles=0"},
+        {"--max-growth=layers=0", "--max-growth=stages=1", "--evaluate=whole"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *const arguments[] = {TRAINING,      "-q",          "--format",    "json",
@@ -74,12 +80,16 @@ static void json_is_as_the_schema_says(void **state) {
         const char *file = in_scratch("changes.json");
         test_write_bytes(file, "", 0);
         run_command_into(&run, file, arguments);
-        assert_int_equal(run.status, i == 2);
+        assert_int_equal(run.status, i == 2 || i >= 6);
         json_t *document = load(file);
         assert_by_schema(document);
         const char *model = json_string_value(json_object_get(document, "memory_model"));
         assert_string_equal(model, i == 5 ? "popliner" : "full");
-        assert_int_equal(json_is_null(json_object_get(document, "stages")), i == 0 || i == 5);
+        assert_int_equal(json_is_null(json_object_get(document, "stages")),
+                         i == 0 || i == 5 || i == 6);
+        assert_int_equal(json_array_size(json_object_get(document, "bounds")), i == 6   ? 5
+                                                                               : i == 7 ? 2
+                                                                                        : 0);
         json_decref(document);
     }
 }

@@ -1,7 +1,7 @@
 // The page in a browser: nothing goes wrong, nothing is asked for, everything is there, and can be
-// reached by keyboard. It needs playwright-core and axe-core, where NODE_PATH or a node_modules
-// folder has them, and Chromium, in PATH or named by POPLINER_BROWSER; else it is skipped.
-// Arguments: popliner, popliner-mkprofile, a scratch folder, the sample.
+// reached by keyboard. It needs axe-core and what page_tab.js says; else it is skipped.
+// Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, the real profile, which
+// is left out where it is not beside the checkout.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 'use strict';
@@ -10,48 +10,26 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
+const { checkComparison } = require('./page_comparison_browser.js');
+const { find, makePage, openPage, startBrowser } = require('./page_tab.js');
 
-const [popliner, mkprofile, scratch, sample] = process.argv.slice(2);
+const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
 const SECTIONS = ['plan', 'memory', 'liveness', 'programs', 'operations', 'layers', 'insights',
     'summary', 'diagnosis', 'execution'];
 const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 1000);
 
-function skip(why) {
-    console.log(`Skipped: ${why}`);
-    process.exit(0);
-}
-
-function find(name) {
-    try {
-        return require(name);
-    } catch (error) {
-        return skip(`there is no ${name}`);
-    }
-}
-
-function findBrowser() {
-    if (process.env.POPLINER_BROWSER)
-        return process.env.POPLINER_BROWSER;
-    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-        const found = spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' });
-        if (found.status === 0)
-            return found.stdout.trim();
-    }
-    return skip('there is no Chromium');
-}
-
-const { chromium } = find('playwright-core');
 const axe = find('axe-core');
-const executablePath = findBrowser();
 fs.mkdirSync(scratch, { recursive: true });
 
 // ---- pages ----
 
-function makePage(name, words) {
-    const file = path.join(scratch, `${name}.html`);
-    const result = spawnSync(popliner, ['-q', ...words, '--html', file], { encoding: 'utf8' });
-    assert.ok(result.status === 0 || result.status === 1, result.stderr);
-    return { name, file };
+// With what the command says of the same two.
+function makeCompared(name, now, before, ...words) {
+    const asked = [now, '--compare', before, ...words];
+    const told = spawnSync(popliner, ['-q', ...asked, '--format', 'json'], { encoding: 'utf8',
+        maxBuffer: 1 << 28 });
+    return Object.assign(makePage(popliner, scratch, name, asked),
+        { told: JSON.parse(told.stdout) });
 }
 
 function makeProfile(name, ...words) {
@@ -61,33 +39,32 @@ function makeProfile(name, ...words) {
     return folder;
 }
 
+function makeLarge() {
+    const folder = path.join(scratch, 'large');
+    execFileSync(mkprofile, ['--output', folder, '--force', '--quiet', '--preset', 'bert-large']);
+    return folder;
+}
+
 // Names that want to be more than text.
-function makeHostile() {
-    const folder = makeProfile('hostile', '--inference');
+function makeHostile(called = 'hostile', hasOption = true) {
+    const folder = makeProfile(called, '--inference');
     const names = ['</script><script>window.broken = 1</script>', '<img src=x onerror=broken=1>',
-        '"\'`${broken}', '<!--', '\u202e\u2028'];
+        '"\'`${broken}', '<!--', '\u202e\u2028', 'two\nlines\r\tand more', '\x1b[31mred\x1b]0;x\x07',
+        '\x9b31m\x7f'];
     const sql = names.map((name, i) => ['programs', 'unlowered_vars'].map((table) =>
         `UPDATE ${table} SET name = name || '${name.replace(/'/g, "''")}' ` +
         `WHERE id % ${names.length} = ${i};`).join('\n')).join('\n');
-    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql });
+    const option = hasOption ? names.map((name) => 'INSERT INTO compilation_parameters VALUES ' +
+        `('${name.replace(/'/g, "''")}', '${name.replace(/'/g, "''")}', 0);`).join('\n') : '';
+    // Not UTF-8 (a lone byte, a sequence that is cut off), and a megabyte.
+    const more = "UPDATE unlowered_vars SET name = CAST(x'61ff62e282' AS TEXT) WHERE id % 11 = 5;" +
+        "UPDATE unlowered_vars SET name = replace(hex(zeroblob(500000)), '0', '<') " +
+        'WHERE id = (SELECT max(id) FROM unlowered_vars);';
+    execFileSync('sqlite3', [path.join(folder, 'profile.pop')], { input: sql + more + option });
     return folder;
 }
 
 // ---- what is looked at ----
-
-async function open(browser, page, width, colorScheme) {
-    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-    const tab = await context.newPage();
-    const faults = [];
-    tab.on('console', (message) => faults.push(`${message.type()}: ${message.text()}`));
-    tab.on('pageerror', (error) => faults.push(error.stack));
-    tab.on('request', (request) => {
-        if (request.url() !== `file://${page.file}`)
-            faults.push(`request: ${request.url()}`);
-    });
-    await tab.goto(`file://${page.file}`);
-    return { context, tab, faults };
-}
 
 async function checkSections(tab, name) {
     for (const id of SECTIONS) {
@@ -200,7 +177,8 @@ async function checkTables(tab) {
     assert.strictEqual(await table.locator('th', { hasText: /^name/ }).getAttribute('aria-sort'),
         'ascending');
     await tab.locator('#programs summary').first().click();
-    assert.ok(await tab.locator('#programs details[open] li').count() > 0);
+    // The browser tells of the opening a little later; what is inside is made then.
+    await tab.locator('#programs details[open] li').first().waitFor({ timeout: 10000 });
 }
 
 // How long the page takes for what its reader does, in milliseconds.
@@ -224,19 +202,32 @@ async function measure(tab) {
 }
 
 async function main() {
-    const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+    const browser = await startBrowser();
     const training = makeProfile('training', '--training', '--framework', 'popart', '--execution');
+    const make = (name, ...words) => makePage(popliner, scratch, name, words);
     const pages = [
-        makePage('sample', [sample, '--solve', '--num-ipus', '3']),
-        makePage('trained', [training, '--solve', '--schedule', 'popart', '--num-ipus', '3',
-            '--mem-per-tile', '100M']),
-        makePage('hostile', [makeHostile(), '--solve', '--num-ipus', '3', '--mem-per-tile', '10M']),
+        make('sample', sample, '--solve', '--num-ipus', '3'),
+        make('trained', training, '--solve', '--schedule', 'popart', '--num-ipus', '3',
+            '--mem-per-tile', '100M'),
+        makeCompared('compared', makeProfile('grown', '--inference', '--layers', '7', '--seed',
+            '5'), makeProfile('before', '--inference', '--seed', '4'), '--solve', '--num-ipus',
+        '3', '--mem-per-tile', '10M', '--max-growth', '0,tiles=100,layers=1,stages=3'),
+        makeCompared('hostile', makeHostile(), makeHostile('hostile before', false), '--solve',
+            '--num-ipus', '3', '--mem-per-tile', '10M'),
+        make('pipeline', makeProfile('pipeline', '--training', '--pipeline', '1|3'), '--solve',
+            '--num-ipus', '3'),
+        make('large', makeLarge(), '--solve', '--num-ipus', '4'),
     ];
+    if (fs.existsSync(real))
+        pages.push(make('real', real, '--layer-name-regex', 'cs(\\d+)_', '--solve',
+            '--num-ipus', '3'));
+    else
+        console.log(`Without the real profile: there is no ${real}`);
     for (const page of pages)
         for (const width of [1440, 480])
             for (const colorScheme of ['light', 'dark']) {
                 const name = `${page.name}, ${width} pixels, ${colorScheme}`;
-                const { context, tab, faults } = await open(browser, page, width, colorScheme);
+                const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
                 await checkSections(tab, name);
                 await checkAccess(tab, name);
                 await tab.screenshot({ fullPage: true, path: path.join(scratch,
@@ -245,6 +236,8 @@ async function main() {
                 await checkPointer(tab, name);
                 await checkCharts(tab, name);
                 await checkTables(tab);
+                if (page.told)
+                    await checkComparison(tab, page.told, name);
                 const times = await measure(tab);
                 for (const what of Object.keys(times))
                     assert.ok(times[what] < MOST_MILLISECONDS,

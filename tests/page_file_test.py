@@ -6,7 +6,9 @@ Arguments: popliner, a scratch folder, the sample, folders of other profiles.
 SPDX-License-Identifier: GPL-3.0-or-later"""
 
 import base64
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -139,6 +141,131 @@ def check_hostile():
     assert any(name and "\ufffd</script\ufffd" in name for name in names)
 
 
+# ---- the comparison ----
+
+def number(text):
+    return int(text) if text else None
+
+
+def compared_rows(comparison):
+    """The rows of the comparison, made of the page's tables."""
+    made = []
+    for kind, packed in comparison["tables"].items():
+        for row in rows_of(packed):
+            if kind in ("device", "plan"):
+                made.append((kind, row["name"], row["quantity"], row["before"], row["now"], None))
+                continue
+            names = [name[len("now."):] for name in packed["columns"] if name.startswith("now.")]
+            assert packed["columns"][3:] == [f"{side}.{name}" for name in names
+                                             for side in ("before", "now")]
+            made += [(row["what"], row["name"], name, row[f"before.{name}"], row[f"now.{name}"],
+                      row["only"]) for name in names]
+    return made
+
+
+def check_comparison(before, now, *options, status=0):
+    """A page's comparison against that of --format csv and json, and tiles against --section; what
+    is printed, and the status, are as without the page."""
+    words = [now, "--compare", before, *options]
+    page = make(*words, status=status)
+    assert make(*words, name="again.html", status=status) == page
+    check_frame(page)
+    data = json.loads(data_of(page))
+    own = data["comparison"]
+    for form in ("csv", "json"):
+        path = os.path.join(scratch, "beside.html")
+        printed = run(*words, "--format", form, status=status)
+        assert run(*words, "--format", form, "--html", path, status=status) == printed
+        with open(path, "rb") as file:
+            assert file.read() == page
+    table = run(*words, "--format", "csv", status=status).decode()
+    expected = [(row["what"], row["name"], row["quantity"], number(row["before"]),
+                 number(row["now"]), row["only"] or None)
+                for row in csv.DictReader(io.StringIO(table, newline=""))
+                if row["what"] != "setting"]
+    made = [(what, shown(name), *rest) for what, name, *rest in compared_rows(own)]
+    assert made == expected, next(pair for pair in zip(made, expected) if pair[0] != pair[1])
+    told = json.loads(run(*words, "--format", "json", status=status))
+    for name in told:
+        if name not in ("section", "rows"):
+            assert own[name] == told[name], name
+    assert set(own) == set(told) - {"section", "rows"} | {"tables"}
+    tiles = rows_of(own["tables"]["tile"])
+    for side, words in (("before", before), ("now", now)):
+        section = json.loads(run(words, "--section", "tiles", "--format", "json"))["rows"]
+        assert len(tiles) == len(section)
+        for compared, row in zip(tiles, section):
+            assert {name: value for name, value in row.items() if name.endswith("_bytes")} == \
+                {name: compared[f"{side}.{name}"] for name in row if name.endswith("_bytes")}
+    # beside it the page is that of the profile now
+    alone = json.loads(data_of(make(now, *[word for i, word in enumerate(options)
+                                           if "--max-growth" not in options[max(0, i - 1):i + 1]],
+                                    name="alone.html")))
+    assert alone.pop("comparison") is None
+    del data["comparison"]
+    assert data == alone
+    return own
+
+
+def shown(name):
+    """As tables show a name."""
+    turns = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+    return "".join("\ufffd" if (ord(c) < 32 and c not in "\t\r\n") or 127 <= ord(c) < 160 or
+                   c in turns else c for c in name)
+
+
+def write_other(folder):
+    """The sample, but what is large grew, with a category, a layer and an option of other names."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(sample, folder)
+    for root, _, files in os.walk(folder):
+        for file in files:
+            os.chmod(os.path.join(root, file), 0o644)
+    database = sqlite3.connect(os.path.join(folder, "profile.pop"))
+    name, = database.execute("SELECT name FROM compilation_parameters").fetchone()
+    database.execute("UPDATE compilation_parameters SET value = :value WHERE name = :name",
+                     {"value": HOSTILE[0], "name": name})
+    database.execute("INSERT INTO compilation_parameters VALUES (:name, '<!--', 0)",
+                     {"name": HOSTILE[4]})
+    database.execute("UPDATE poplar_version SET string = :text", {"text": HOSTILE[1]})
+    database.commit()
+    database.close()
+    with open(os.path.join(folder, "debug.cbor"), "r+b") as file:
+        debug = file.read()
+        assert b"Layer1/FF" in debug
+        file.seek(0)
+        file.write(debug.replace(b"Layer1/FF", b"La<!--/FF"))
+
+
+def check_comparisons():
+    other = os.path.join(scratch, "other</script>")
+    write_other(other)
+    regex = ["--layer-name-regex", r"(?s)^(Layer\d|La[^y]{4})"]
+    named = check_comparison(sample, other, *regex)
+    assert any(row["only"] == "now" and "<!--" in row["name"]
+               for row in rows_of(named["tables"]["unit"]))
+    named = check_comparison(other, sample, *regex, "--evaluate", "Layer0", "--mem-per-tile", "1M")
+    assert len(named["stages"]) == 2
+    assert {row["only"] for row in rows_of(named["tables"]["unit"])} == {None, "before"}
+    assert any(row["before"] == HOSTILE[0] for row in named["settings"])
+    nothing = check_comparison(sample, sample)
+    assert nothing["num_changed"] == nothing["num_settings_changed"] == 0
+    growth = {}
+    pair = others[1:]  # on as many tiles
+    for before, now in (pair, pair[::-1]):
+        for bounds in ("0,layers=0,tiles=0,cycles=0", "100,layers=100,tiles=100"):
+            path = os.path.join(scratch, "bound.html")
+            words = ["-q", now, "--compare", before, "--max-growth", bounds]
+            status = subprocess.run([popliner, *words], capture_output=True).returncode
+            assert status in (0, 1)
+            growth[now, bounds] = status
+            own = check_comparison(before, now, "--max-growth", bounds, status=status)
+            assert status == int(any(bound["exceeded"] for bound in own["bounds"]))
+            assert not os.path.exists(path)
+    assert set(growth.values()) == {0, 1}, growth
+    check_comparison(*pair, "--solve", "--num-ipus", "3", "--max-growth", "100")
+
+
 def check_refusals():
     for words, status, text in (
             (["--solver", "greedy", "--solve"], 2, b"knows nothing of --html"),
@@ -197,6 +324,7 @@ for other in others:
     check_page(other)
 check_hostile()
 check_refusals()
+check_comparisons()
 check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
 if others:
     check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])

@@ -21,6 +21,23 @@
 extern "C" {
 #endif
 
+/* What can be held against a bound. */
+typedef enum popliner_growth {
+    POPLINER_GROWTH_LARGEST_TILE, /* the quantity of popliner_changes_deciding */
+    POPLINER_GROWTH_TILES,        /* of each tile: tile, live_bytes */
+    POPLINER_GROWTH_CATEGORIES,   /* of each category: category, variables_bytes */
+    POPLINER_GROWTH_LAYERS,       /* of each unit of any kind: total_bytes */
+    POPLINER_GROWTH_STAGES,       /* of each stage: stage, need_bytes; none without certificates */
+    POPLINER_GROWTH_CYCLES,       /* device, cycles */
+    POPLINER_NUM_GROWTHS
+} popliner_growth;
+
+/* That no such quantity may grow by more than so many percent of what it was. */
+typedef struct popliner_growth_bound {
+    popliner_growth of;
+    double max_percent;
+} popliner_growth_bound;
+
 /* Owned by the caller; free with popliner_changes_free. Needs neither analysis any more. */
 typedef struct popliner_changes popliner_changes;
 
@@ -35,12 +52,15 @@ typedef struct popliner_changes_input {
     /* Answers to the same request, of each analysis one; NULL: no stages are compared. */
     const popliner_certificate *before_certificate;
     const popliner_certificate *now_certificate;
+    /* [num_bounds] How much may grow, perhaps of one kind several; copied. */
+    const popliner_growth_bound *bounds;
+    size_t num_bounds;
 } popliner_changes_input;
 
 #define POPLINER_CHANGES_INPUT_INIT                                                                \
     {                                                                                              \
         sizeof(popliner_changes_input), NULL, NULL, NULL, NULL, POPLINER_MEMORY_MODEL_FULL, NULL,  \
-            NULL                                                                                   \
+            NULL, NULL, 0                                                                          \
     }
 
 /* Where the item of a quantity is. */
@@ -63,9 +83,29 @@ typedef struct popliner_change {
     int64_t now;
 } popliner_change;
 
+/* A fact that is no quantity: a version, something of the device, where cycles are from, an option
+ * of the engine. Texts, numbers among them, live as long as the comparison. */
+typedef struct popliner_setting_change {
+    const char *group; /* of the summary: "version", "device", "cycles" or "engine_option" */
+    const char *name;
+    popliner_presence presence;
+    const char *before; /* NULL: not known, or the setting is not there */
+    const char *now;
+} popliner_setting_change;
+
+/* What a bound found. */
+typedef struct popliner_growth_result {
+    popliner_growth_bound bound;
+    size_t num_compared; /* quantities of the kind that have a value on both sides */
+    size_t num_exceeded;
+    /* [num_exceeded] What grew by more: the largest share first, that from 0 before all others. */
+    const popliner_change *const *exceeded;
+} popliner_growth_result;
+
 /* Compares. What loaded analyses lack is loaded; the listener of `now` is warned of what makes the
  * numbers mean less: other bytes per tile, another architecture, cycles from elsewhere. Errors:
- * USAGE (struct_size; no analysis; one certificate alone, or not both in one memory model); INPUT
+ * USAGE (struct_size; no analysis; one certificate alone, or not both in one memory model; a bound
+ * of a kind that there is not, or of stages without certificates); INPUT
  * where the tiles cannot be matched: another number of them, on all IPUs or on each, or tiles of
  * another IPU alone; MEMORY; those of popliner_section_text. Cost: that of the sections TILES,
  * CATEGORIES and LAYERS of each. */
@@ -90,6 +130,21 @@ const popliner_change *popliner_changes_deciding(const popliner_changes *changes
 /* Whether that grew by more than so many percent of what it was, compared exactly in millionths of
  * a percent. From 0 it grows by more than any percentage. False where a side has no value. */
 bool popliner_changes_grew(const popliner_changes *changes, double max_growth_percent);
+
+/* Setting i, the first being 0: those of now in their order, then those of before alone; NULL behind
+ * the last. They are matched by group and name. O(1). */
+const popliner_setting_change *popliner_changes_setting_at(const popliner_changes *changes,
+                                                           size_t i);
+
+/* Of how many settings the sides differ, or one has none. O(1). */
+size_t popliner_changes_num_settings_changed(const popliner_changes *changes);
+
+/* What bound i of the input found, compared as popliner_changes_grew does; NULL behind the last. An
+ * item of one side alone did not grow. O(1). */
+const popliner_growth_result *popliner_changes_bound_at(const popliner_changes *changes, size_t i);
+
+/* "largest-tile", "tiles", "categories", "layers", "stages", "cycles"; NULL for no such kind. */
+const char *popliner_growth_name(popliner_growth of);
 
 /* The quantity of this kind that grew by most, among items of both sides; the first of equals, NULL
  * if none grew. `what` may be NULL for units of any kind. O(quantities). */

@@ -10,6 +10,7 @@
 
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
+#include "popliner/changes.h"
 #include "popliner/error.h"
 #include "popliner/pipeline.h"
 
@@ -50,10 +51,11 @@ typedef struct popliner_page_options {
     const popliner_certificate *certificate;
     const char *title;                /* what the profile is called; NULL: nothing */
     const popliner_page_words *words; /* NULL: the page tells of no command */
+    const popliner_changes *changes;  /* of the analysis, now, and another; NULL: none are shown */
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL }
+    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL }
 
 /* Makes the page, which the caller frees with free(). The same analysis and options give the same
  * bytes. Errors: USAGE (a struct_size; a request with a calibration, or for the greedy algorithm,

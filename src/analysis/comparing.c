@@ -48,6 +48,19 @@ static popliner_status keep(const popliner_changes_input *input, popliner_sectio
 
 /* ---- whether the sides can be compared ---- */
 
+static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
+    for (size_t i = 0; i < input->num_bounds; i++) {
+        if (popliner_growth_name(input->bounds[i].of) == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no bound of growth %d",
+                           (int)input->bounds[i].of);
+        if (input->bounds[i].of == POPLINER_GROWTH_STAGES && input->now_certificate == NULL)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "a bound of the growth of stages needs certificates, whose stages "
+                           "are compared");
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status check_input(const popliner_changes_input *input, popliner_error *error) {
     const popliner_certificate *before = input->before_certificate;
     const popliner_certificate *now = input->now_certificate;
@@ -259,6 +272,7 @@ static void add_all(popliner_changes *c, const tables *t) {
         pl_changes_add_tables(c, &stages, &t->plan[PL_BEFORE], &t->plan[PL_NOW]);
     }
     pl_changes_add_tables(c, &tiles, &t->tiles[PL_BEFORE], &t->tiles[PL_NOW]);
+    pl_changes_add_settings(c, &t->summary[PL_BEFORE], &t->summary[PL_NOW]);
 }
 
 static popliner_status keep_all(const popliner_changes_input *input, tables *t,
@@ -286,6 +300,7 @@ static popliner_status compare(const popliner_changes_input *input,
         take_side(c, PL_BEFORE, input->before_name, &infos[PL_BEFORE], &t.summary[PL_BEFORE]);
         take_side(c, PL_NOW, input->now_name, &infos[PL_NOW], &t.summary[PL_NOW]);
         add_all(c, &t);
+        pl_changes_hold(c, input->bounds, input->num_bounds);
         status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
     }
     if (status == POPLINER_OK)
@@ -305,6 +320,8 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
         pl_struct_take(&own, sizeof own, input, "popliner_changes_input", error);
     own.before_name = own.before_name == NULL ? "before" : own.before_name;
     own.now_name = own.now_name == NULL ? "now" : own.now_name;
+    if (status == POPLINER_OK)
+        status = check_bounds(&own, error);
     if (status == POPLINER_OK)
         status = check_input(&own, error);
     if (status == POPLINER_OK)

@@ -15,6 +15,7 @@
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
 #include "profile/profile_data.h"
+#include "sections/changes_data.h"
 #include "sections/sections.h"
 #include "show/certificate_data.h"
 #include "show/packed.h"
@@ -356,6 +357,14 @@ static void add_wishes(task *t) {
                        popliner_chain_num_units(t->chain));
 }
 
+static popliner_status add_comparison(task *t, popliner_error *error) {
+    pl_text_add(&t->data, ",\n\"comparison\":");
+    if (t->options.changes != NULL)
+        return pl_changes_write_page(t->options.changes, &t->data, error);
+    pl_text_add(&t->data, "null");
+    return POPLINER_OK;
+}
+
 static popliner_status add_tile_variables(task *t, popliner_error *error) {
     pl_text_add(&t->data, ",\n\"tile_variables\":");
     return pl_page_add_tile_variables(&t->data, t->analysis->profile, error);
@@ -383,6 +392,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         status = add_plan_tiles(&t, error);
     if (status == POPLINER_OK)
         status = add_tile_variables(&t, error);
+    if (status == POPLINER_OK)
+        status = add_comparison(&t, error);
     if (status == POPLINER_OK)
         status = add_sections(&t, error);
     pl_text_add(&t.data, "}\n");

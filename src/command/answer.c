@@ -181,7 +181,7 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
     if (status == POPLINER_OK && o->costs == NULL)
-        status = write_page(s, certificate, error);
+        status = write_page(s, certificate, NULL, error);
     /* the answer comes first: it is not to be lost for a program that cannot be written */
     if (status == POPLINER_OK && costs != NULL && may_have_split(plan))
         status = write_programs(s, r, plan, costs, error);

@@ -122,35 +122,72 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
         snprintf(text + length, size - length, ".");
 }
 
-/* With --max-growth: whether it grew by more. */
-static void check_growth(session *s, const popliner_changes *changes) {
+/* The largest tile grew by more. */
+static void tell_growth(session *s, const popliner_changes *changes,
+                        const popliner_growth_bound *bound) {
     const popliner_change *d = popliner_changes_deciding(changes);
-    const double max_percent = s->options.max_growth_percent;
     const char *what = strcmp(d->what, "plan") == 0 ? "what the largest tile of all stages needs"
                                                     : "the live memory of the largest tile";
     char causes[400];
-    if (max_percent < 0)
-        return;
-    if (!d->has_before || !d->has_now) {
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--max-growth %g: %s has no split, so nothing can be said of growth.",
-                    max_percent, d->has_now ? s->options.compare : s->options.profile);
-        return;
-    }
-    if (!popliner_changes_grew(changes, max_percent))
-        return;
-    s->failed_softly = true;
     list_causes(changes, causes, sizeof causes);
     const double percent =
         d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
     if (d->before > 0)
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--max-growth %g: %s grew by %.6g%%, from %lld to %lld bytes.%s", max_percent,
-                    what, percent, (long long)d->before, (long long)d->now, causes);
+                    "--max-growth %g: %s grew by %.6g%%, from %lld to %lld bytes.%s",
+                    bound->max_percent, what, percent, (long long)d->before, (long long)d->now,
+                    causes);
     else
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--max-growth %g: %s grew from nothing to %lld bytes.%s", max_percent, what,
-                    (long long)d->now, causes);
+                    "--max-growth %g: %s grew from nothing to %lld bytes.%s", bound->max_percent,
+                    what, (long long)d->now, causes);
+}
+
+/* Some of what a bound is for grew by more. */
+static void tell_grown(session *s, const popliner_growth_result *r) {
+    const popliner_change *d = r->exceeded[0];
+    const char *of = popliner_growth_name(r->bound.of);
+    const char *unit = r->bound.of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
+    char share[40] = "from nothing";
+    char most[200] = "";
+    if (d->before > 0)
+        snprintf(share, sizeof share, "by %.6g%%",
+                 ((double)d->now - (double)d->before) / (double)d->before * 100);
+    if (r->bound.of != POPLINER_GROWTH_CYCLES)
+        snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ", r->num_exceeded,
+                 r->num_compared,
+                 strcmp(d->what, "layer") == 0      ? "layer "
+                 : strcmp(d->what, "category") == 0 ? "category "
+                 : strcmp(d->what, "stage") == 0    ? "stage "
+                 : strcmp(d->what, "tile") == 0     ? "tile "
+                                                    : "",
+                 d->name);
+    log_message(&s->log, POPLINER_LEVEL_ERROR, "--max-growth %s=%g: %s%s, from %lld to %lld %s.",
+                of, r->bound.max_percent, *most == '\0' ? "they grew " : most, share,
+                (long long)d->before, (long long)d->now, unit);
+}
+
+/* With --max-growth: whether anything grew by more. */
+static void check_growth(session *s, const popliner_changes *changes) {
+    const popliner_growth_result *r;
+    for (size_t i = 0; (r = popliner_changes_bound_at(changes, i)) != NULL; i++) {
+        const bool is_main = r->bound.of == POPLINER_GROWTH_LARGEST_TILE;
+        const popliner_change *d = popliner_changes_deciding(changes);
+        s->failed_softly = s->failed_softly || r->num_exceeded > 0;
+        if (is_main && r->num_compared == 0)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "--max-growth %g: %s has no split, so nothing can be said of growth.",
+                        r->bound.max_percent, d->has_now ? s->options.compare : s->options.profile);
+        else if (r->num_compared == 0)
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "--max-growth %s=%g: there are none on both sides, so nothing can be said "
+                        "of growth.",
+                        popliner_growth_name(r->bound.of), r->bound.max_percent);
+        else if (r->num_exceeded > 0 && is_main)
+            tell_growth(s, changes, &r->bound);
+        else if (r->num_exceeded > 0)
+            tell_grown(s, r);
+    }
 }
 
 static popliner_changes_form form_of(const options *o) {
@@ -160,23 +197,36 @@ static popliner_changes_form form_of(const options *o) {
                                                : POPLINER_CHANGES_TSV;
 }
 
-static popliner_status print_changes(session *s, session *other, popliner_changes_input *input,
-                                     popliner_error *error) {
-    popliner_changes *changes = NULL;
-    char *text = NULL;
+/* What may grow by how much. */
+static size_t take_bounds(const options *o, popliner_growth_bound *bounds) {
+    size_t count = 0;
+    for (int i = 0; i < POPLINER_NUM_GROWTHS; i++)
+        if (o->max_growth_percent[i] >= 0)
+            bounds[count++] = (popliner_growth_bound){(popliner_growth)i, o->max_growth_percent[i]};
+    return count;
+}
+
+static popliner_status make_changes(session *s, const session *other, popliner_changes_input *input,
+                                    popliner_changes **changes, popliner_error *error) {
+    popliner_growth_bound bounds[POPLINER_NUM_GROWTHS];
     input->before = other->analysis;
     input->now = s->analysis;
     input->before_name = other->options.profile;
     input->now_name = s->options.profile;
     input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
-    popliner_status status = popliner_changes_create(input, &changes, error);
-    if (status == POPLINER_OK)
-        status = popliner_changes_text(changes, form_of(&s->options), &text, error);
+    input->bounds = bounds;
+    input->num_bounds = take_bounds(&s->options, bounds);
+    return popliner_changes_create(input, changes, error);
+}
+
+static popliner_status print_changes(session *s, const popliner_changes *changes,
+                                     popliner_error *error) {
+    char *text = NULL;
+    popliner_status status = popliner_changes_text(changes, form_of(&s->options), &text, error);
     if (status == POPLINER_OK)
         status = session_print(text, error);
     if (status == POPLINER_OK)
         check_growth(s, changes);
-    popliner_changes_free(changes);
     return status;
 }
 
@@ -185,6 +235,7 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     popliner_certificate *before = NULL;
     popliner_certificate *now = NULL;
+    popliner_changes *changes = NULL;
     session other;
     begin_other(&other, s);
     popliner_status status = fail_of_other(&other, open_other(&other, error), error);
@@ -199,11 +250,14 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK && has_plan && (before == NULL || now == NULL))
         s->failed_softly = true; /* no layer was found, which the log tells */
     else if (status == POPLINER_OK)
-        status = print_changes(s, &other, &input, error);
+        status = make_changes(s, &other, &input, &changes, error);
+    if (status == POPLINER_OK && changes != NULL)
+        status = print_changes(s, changes, error);
     if (status == POPLINER_OK && now != NULL)
         status = write_outputs(s, now, error);
-    if (status == POPLINER_OK && now != NULL)
-        status = write_page(s, now, error);
+    if (status == POPLINER_OK && (now != NULL || changes != NULL))
+        status = write_page(s, now, changes, error);
+    popliner_changes_free(changes);
     popliner_certificate_free(now);
     popliner_certificate_free(before);
     session_free(&other);

@@ -193,7 +193,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
     if (status == POPLINER_OK && !s->options.solve)
-        status = write_page(s, certificate, error);
+        status = write_page(s, certificate, NULL, error);
 done:
     popliner_certificate_free(certificate);
     free_split(&split);

@@ -92,7 +92,7 @@ static popliner_status perform(session *s, popliner_error *error) {
     if (status == POPLINER_OK && o->compare == NULL && o->solve)
         status = solve_and_print(s, error);
     if (status == POPLINER_OK)
-        status = write_page(s, NULL, error);
+        status = write_page(s, NULL, NULL, error);
     return status;
 }
 

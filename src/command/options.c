@@ -18,6 +18,7 @@ typedef enum kind {
     KIND_NUMBER,   /* the same, but may be 0 */
     KIND_BYTES,    /* uint64_t at `offset`, at least 1 */
     KIND_PERCENT,  /* double at `offset`, 0 to 100 */
+    KIND_GROWTH,   /* percentages by what may grow, for --max-growth */
     KIND_RESERVE,  /* bytes, "N%" or "gaps" */
     KIND_EFFECTS,  /* names separated by ',', or "none" */
     KIND_SECONDS,  /* double at `offset`, above 0 */
@@ -98,9 +99,9 @@ static const option table[] = {
      "what changed since OTHER, the profile, directory or\nstored analysis before: device, tiles, "
      "categories,\nlayers; with --solve or --evaluate also the stages,\ninstead of what these "
      "print (docs/compare.md)"},
-    {KIND_PERCENT, 0, "max-growth", "PERCENT", NULL, offsetof(options, max_growth_percent),
+    {KIND_GROWTH, 0, "max-growth", "[WHAT=]PERCENT,...", NULL, 0,
      "with --compare: exit status 1 if the largest tile, of the\nmodel or of the stages, grew by "
-     "more"},
+     "more; WHAT: any of the\ntiles, categories, layers, stages, or the cycles"},
     {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
@@ -480,6 +481,52 @@ static popliner_status set_effects(const option *o, const char *value, options *
     }
 }
 
+/* What may grow, by its name; POPLINER_NUM_GROWTHS if it is none. */
+static popliner_growth find_growth(const char *name, size_t length) {
+    for (int i = 0; i < POPLINER_NUM_GROWTHS; i++) {
+        const char *own = popliner_growth_name((popliner_growth)i);
+        if (strlen(own) == length && memcmp(own, name, length) == 0)
+            return (popliner_growth)i;
+    }
+    return POPLINER_NUM_GROWTHS;
+}
+
+/* "5", "layers=5", or several of them with commas between them. */
+static popliner_status set_growth(const option *o, const char *value, options *result,
+                                  popliner_error *error) {
+    for (const char *part = value;; part++) {
+        char number[24] = "";
+        const size_t length = strcspn(part, ",");
+        const size_t name = strcspn(part, "=,");
+        const size_t start = name < length ? name + 1 : 0;
+        const popliner_growth of =
+            start == 0 ? POPLINER_GROWTH_LARGEST_TILE : find_growth(part, name);
+        if (of == POPLINER_NUM_GROWTHS) {
+            char hint[NEAREST_HINT_BYTES];
+            nearest n = nearest_begin(part, name);
+            for (int i = 0; i < POPLINER_NUM_GROWTHS; i++) {
+                const char *own = popliner_growth_name((popliner_growth)i);
+                nearest_offer(&n, own, strlen(own));
+            }
+            return fail(error,
+                        "--%s %s: expected PERCENT, or WHAT=PERCENT with one of largest-tile, "
+                        "tiles, categories, layers, stages, cycles%s",
+                        o->name, value, nearest_hint(&n, "", "", hint));
+        }
+        if (length - start < sizeof number)
+            memcpy(number, part + start, length - start);
+        popliner_status status = set_percent(o, number, &result->max_growth_percent[of], error);
+        if (status != POPLINER_OK)
+            return fail(error, "--%s %s: expected a percentage from 0 to 100", o->name, value);
+        if (result->max_growth[of] != NULL && strcmp(result->max_growth[of], value) != 0)
+            result->overridden = (overridden){o->name, result->max_growth[of], value};
+        result->max_growth[of] = value;
+        part += length;
+        if (*part == '\0')
+            return POPLINER_OK;
+    }
+}
+
 static popliner_status set_output(const option *o, const char *value, options *result,
                                   popliner_error *error) {
     char name[16] = "";
@@ -526,6 +573,9 @@ static popliner_status set(const option *o, const char *value, options *result,
         break;
     case KIND_PERCENT:
         status = set_percent(o, value, (double *)place, error);
+        break;
+    case KIND_GROWTH:
+        status = set_growth(o, value, result, error);
         break;
     case KIND_RESERVE:
         status = set_reserve(o, value, result, error);
@@ -604,8 +654,8 @@ typedef struct given {
 static void note(given *g, const option *o, const char *value, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && before != NULL &&
-        strcmp(before, value) != 0)
+    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && o->kind != KIND_GROWTH &&
+        before != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->values[place] = value;
@@ -844,6 +894,11 @@ static popliner_status check_compare(const options *o, const given *g, popliner_
                     "--compare %s: shows the stages of --solve or of --evaluate; give one "
                     "of them",
                     o->compare);
+    if (o->max_growth[POPLINER_GROWTH_STAGES] != NULL && !o->solve && o->evaluate == NULL)
+        return fail(error,
+                    "--max-growth %s: there are no stages without --solve and --evaluate: give "
+                    "one of them",
+                    o->max_growth[POPLINER_GROWTH_STAGES]);
     if (other != NULL)
         return fail(error, "--compare %s: compares one split of each side; leave out --%s",
                     o->compare, other);
@@ -1167,8 +1222,9 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
     *result = (options){.tolerance_percent = 5,
                         .min_layers = MIN_LAYERS_USUAL,
                         .accumulators = POPLINER_ACCUMULATORS_AUTO,
-                        .max_growth_percent = -1,
                         .ipu = ALL_IPUS};
+    for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
+        result->max_growth_percent[i] = -1;
     given g = {0};
     bool only_names = false; /* behind "--" */
     for (int i = 1; i < argc; i++) {

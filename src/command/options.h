@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "popliner/changes.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -81,9 +82,10 @@ typedef struct options {
     const char *trace; /* a file */
     bool has_plot;     /* one is printed */
     popliner_plot plot;
-    const char *html;          /* the file of the page */
-    const char *compare;       /* the profile or stored analysis before; NULL: none */
-    double max_growth_percent; /* below 0: not said */
+    const char *html;    /* the file of the page */
+    const char *compare; /* the profile or stored analysis before; NULL: none */
+    double max_growth_percent[POPLINER_NUM_GROWTHS]; /* below 0: not said */
+    const char *max_growth[POPLINER_NUM_GROWTHS];    /* the option's value that says it */
 
     popliner_format format;
     bool has_format; /* it was asked for */

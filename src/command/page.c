@@ -135,7 +135,8 @@ static words constraint_words(const options *o) {
 /* ---- the page ---- */
 
 static popliner_status make_text(session *s, const request *r,
-                                 const popliner_certificate *certificate, char **text,
+                                 const popliner_certificate *certificate,
+                                 const popliner_changes *changes, char **text,
                                  popliner_error *error) {
     const options *o = &s->options;
     words command = command_words(o);
@@ -160,6 +161,7 @@ static popliner_status make_text(session *s, const request *r,
     page.words = &told;
     page.request = &r->asked;
     page.certificate = certificate;
+    page.changes = changes;
     page.title = o->profile;
     if (command.failed || pipeline.failed || constraints.failed)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the page");
@@ -172,7 +174,7 @@ static popliner_status make_text(session *s, const request *r,
 }
 
 popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           popliner_error *error) {
+                           const popliner_changes *changes, popliner_error *error) {
     const char *path = s->options.html;
     request r = {0};
     char *text = NULL;
@@ -180,7 +182,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
         return POPLINER_OK;
     popliner_status status = request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
-        status = make_text(s, &r, certificate, &text, error);
+        status = make_text(s, &r, certificate, changes, &text, error);
     if (status == POPLINER_OK)
         status = write_output_file(path, text, strlen(text), error);
     s->has_page = status == POPLINER_OK;

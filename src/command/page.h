@@ -6,10 +6,11 @@
 
 #include "command/session.h"
 #include "popliner/certificate.h"
+#include "popliner/changes.h"
 
 /* Writes the page, if one was asked for and none was written. It begins with the split of the
- * certificate, or with the best one if that is NULL. */
+ * certificate, or with the best one if that is NULL, and shows the comparison if there is one. */
 popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           popliner_error *error);
+                           const popliner_changes *changes, popliner_error *error);
 
 #endif

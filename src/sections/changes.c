@@ -10,7 +10,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/product.h"
 
 /* ---- tables that were kept ---- */
 
@@ -135,10 +134,8 @@ static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
     return keys;
 }
 
-/* For each row now the one before, or SIZE_MAX; *is_matched of those before. False without
- * memory. */
-static bool match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
-                       size_t *match, bool *is_matched) {
+bool pl_changes_match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
+                           size_t *match, bool *is_matched) {
     const size_t num_before = pl_kept_num_rows(before);
     const size_t num_now = pl_kept_num_rows(now);
     row_key *left = sort_rows(before, pairing);
@@ -198,8 +195,9 @@ static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_
     return row != SIZE_MAX && (column == SIZE_MAX || pl_kept_number(sheet, row, column, number));
 }
 
-/* What a row is called. */
-static const char *row_name(popliner_changes *c, const pl_sheet *sheet, size_t row, size_t column) {
+const char *pl_changes_row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
+                                size_t column) {
+    popliner_changes *c = changes;
     const pl_cell *cell = pl_kept_cell(sheet, row, column);
     char digits[24];
     if (cell->kind != PL_CELL_NUMBER)
@@ -222,8 +220,8 @@ static void add_rows(popliner_changes *c, const pl_pairing *pairing, const row_p
     popliner_change d = {
         .what = pairing->what != NULL
                     ? pl_changes_name(c, pairing->what)
-                    : row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
-        .name = row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
+                    : pl_changes_row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
+        .name = pl_changes_row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
         .presence = side == PL_BEFORE                   ? POPLINER_ONLY_BEFORE
                     : pair->rows[PL_BEFORE] == SIZE_MAX ? POPLINER_ONLY_NOW
                                                         : POPLINER_ON_BOTH_SIDES,
@@ -249,7 +247,7 @@ void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
     bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
     compared_column *columns = find_columns(c, before, now, &num_columns);
     bool done = match != NULL && is_matched != NULL && columns != NULL &&
-                match_rows(pairing, before, now, match, is_matched);
+                pl_changes_match_rows(pairing, before, now, match, is_matched);
     c->failed = c->failed || !done;
     for (size_t row = 0; !c->failed && row < num_now; row++) {
         const row_pair pair = {{before, now}, {match[row], row}};
@@ -270,6 +268,10 @@ void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
 void popliner_changes_free(popliner_changes *changes) {
     if (changes == NULL)
         return;
+    for (size_t i = 0; i < changes->num_bounds; i++)
+        free(changes->bounds[i].exceeded);
+    free(changes->bounds);
+    free(changes->settings);
     free(changes->stages);
     free(changes->items);
     pl_names_free(&changes->names);
@@ -289,23 +291,7 @@ const popliner_change *popliner_changes_deciding(const popliner_changes *changes
 }
 
 bool popliner_changes_grew(const popliner_changes *changes, double max_growth_percent) {
-    static const uint64_t parts_of_one = 100000000; /* millionths of a percent */
-    const popliner_change *d = popliner_changes_deciding(changes);
-    if (!d->has_before || !d->has_now || d->now <= d->before)
-        return false;
-    const double parts = max_growth_percent * 1e6 + 0.5;
-    if (!(parts < 1e19)) /* also what is no number */
-        return false;
-    const uint64_t grown[] = {(uint64_t)(d->now - d->before), parts_of_one};
-    const uint64_t allowed[] = {(uint64_t)d->before, parts < 0 ? 0 : (uint64_t)parts};
-    const pl_product left = pl_product_of(grown, 2);
-    const pl_product right = pl_product_of(allowed, 2);
-    return pl_product_compare(&left, &right) > 0;
-}
-
-static bool is_unit(const char *what) {
-    return strcmp(what, "head") == 0 || strcmp(what, "layer") == 0 || strcmp(what, "tail") == 0 ||
-           strcmp(what, "unlayered") == 0;
+    return pl_change_grew(popliner_changes_deciding(changes), max_growth_percent);
 }
 
 const popliner_change *popliner_changes_most_grown(const popliner_changes *changes,
@@ -315,7 +301,7 @@ const popliner_change *popliner_changes_most_grown(const popliner_changes *chang
         const popliner_change *d = &changes->items[i];
         if (!d->has_before || !d->has_now || d->now <= d->before ||
             strcmp(d->quantity, quantity) != 0 ||
-            !(what == NULL ? is_unit(d->what) : strcmp(d->what, what) == 0))
+            !(what == NULL ? pl_change_is_of_unit(d) : strcmp(d->what, what) == 0))
             continue;
         if (most == NULL || pl_change_of(d) > pl_change_of(most))
             most = d;

@@ -29,6 +29,12 @@ typedef struct pl_compared_stage {
 
 enum { PL_BEFORE, PL_NOW, PL_NUM_SIDES };
 
+/* What a bound found, with its list. */
+typedef struct pl_growth_found {
+    popliner_growth_result result;
+    const popliner_change **exceeded; /* owned */
+} pl_growth_found;
+
 struct popliner_changes {
     popliner_memory_model model;
     size_t num_tiles;
@@ -41,8 +47,13 @@ struct popliner_changes {
     size_t capacity;
     size_t num_changed;
     size_t deciding; /* its place */
-    pl_names names;  /* of items and quantities */
-    bool failed;     /* memory ran short */
+    popliner_setting_change *settings;
+    size_t num_settings;
+    size_t num_settings_changed;
+    pl_growth_found *bounds;
+    size_t num_bounds;
+    pl_names names; /* of items and quantities */
+    bool failed;    /* memory ran short */
 };
 
 /* How the rows of two tables with the same meaning are matched. */
@@ -65,6 +76,30 @@ void pl_changes_add(popliner_changes *changes, const popliner_change *difference
 void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
                            const pl_sheet *before, const pl_sheet *now);
 
+/* For each row of `now` its match before, or SIZE_MAX; *is_matched of those before. False without
+ * memory. */
+bool pl_changes_match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
+                           size_t *match, bool *is_matched);
+
+/* What a row is called in a column: its text, or its number. */
+const char *pl_changes_row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
+                                size_t column);
+
+/* Adds what is no quantity of two kept summaries. O(rows log rows). */
+void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
+                             const pl_sheet *now);
+bool pl_setting_is_change(const popliner_setting_change *setting);
+
+/* Holds all quantities, which have to be there, against a bound each. O(bounds * quantities). */
+void pl_changes_hold(popliner_changes *changes, const popliner_growth_bound *bounds,
+                     size_t num_bounds);
+
+/* Whether a quantity grew by more than so many percent, exactly in millionths of one. */
+bool pl_change_grew(const popliner_change *difference, double max_percent);
+
+/* Whether it is of a unit of the chain. */
+bool pl_change_is_of_unit(const popliner_change *difference);
+
 /* Of a kept table: how many rows it has below the names, the place of a column (SIZE_MAX: there is
  * none), a cell, its text ("" if it has none), and its number (false if it has none). */
 size_t pl_kept_num_rows(const pl_sheet *sheet);
@@ -80,6 +115,13 @@ bool pl_change_percent(const popliner_change *difference, double *percent);
 
 /* Whether the sides differ, or one has none. */
 bool pl_change_is_one(const popliner_change *difference);
+
+/* The members of the JSON object before its rows, without its first bracket. */
+void pl_changes_add_facts(pl_text *text, const popliner_changes *changes);
+
+/* Adds the object that a page reads: those members, and "tables". Errors: MEMORY. */
+popliner_status pl_changes_write_page(const popliner_changes *changes, pl_text *data,
+                                      popliner_error *error);
 
 popliner_status pl_changes_write_text(const popliner_changes *changes, char **text,
                                       popliner_error *error);

@@ -28,20 +28,48 @@ static void add_numbers(pl_sheet *sheet, const popliner_change *d) {
         pl_sheet_none(sheet);
 }
 
+/* An item of one side. */
+static void add_only(pl_sheet *sheet, popliner_presence presence) {
+    pl_sheet_text(sheet, presence == POPLINER_ONLY_BEFORE ? "before"
+                         : presence == POPLINER_ONLY_NOW  ? "now"
+                                                          : NULL);
+}
+
+/* Settings are texts, so their values have columns of their own: all that is in the others is a
+ * number. In JSON they stand before the rows. */
+static void add_settings(const popliner_changes *c, pl_sheet *sheet) {
+    for (size_t i = 0; i < c->num_settings; i++) {
+        const popliner_setting_change *s = &c->settings[i];
+        pl_sheet_text(sheet, "setting");
+        pl_sheet_text(sheet, s->group);
+        pl_sheet_text(sheet, s->name);
+        for (size_t k = 0; k < 4; k++)
+            pl_sheet_none(sheet);
+        add_only(sheet, s->presence);
+        pl_sheet_text(sheet, s->before);
+        pl_sheet_text(sheet, s->now);
+    }
+}
+
 static void add_rows(const popliner_changes *c, popliner_format format, pl_sheet *sheet) {
-    static const char *const columns[] = {"what", "name",       "quantity", "before",
-                                          "now",  "difference", "percent",  "only"};
-    pl_sheet_begin(sheet, format, "changes", columns, sizeof columns / sizeof *columns);
+    static const char *const columns[] = {"what",        "name",       "quantity", "before",
+                                          "now",         "difference", "percent",  "only",
+                                          "before_text", "now_text"};
+    const size_t num_columns = sizeof columns / sizeof *columns;
+    const bool is_table = format != POPLINER_FORMAT_JSON;
+    pl_sheet_begin(sheet, format, "changes", columns, is_table ? num_columns : num_columns - 2);
     for (size_t i = 0; i < c->count; i++) {
         const popliner_change *d = &c->items[i];
         pl_sheet_text(sheet, d->what);
         pl_sheet_text(sheet, d->name);
         pl_sheet_text(sheet, d->quantity);
         add_numbers(sheet, d);
-        pl_sheet_text(sheet, d->presence == POPLINER_ONLY_BEFORE ? "before"
-                             : d->presence == POPLINER_ONLY_NOW  ? "now"
-                                                                 : NULL);
+        add_only(sheet, d->presence);
+        for (size_t k = 0; is_table && k < 2; k++)
+            pl_sheet_none(sheet);
     }
+    if (is_table)
+        add_settings(c, sheet);
 }
 
 /* ---- what stands before the rows in JSON ---- */
@@ -76,19 +104,25 @@ static void add_number(pl_text *text, const char *key, bool is_there, int64_t va
         pl_text_add(text, "null");
 }
 
-static void add_growth(pl_text *text, const popliner_change *d) {
+/* The values of a quantity. */
+static void add_values(pl_text *text, const popliner_change *d) {
     double percent = 0;
-    pl_text_add(text, "\"growth\": {");
-    add_text(text, "what", d->what);
-    pl_text_add(text, ", ");
-    add_text(text, "quantity", d->quantity);
     add_number(text, "before", d->has_before, d->before);
     add_number(text, "now", d->has_now, d->now);
     add_number(text, "difference", d->has_before && d->has_now, pl_change_of(d));
     if (pl_change_percent(d, &percent))
-        pl_text_format(text, ", \"percent\": %.6g},\n", percent);
+        pl_text_format(text, ", \"percent\": %.6g", percent);
     else
-        pl_text_add(text, ", \"percent\": null},\n");
+        pl_text_add(text, ", \"percent\": null");
+}
+
+static void add_growth(pl_text *text, const popliner_change *d) {
+    pl_text_add(text, "\"growth\": {");
+    add_text(text, "what", d->what);
+    pl_text_add(text, ", ");
+    add_text(text, "quantity", d->quantity);
+    add_values(text, d);
+    pl_text_add(text, "},\n");
 }
 
 static void add_stage(pl_text *text, const char *key, const pl_compared_stage *stage) {
@@ -121,13 +155,70 @@ static void add_stages(pl_text *text, const popliner_changes *c) {
     pl_text_add(text, "],\n");
 }
 
-static void add_facts(pl_text *text, const popliner_changes *c) {
+static const char *only_name(popliner_presence presence) {
+    return presence == POPLINER_ONLY_BEFORE ? "before"
+           : presence == POPLINER_ONLY_NOW  ? "now"
+                                            : NULL;
+}
+
+static void add_all_settings(pl_text *text, const popliner_changes *c) {
+    pl_text_format(text, "\"num_settings_changed\": %zu,\n\"settings\": [",
+                   c->num_settings_changed);
+    for (size_t i = 0; i < c->num_settings; i++) {
+        const popliner_setting_change *s = &c->settings[i];
+        pl_text_add(text, i == 0 ? "\n{" : ",\n{");
+        add_text(text, "group", s->group);
+        pl_text_add(text, ", ");
+        add_text(text, "name", s->name);
+        pl_text_add(text, ", ");
+        add_text(text, "before", s->before);
+        pl_text_add(text, ", ");
+        add_text(text, "now", s->now);
+        pl_text_add(text, ", ");
+        add_text(text, "only", only_name(s->presence));
+        pl_text_add(text, "}");
+    }
+    pl_text_add(text, "],\n");
+}
+
+static void add_bound(pl_text *text, const popliner_growth_result *r) {
+    pl_text_add(text, "{");
+    add_text(text, "of", popliner_growth_name(r->bound.of));
+    pl_text_format(text, ", \"max_percent\": %.15g, \"num_compared\": %zu, \"exceeded\": [",
+                   r->bound.max_percent, r->num_compared);
+    for (size_t i = 0; i < r->num_exceeded; i++) {
+        const popliner_change *d = r->exceeded[i];
+        pl_text_add(text, i == 0 ? "{" : ", {");
+        add_text(text, "what", d->what);
+        pl_text_add(text, ", ");
+        add_text(text, "name", d->name);
+        pl_text_add(text, ", ");
+        add_text(text, "quantity", d->quantity);
+        add_values(text, d);
+        pl_text_add(text, "}");
+    }
+    pl_text_add(text, "]}");
+}
+
+static void add_bounds(pl_text *text, const popliner_changes *c) {
+    pl_text_add(text, "\"bounds\": [");
+    for (size_t i = 0; i < c->num_bounds; i++) {
+        pl_text_add(text, i == 0 ? "\n" : ",\n");
+        add_bound(text, &c->bounds[i].result);
+    }
+    pl_text_add(text, "],\n");
+}
+
+void pl_changes_add_facts(pl_text *text, const popliner_changes *changes) {
+    const popliner_changes *c = changes;
     add_side(text, "before", &c->sides[PL_BEFORE]);
     add_side(text, "now", &c->sides[PL_NOW]);
     add_text(text, "memory_model", c->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
     pl_text_format(text, ", \"num_tiles\": %zu, \"num_quantities\": %zu, \"num_changed\": %zu,\n",
                    c->num_tiles, c->count, c->num_changed);
     add_growth(text, popliner_changes_deciding(c));
+    add_bounds(text, c);
+    add_all_settings(text, c);
     add_stages(text, c);
 }
 
@@ -144,7 +235,7 @@ popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_
     }
     /* the object of the rows gets more members before its own */
     pl_text_add(&document, "{");
-    add_facts(&document, changes);
+    pl_changes_add_facts(&document, changes);
     pl_text_add(&document, rows + 1);
     free(rows);
     return pl_report_finish(&document, POPLINER_OK, text, error);

@@ -142,11 +142,6 @@ static bool is_of_category(const popliner_change *d) {
     return strcmp(d->what, "category") == 0;
 }
 
-static bool is_of_unit(const popliner_change *d) {
-    return strcmp(d->what, "layer") == 0 || strcmp(d->what, "head") == 0 ||
-           strcmp(d->what, "tail") == 0 || strcmp(d->what, "unlayered") == 0;
-}
-
 /* All items that a listing takes, [*count]; NULL without memory. */
 static item *find_items(const popliner_changes *c, const listing *l, size_t *count) {
     item *items = NULL;
@@ -304,6 +299,44 @@ static void write_tiles(const popliner_changes *c, pl_text *text) {
     }
 }
 
+/* ---- what is no quantity ---- */
+
+/* "engine option opt.x: false, before true" */
+static void add_setting(const popliner_setting_change *s, pl_text *text) {
+    const char *own = s->presence == POPLINER_ONLY_BEFORE ? s->before : s->now;
+    pl_text_add(text, strcmp(s->group, "engine_option") == 0 ? "  engine option " : "  ");
+    if (strcmp(s->group, "engine_option") != 0) {
+        add_name(text, s->group);
+        pl_text_add(text, " ");
+    }
+    add_name(text, s->name);
+    pl_text_add(text, ": ");
+    add_name(text, own == NULL ? "-" : own);
+    if (s->presence == POPLINER_ON_BOTH_SIDES) {
+        pl_text_add(text, ", before ");
+        add_name(text, s->before == NULL ? "-" : s->before);
+    } else {
+        pl_text_add(text, s->presence == POPLINER_ONLY_NOW ? ", only now" : ", only before");
+    }
+    pl_text_add(text, "\n");
+}
+
+static void write_settings(const popliner_changes *c, pl_text *text) {
+    size_t num_listed = 0;
+    if (c->num_settings_changed == 0)
+        return;
+    pl_text_format(text, "\nSettings (%zu of %zu changed)\n", c->num_settings_changed,
+                   c->num_settings);
+    for (size_t i = 0; i < c->num_settings && num_listed < MOST_LISTED; i++)
+        if (pl_setting_is_change(&c->settings[i])) {
+            add_setting(&c->settings[i], text);
+            num_listed++;
+        }
+    if (c->num_settings_changed > num_listed)
+        pl_text_format(text, "  and %zu more, which the table has\n",
+                       c->num_settings_changed - num_listed);
+}
+
 /* ---- all of it ---- */
 
 static bool is_same(const popliner_changes *c) {
@@ -338,17 +371,19 @@ popliner_status pl_changes_write_text(const popliner_changes *changes, char **re
     static const listing categories = {is_of_category, "variables_bytes",
                                        "Categories by the sizes of their variables", "category",
                                        "categories"};
-    static const listing units = {is_of_unit, "total_bytes",
+    static const listing units = {pl_change_is_of_unit, "total_bytes",
                                   "Layers by what they need as stages of their own", "unit",
                                   "units"};
     const popliner_changes *c = changes;
     pl_text text = {0};
     if (is_same(c)) {
         write_same(c, &text);
+        write_settings(c, &text);
         return pl_report_finish(&text, POPLINER_OK, result, error);
     }
     write_side("Before:", &c->sides[PL_BEFORE], &text);
     write_side("Now:", &c->sides[PL_NOW], &text);
+    write_settings(c, &text);
     pl_text_add(&text, "\n");
     write_device(c, &text);
     write_plan(c, &text);

@@ -5,13 +5,14 @@
 
 const CHART = { height: 280, left: 74, right: 12, top: 12, bottom: 34 };
 
-// Numbers at even steps that cover 0 … most.
-function ticks(most, count) {
-    const rough = most / count;
+// Numbers at even steps that cover least … most, and 0.
+function ticks(most, count, least = 0) {
+    const room = most - least;
+    const rough = room / count;
     const power = 2 ** Math.floor(Math.log2(rough || 1));
-    const step = [1, 2, 4].map((k) => k * power).find((s) => most / s <= count) || 8 * power;
+    const step = [1, 2, 4].map((k) => k * power).find((s) => room / s <= count) || 8 * power;
     const result = [];
-    for (let value = 0; value <= most; value += step)
+    for (let value = Math.ceil(least / step) * step; value <= most; value += step)
         result.push(value);
     return result;
 }
@@ -23,7 +24,8 @@ function chartWidth() {
 
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
-    // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}], onChoose(place).
+    // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}], onChoose(place),
+    // describe(place), which is told of the one that is chosen. Values may be below 0.
     constructor(options) {
         Object.assign(this, { bands: [], marks: [], limit: null, chosen: null }, options);
         this.size = this.series.length > 0 ? this.series[0].values.length : 0;
@@ -53,8 +55,8 @@ class Chart {
                 let sum = 0;
                 for (const s of stacked.length > 0 ? stacked : this.series)
                     sum += s.values[i];
-                if (sum > most) {
-                    most = sum;
+                if (Math.abs(sum) > most) {
+                    most = Math.abs(sum);
                     best = i;
                 }
             }
@@ -70,6 +72,7 @@ class Chart {
         const places = this.bins();
         const below = new Float64Array(places.length);
         let most = this.limit ? this.limit.value : 0;
+        let least = 0;
         const shapes = [];
         for (const s of this.series) {
             const tops = places.map((place, i) => s.isLine ? s.values[place]
@@ -77,16 +80,18 @@ class Chart {
             shapes.push({ s, tops, bottoms: Float64Array.from(below) });
             tops.forEach((value, i) => {
                 most = Math.max(most, value);
+                least = Math.min(least, value);
                 if (!s.isLine)
                     below[i] = value;
             });
         }
-        most = most > 0 ? most * 1.04 : 1;
+        most = most > 0 ? most * 1.04 : least < 0 ? 0 : 1;
+        least *= 1.04;
         const innerWidth = width - left - right;
         const innerHeight = height - top - bottom;
         this.x = (place) => left + (place - this.from) / (this.to - this.from) * innerWidth;
         const binWidth = innerWidth / Math.max(1, places.length);
-        const y = (value) => top + innerHeight * (1 - value / most);
+        const y = (value) => top + innerHeight * (1 - (value - least) / (most - least));
         const path = ({ tops, bottoms, s }) => {
             let d = '';
             tops.forEach((value, i) => {
@@ -114,12 +119,12 @@ class Chart {
                 parts.push(svg('text', { x: (x0 + x1) / 2, y: top + 10, class: 'band-name' },
                     band.name));
         });
-        for (const value of ticks(most, 6))
+        for (const value of ticks(most, 6, least))
             parts.push(svg('line', { x1: left, x2: width - right, y1: y(value), y2: y(value),
                 class: 'grid' }), svg('text', { x: left - 6, y: y(value) + 4, class: 'tick end' },
                 this.unit(value)));
         for (const shape of shapes)
-            if (shape.tops.some((value) => value > 0))
+            if (shape.tops.some((value) => value !== 0))
                 parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
                     : 'area', [shape.s.isLine ? 'stroke' : 'fill']: shape.s.color },
                     svg('title', {}, shape.s.name)));
@@ -161,7 +166,7 @@ class Chart {
     }
 
     legend() {
-        const shown = this.series.filter((s) => s.values.some((value) => value > 0));
+        const shown = this.series.filter((s) => s.values.some((value) => value !== 0));
         return el('ul', { class: 'legend' }, shown.map((s) => el('li', {},
             svg('svg', { class: 'swatch', viewBox: '0 0 10 10', 'aria-hidden': 'true' },
                 svg('rect', { width: 10, height: 10, fill: s.color })), s.name)));
@@ -199,7 +204,8 @@ class Chart {
             const half = (this.to - this.from) / 2;
             this.show(this.chosen - half, this.chosen + half);
         }
-        this.status.textContent = `${this.label} ${grouped(this.chosen)}: ` + this.unit(
+        this.status.textContent = this.describe ? this.describe(this.chosen)
+            : `${this.label} ${grouped(this.chosen)}: ` + this.unit(
             this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
             Math.max(...this.series.map((s) => s.values[this.chosen])));
         this.draw();

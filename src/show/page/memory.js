@@ -1,5 +1,20 @@
 // ---- memory of the tiles ------------------------------------------------------------------------
 
+// The tiles of each IPU, where there are several.
+function ipuBands(tiles) {
+    const ipus = tiles.column('ipu');
+    const result = [];
+    if (ipus === undefined || ipus[0] === ipus[ipus.length - 1])
+        return result;
+    ipus.forEach((ipu, i) => {
+        if (i === 0 || ipus[i - 1] !== ipu)
+            result.push({ from: i, to: i + 1, name: `IPU ${ipu}` });
+        else
+            result[result.length - 1].to = i + 1;
+    });
+    return result;
+}
+
 class MemoryView {
     constructor(page) {
         this.page = page;
@@ -57,20 +72,6 @@ class MemoryView {
             values: Model.unpack(stage[name]) })).filter((s) => s.values.some((v) => v > 0));
     }
 
-    bands() {
-        const ipus = this.table.column('ipu');
-        const result = [];
-        if (ipus === undefined || ipus[0] === ipus[ipus.length - 1])
-            return result;
-        ipus.forEach((ipu, i) => {
-            if (i === 0 || ipus[i - 1] !== ipu)
-                result.push({ from: i, to: i + 1, name: `IPU ${ipu}` });
-            else
-                result[result.length - 1].to = i + 1;
-        });
-        return result;
-    }
-
     draw() {
         const isStage = this.how !== 'live' && this.how !== 'categories';
         const series = isStage ? this.ofStage(Number(this.how))
@@ -81,7 +82,7 @@ class MemoryView {
         const chosen = this.chart ? this.chart.chosen : null;
         this.chart = new Chart({
             title: 'Memory by tile', label: 'tile', unit: bytes, series,
-            bands: isStage ? [] : this.bands(),
+            bands: isStage ? [] : ipuBands(this.table),
             chosen,
             limit: isStage
                 ? { value: this.page.data.wishes.limit_bytes, name: 'limit' }

@@ -6,6 +6,8 @@ class Page {
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
         const views = [
             ['plan', 'Plan', () => this.makePlan()],
+            ...this.data.comparison === null ? [] : [['comparison', 'Comparison',
+                () => (this.comparison = new ComparisonView(this)).element]],
             ['memory', 'Memory', () => (this.memory = new MemoryView(this)).element],
             ['liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element],
             ['programs', 'Programs', () => programsView(this)],

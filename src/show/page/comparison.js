@@ -1,0 +1,374 @@
+// ---- the comparison with another profile --------------------------------------------------------
+// What the comparison of the command has: each quantity before and now. Differences and percentages
+// are made here.
+
+// Items of one kind, each with the same quantities before and now.
+class Compared {
+    constructor(packed) {
+        this.table = new Table(packed);
+        this.quantities = this.table.columns.filter((name) => name.startsWith('now.'))
+            .map((name) => name.slice('now.'.length));
+        this.size = this.table.numRows;
+        this.names = this.table.column('name');
+        this.whats = this.table.column('what');
+        this.only = this.table.column('only');
+    }
+
+    before(quantity) {
+        return this.table.column(`before.${quantity}`);
+    }
+
+    now(quantity) {
+        return this.table.column(`now.${quantity}`);
+    }
+
+    differences(quantity) {
+        const before = this.before(quantity);
+        return this.now(quantity).map((value, i) => changeOf(before[i], value));
+    }
+
+    // What an item is called among others of its kind.
+    label(i) {
+        return this.whats[i] === 'layer' ? `layer ${this.names[i]}` : String(this.names[i]);
+    }
+
+    // The items of both sides that grew, most first.
+    grown(quantity) {
+        const all = this.differences(quantity);
+        return all.map((value, i) => i).filter((i) => all[i] > 0)
+            .sort((a, b) => all[b] - all[a] || a - b);
+    }
+
+    // Those of one side alone.
+    alone(side) {
+        return this.only.map((own, i) => i).filter((i) => this.only[i] === side);
+    }
+}
+
+function changeOf(before, now) {
+    return before === null || now === null ? null : now - before;
+}
+
+// In percent of what it was, where that is above 0.
+function percentOf(before, now) {
+    return before === null || now === null || before <= 0 ? null : (now - before) / before * 100;
+}
+
+function signed(number) {
+    return number === null ? '' : number === 0 ? '±0'
+        : `${number < 0 ? '−' : '+'}${grouped(Math.abs(number))}`;
+}
+
+function shownPercent(percent) {
+    if (percent === null)
+        return '';
+    const digits = Math.abs(percent) >= 1000 ? 0 : 2;
+    return percent === 0 ? '±0 %'
+        : `${percent < 0 ? '−' : '+'}${grouped(Math.abs(percent).toFixed(digits))} %`;
+}
+
+function sizeOf(quantity, number) {
+    return number === null ? '–' : quantity.endsWith('_bytes') ? bytes(number) : grouped(number);
+}
+
+// A bar left or right of the middle, as long as the share of the largest difference.
+function changeBar(number, most) {
+    const length = most > 0 && number !== null ? Math.abs(number) / most * 20 : 0;
+    return svg('svg', { viewBox: '0 0 42 10', class: 'change', 'aria-hidden': 'true' },
+        svg('rect', { x: number < 0 ? 21 - length : 21, width: length, y: 1, height: 8,
+            class: number < 0 ? 'less' : 'more' }),
+        svg('rect', { x: 20.75, width: 0.5, y: 0, height: 10, class: 'middle' }));
+}
+
+// One quantity of all items as rows that can be searched and sorted.
+class ChangeRows extends Rows {
+    constructor(compared, quantity, options) {
+        const before = compared.before(quantity);
+        const now = compared.now(quantity);
+        const columns = {
+            name: Array.from(before, (_, i) => compared.label(i)),
+            before, now,
+            difference: compared.differences(quantity),
+            percent: now.map((value, i) => percentOf(before[i], value)),
+            note: options.notes || compared.only.map((side) => side && `only ${side}`),
+        };
+        Object.assign(columns, options.columns);
+        const names = Object.keys(columns).filter((name) => name !== 'note' ||
+            columns.note.some((text) => text !== null));
+        const numbers = ['before', 'now', 'difference', 'percent'];
+        const most = columns.difference.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+        super({ columns: names, numRows: compared.size, allRows: compared.table.allRows,
+            column: (name) => columns[name], isNumber: (name) => numbers.includes(name) },
+        Object.assign({ sortBy: 'difference', most }, options, { columns: names }));
+    }
+
+    cell(name, i, row) {
+        const value = this.table.column(name)[row];
+        if (name === 'difference')
+            return el('td', { class: 'number' }, signed(value),
+                this.most === undefined ? null : changeBar(value, this.most));
+        if (name === 'percent')
+            return el('td', { class: 'number' }, shownPercent(value));
+        return super.cell(name, i, row);
+    }
+}
+
+const BOUND_TEXTS = {
+    'largest-tile': 'the largest tile', tiles: 'any tile', categories: 'any category',
+    layers: 'any layer', stages: 'any stage', cycles: 'the cycles',
+};
+
+class ComparisonView {
+    constructor(page) {
+        this.page = page;
+        this.data = page.data.comparison;
+        this.kinds = {};
+        for (const name of ['category', 'unit', 'stage', 'tile'])
+            if (this.data.tables[name])
+                this.kinds[name] = new Compared(this.data.tables[name]);
+        this.tile = null;
+        this.charts = [];
+        this.element = el('div', { class: 'comparison' }, this.makeSides(), this.makeVerdicts(),
+            this.makeGrown(), this.makeSettings(), this.makeStages(),
+            el('h3', {}, 'Tiles'), this.makeTiles(),
+            el('h3', {}, 'Layers'), el('p', {}, 'What each needs as a stage of its own.'),
+            this.makeRows('unit', 'Layers', 'total_bytes', 'layers'),
+            el('h3', {}, 'Categories'),
+            this.makeRows('category', 'Categories', 'variables_bytes', 'categories'),
+            this.makeDevice());
+    }
+
+    makeSides() {
+        const side = (own) => `${shorten(own.name, 100)}${own.poplar_version === null ? ''
+            : ` (Poplar ${shorten(own.poplar_version, 40)})`}`;
+        return facts([['before', side(this.data.before)], ['now', side(this.data.now)]]);
+    }
+
+    // What decides whether the model got larger, and the bounds that were set.
+    makeVerdicts() {
+        const { growth, bounds } = this.data;
+        const what = growth.what === 'plan' ? 'What the largest tile of all stages needs'
+            : 'The live memory of the largest tile';
+        const numbers = `${grouped(growth.before)} to ${grouped(growth.now)} B`;
+        const text = growth.difference === null ? `${what} has no value on one side.`
+            : growth.difference === 0 ? `${what} is the same: ${grouped(growth.now)} B.`
+            : `${what} ${growth.difference > 0 ? 'grew' : 'shrank'} by ` +
+                `${bytes(Math.abs(growth.difference))}${growth.percent === null ? ''
+                    : ` (${shownPercent(growth.percent)})`}: from ${numbers}.`;
+        const isOver = bounds.some((bound) => bound.exceeded.length > 0);
+        return [el('p', { class: 'deciding' }, text),
+            this.data.num_changed > 0 ? el('p', {}, `${grouped(this.data.num_changed)} of ` +
+                `${grouped(this.data.num_quantities)} quantities changed.`)
+                : el('p', {}, `No difference: all ${grouped(this.data.num_quantities)} ` +
+                    'quantities are the same.'),
+            bounds.length === 0 ? null : el('p', { class: isOver ? 'verdict over' : 'verdict' },
+                isOver ? 'More growth than was allowed.' : 'No more growth than was allowed.'),
+            bounds.length === 0 ? null : el('ul', { class: 'bounds' },
+                bounds.map((bound) => el('li', {}, this.boundText(bound))))];
+    }
+
+    boundText(bound) {
+        const allowed = `${BOUND_TEXTS[bound.of]} by at most ${bound.max_percent} %: `;
+        if (bound.num_compared === 0)
+            return `${allowed}nothing can be said, there is none on both sides.`;
+        if (bound.exceeded.length === 0)
+            return `${allowed}kept.`;
+        const [most] = bound.exceeded;
+        const name = most.what === 'device' || most.what === 'plan' ? ''
+            : `${bound.exceeded.length} of ${bound.num_compared} grew by more, most ` +
+                `${['tile', 'layer', 'stage', 'category'].includes(most.what)
+                    ? `${most.what} ` : ''}${shorten(most.name)}, `;
+        return `${allowed}exceeded: ${name}${most.percent === null ? 'from nothing'
+            : shownPercent(most.percent)}.`;
+    }
+
+    makeSettings() {
+        const changed = this.data.settings.filter((own) => own.only !== null ||
+            own.before !== own.now);
+        const title = el('h3', {}, 'Settings');
+        if (changed.length === 0)
+            return [title, el('p', {}, `All ${this.data.settings.length} versions, facts of the ` +
+                'device and engine options are the same.')];
+        const value = (own, side) => own.only !== null && own.only !== side ? '–'
+            : el('span', { title: (own[side] || '').slice(0, 2000) },
+                shorten(own[side] === null ? '–' : own[side]));
+        return [title, smallTable('Versions, device and engine options that differ', [['', false],
+            ['name', false], ['before', false], ['now', false]], changed.map((own) => [
+            own.group.replace(/_/g, ' '), shorten(own.name, 50), value(own, 'before'),
+            value(own, 'now')]))];
+    }
+
+    makeGrown() {
+        const lists = [['stage', 'need_bytes', 'Stages'], ['unit', 'total_bytes', 'Layers'],
+            ['category', 'variables_bytes', 'Categories'], ['tile', 'live_bytes', 'Tiles']]
+            .filter(([name]) => this.kinds[name] && this.kinds[name].size > 0);
+        return [el('h3', {}, 'What grew most'), el('div', { class: 'pair grown' },
+            lists.map(([name, quantity, title]) => {
+                const kind = this.kinds[name];
+                const grown = kind.grown(quantity);
+                const all = kind.differences(quantity);
+                const alone = ['now', 'before'].map((side) => [side, kind.alone(side)])
+                    .filter((pair) => pair[1].length > 0)
+                    .map(([side, found]) => `Only ${side}: ${found.slice(0, 5).map((i) =>
+                        `${shorten(kind.label(i), 40)} (${sizeOf(quantity,
+                            kind[side](quantity)[i])})`).join(', ')}` +
+                        `${found.length > 5 ? ` and ${found.length - 5} more` : ''}.`);
+                return el('div', {}, grown.length === 0
+                    ? el('p', {}, `${title}: none grew in ${columnTitle(quantity)}.`)
+                    : smallTable(`${title}: ${columnTitle(quantity)}, ${grown.length} of ` +
+                        `${kind.size} grew`, [['name', false], ['before', true], ['now', true],
+                        ['difference', true], ['percent', true]], grown.slice(0, 5).map((i) => {
+                        const before = kind.before(quantity)[i];
+                        const now = kind.now(quantity)[i];
+                        return [name === 'tile' ? button(`tile ${kind.names[i]}`,
+                            () => this.showTile(i), { class: 'link' })
+                            : shorten(name === 'stage' ? `stage ${kind.names[i]}`
+                                : kind.label(i), 40),
+                        bytes(before), bytes(now), `+${bytes(all[i])}`,
+                        shownPercent(percentOf(before, now))];
+                    })), alone.map((text) => el('p', { class: 'alone' }, text)));
+            }))];
+    }
+
+    // What a bound says of each item, or on which side alone it is.
+    notes(kind, of, quantity) {
+        const notes = kind.only.map((side) => side && `only ${side}`);
+        for (const bound of this.data.bounds.filter((own) => own.of === of))
+            for (const own of bound.exceeded)
+                for (let i = 0; i < kind.size; i++)
+                    if (own.quantity === quantity && own.what === kind.whats[i] &&
+                        own.name === kind.names[i] && own.before === kind.before(quantity)[i] &&
+                        own.now === kind.now(quantity)[i])
+                        notes[i] = `above ${bound.max_percent} %`;
+        return notes;
+    }
+
+    // The rows of a kind, with a choice of the quantity.
+    makeRows(name, title, quantity, of, columns) {
+        const kind = this.kinds[name];
+        const holder = el('div');
+        if (!kind || kind.size === 0)
+            return el('p', {}, 'There are none on either side.');
+        const draw = (chosen) => replace(holder,
+            el('p', { class: 'paper' }, `${title}: ${columnTitle(chosen)}`),
+            new ChangeRows(kind, chosen, {
+                caption: `${title}, before and now: ${columnTitle(chosen)}`,
+                notes: this.notes(kind, of, chosen), columns }).element);
+        draw(quantity);
+        return el('div', { id: `compared-${name}` }, el('p', { class: 'tools' }, field('Quantity',
+            choice(kind.quantities.map((own) => [own, columnTitle(own)]), quantity, draw))),
+        holder);
+    }
+
+    makeStages() {
+        const { stages } = this.data;
+        if (stages === null)
+            return null;
+        const ends = (own) => own === null ? null : own.first_unit === own.last_unit
+            ? own.first_unit : `${own.first_unit} to ${own.last_unit}`;
+        const verdict = (own) => own === null ? null : own.verdict;
+        const columns = {
+            'units before': stages.map((own) => ends(own.before)),
+            'units now': stages.map((own) => ends(own.now)),
+        };
+        if (stages.some((own) => verdict(own.before) || verdict(own.now)))
+            Object.assign(columns, { 'verdict before': stages.map((own) => verdict(own.before)),
+                'verdict now': stages.map((own) => verdict(own.now)) });
+        const plan = new Table(this.data.tables.plan);
+        const row = plan.column('quantity').indexOf('stages');
+        return [el('h3', {}, 'Stages'), el('p', {}, `${plan.column('before')[row]} stages ` +
+            `before, ${plan.column('now')[row]} now.`),
+        this.makeRows('stage', 'Stages', 'need_bytes', 'stages', columns)];
+    }
+
+    makeTiles() {
+        const kind = this.kinds.tile;
+        this.holder = el('div');
+        this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
+        if (!kind || kind.size === 0)
+            return el('p', {}, 'There are no tiles.');
+        this.quantity = 'live_bytes';
+        const result = el('div', { id: 'compared-tile' }, el('p', { class: 'tools' },
+            field('Quantity', choice(kind.quantities.map((own) => [own, columnTitle(own)]),
+                this.quantity, (quantity) => {
+                    this.quantity = quantity;
+                    this.drawTiles();
+                }))), this.holder, this.detail);
+        this.drawTiles();
+        return result;
+    }
+
+    drawTiles() {
+        const kind = this.kinds.tile;
+        const { quantity } = this;
+        const before = kind.before(quantity);
+        const now = kind.now(quantity);
+        const all = kind.differences(quantity);
+        const title = columnTitle(quantity).replace(/ \(bytes\)$/, '');
+        // a line far above all others would leave them no room to differ in
+        const room = this.page.data.bytes_per_tile;
+        const isNear = [before, now].some((values) => values.some((value) => value > room / 2));
+        const bands = ipuBands(this.page.tables.tiles);
+        const onChoose = (chart) => (tile) => {
+            this.tile = tile;
+            for (const other of this.charts)
+                if (other !== chart())
+                    other.choose(tile, false);
+            this.drawTile(tile);
+        };
+        const both = new Chart({ title: `By tile, before and now: ${title}`, label: 'tile',
+            unit: bytes, chosen: this.tile, bands, series: [
+                { name: 'before', values: before, color: color(0), isLine: true },
+                { name: 'now', values: now, color: color(7), isLine: true }],
+            limit: isNear ? { value: room, name: 'memory of a tile' } : null,
+            describe: (i) => `tile ${grouped(i)}: ${bytes(before[i])} before, ${bytes(now[i])} now`,
+            onChoose: onChoose(() => both) });
+        const change = new Chart({ title: `Difference by tile: ${title}`, label: 'tile',
+            unit: (value) => difference(value, bytes), chosen: this.tile, bands, series: [
+                { name: 'more now', values: all.map((value) => Math.max(0, value)),
+                    color: color(1) },
+                { name: 'less now', values: all.map((value) => Math.min(0, value)),
+                    color: color(2) }],
+            describe: (i) => `tile ${grouped(i)}: ${signed(all[i])} B`,
+            onChoose: onChoose(() => change) });
+        this.charts = [both, change];
+        replace(this.holder, el('h4', {}, `Before and now: ${title}`), both.element,
+            el('h4', {}, `Difference: ${title}`), all.some((value) => value !== 0) ? change.element
+                : el('p', {}, 'There is none on any tile.'));
+        const [most] = kind.grown(quantity);
+        this.drawTile(this.tile !== null ? this.tile : most === undefined ? 0 : most);
+    }
+
+    showTile(tile) {
+        this.charts[0].choose(tile);
+        document.getElementById('compared-tile').scrollIntoView();
+    }
+
+    drawTile(tile) {
+        const kind = this.kinds.tile;
+        const rows = kind.quantities.map((quantity) => {
+            const before = kind.before(quantity)[tile];
+            const now = kind.now(quantity)[tile];
+            return { quantity, before, now, change: changeOf(before, now) };
+        }).filter((row) => row.before !== 0 || row.now !== 0);
+        const isPart = (row) => row.quantity.startsWith('category_');
+        const list = (caption, found) => smallTable(caption, [['', false], ['before', true],
+            ['now', true], ['difference', true], ['percent', true]], found.map((row) => [
+            columnTitle(row.quantity).replace(/ \(bytes\)$/, ''), grouped(row.before),
+            grouped(row.now), signed(row.change), shownPercent(percentOf(row.before, row.now))]));
+        replace(this.detail, el('h4', {}, `Tile ${grouped(tile)}`), el('div', { class: 'pair' },
+            list('Bytes', rows.filter((row) => !isPart(row))),
+            list('Bytes by category, most grown first', rows.filter(isPart)
+                .sort((a, b) => b.change - a.change))));
+    }
+
+    makeDevice() {
+        const table = new Table(this.data.tables.device);
+        const [before, now] = [table.column('before'), table.column('now')];
+        return [el('h3', {}, 'Device'), smallTable('The whole device', [['', false],
+            ['before', true], ['now', true], ['difference', true], ['percent', true]],
+        table.column('quantity').map((quantity, i) => [columnTitle(quantity), grouped(before[i]),
+            grouped(now[i]), signed(changeOf(before[i], now[i])),
+            shownPercent(percentOf(before[i], now[i]))]))];
+    }
+}

@@ -1,0 +1,227 @@
+// What a reader sees in a page, in a browser, against the command: cuts moved at random have the
+// numbers of --evaluate, and questions set at random by the page's own fields have the answer of
+// --solve. The command lines are those that the page copies; they are run on a stored analysis.
+// Four pages: the sample, a pipeline over three IPUs, the real profile where it is beside the
+// checkout, and bert-large, which must answer each question within 50 milliseconds.
+// Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, the real profile.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
+'use strict';
+
+const assert = require('assert');
+const { execFileSync, spawnSync } = require('child_process');
+const fs = require('fs');
+const path = require('path');
+const { makePage, openPage, startBrowser } = require('./page_tab.js');
+
+const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
+const isWhole = process.env.POPLINER_TEST_ALL === '1';
+const numSplits = isWhole ? 50 : 10; // of each page
+const numSettings = isWhole ? 25 : 5;
+const MOST_MILLISECONDS = 50; // half of the answers may take longer where the machine is busy
+fs.mkdirSync(scratch, { recursive: true });
+
+// ---- random numbers that are the same each time ----
+
+let seed = 20261123;
+function random(below) {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor(seed / 4294967296 * below);
+}
+
+function median(numbers) {
+    return [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+}
+
+// ---- the command ----
+
+// The words of a line for a shell, with the stored analysis in place of the profile.
+function wordsOf(line, subject) {
+    const told = execFileSync('sh', ['-c', `for word in ${line.replace(/^popliner /, '')}; do ` +
+        "printf '%s\\n' \"$word\"; done"], { encoding: 'utf8' });
+    const words = told.split('\n').slice(0, -1);
+    assert.strictEqual(words[0], subject.report);
+    return [subject.stored, '--load-from-file', ...words.slice(1)];
+}
+
+function run(words) {
+    const result = spawnSync(popliner, ['-q', ...words, '--format', 'json'],
+        { encoding: 'utf8', maxBuffer: 1 << 26 });
+    assert.ok(result.status === 0 || result.status === 1,
+        `${words.join(' ')}: status ${result.status}: ${result.stderr}`);
+    return JSON.parse(result.stdout);
+}
+
+// ---- what the page shows ----
+
+// The rows of the table of stages, as texts, by the names of its columns.
+const stageRows = (tab) => tab.evaluate(() => {
+    const table = document.querySelector('#plan .stages table');
+    const names = [...table.querySelectorAll('thead tr > *')].map((cell) => cell.textContent.trim());
+    return [...table.querySelectorAll('tbody tr')].map((row) => Object.fromEntries(
+        [...row.children].map((cell, i) => [names[i], cell.textContent.trim()])));
+});
+
+async function copied(tab, name) {
+    await tab.getByRole('button', { name, exact: true }).click();
+    return tab.locator('#plan .copied').innerText();
+}
+
+const digits = (text) => Number(text.replace(/\D/g, ''));
+
+// ---- cuts ----
+
+async function checkSplits(tab, subject) {
+    for (let i = 0; i < numSplits; i++) {
+        const units = await tab.evaluate(() => window.page.model.numUnits);
+        const most = await tab.evaluate(() => {
+            const { model, settings } = window.page.plan;
+            return model.pipelines[settings.pipeline].max_stages - 1;
+        });
+        const cuts = new Set();
+        for (let left = random(Math.min(most, units - 1, 6) + 1); left > 0; left--)
+            cuts.add(1 + random(units - 1));
+        await tab.evaluate((list) => window.page.plan.setCuts(list, ''), [...cuts]);
+        const line = await copied(tab, 'Copy as command');
+        const told = run(wordsOf(line, subject));
+        const rows = await stageRows(tab);
+        assert.strictEqual(rows.length, told.length, line);
+        const own = await tab.evaluate(() => window.page.plan.split.stages);
+        told.forEach((stage, k) => {
+            const where = `${line}: stage ${k}`;
+            assert.strictEqual(digits(rows[k].tile), stage.tile, where);
+            assert.strictEqual(digits(rows[k].step), stage.step, where);
+            for (const name of ['total_bytes', 'tile_bytes', 'headroom_bytes', 'fits'])
+                assert.strictEqual(own[k][name], stage[name], `${where}: ${name}`);
+            if (stage.needs)
+                assert.strictEqual(rows[k].verdict, stage.needs.verdict, where);
+        });
+    }
+}
+
+// ---- questions ----
+
+async function set(tab, label, value) {
+    const field = tab.getByLabel(label, { exact: true });
+    if (await field.count() === 0)
+        return;
+    const isChoice = await field.evaluate((element) => element.tagName === 'SELECT');
+    if (isChoice) {
+        const options = await field.locator('option').count();
+        await field.selectOption({ index: value % options });
+    } else {
+        await field.fill(String(value));
+        await field.press('Tab');
+    }
+}
+
+async function checkAnswers(tab, subject, statuses) {
+    const largest = await tab.evaluate(() => window.page.plan.split.values.memory);
+    for (let i = 0; i < numSettings; i++) {
+        await set(tab, 'IPUs, at most', 1 + random(8));
+        await set(tab, 'Memory of a tile', Math.max(1, Math.floor(largest *
+            (60 + random(80)) / 100)));
+        await set(tab, 'Risk', random(3));
+        await set(tab, 'Best by', random(6));
+        const line = await copied(tab, 'Copy the solving command');
+        const told = run(wordsOf(line, subject));
+        const own = await tab.evaluate(() => {
+            const { answer } = window.page.plan;
+            return { status: answer.status, values: answer.split && answer.split.values,
+                stages: answer.split && answer.split.stages.length };
+        });
+        assert.strictEqual(own.status, told.status, line);
+        statuses.add(own.status);
+        if (told.stages.length === 0) {
+            assert.strictEqual(own.values, null, line);
+            continue;
+        }
+        assert.strictEqual(own.stages, told.stages.length, line);
+        for (const value of told.objectives)
+            assert.strictEqual(own.values[value.name], value.value, `${line}: ${value.name}`);
+    }
+}
+
+// ---- time ----
+
+// Each answer from the key or the choice to the page laid out again: the median, in milliseconds.
+async function measure(tab) {
+    const times = await tab.evaluate(() => {
+        const { plan, memory, liveness } = window.page;
+        const found = {};
+        const time = (name, act) => {
+            found[name] = [];
+            for (let i = 0; i < 15; i++) {
+                const start = performance.now();
+                act(i);
+                document.body.getBoundingClientRect(); // lay it out
+                found[name].push(performance.now() - start);
+            }
+        };
+        plan.showBest();
+        time('move', (i) => plan.setCuts([1 + i % 2, ...plan.cuts.slice(1)], ''));
+        time('solve', () => plan.solve(false));
+        time('tile', (i) => memory.choose(3 + i));
+        time('step', (i) => liveness.choose(5 + i));
+        return found;
+    });
+    return Object.fromEntries(Object.entries(times).map(([name, list]) =>
+        [name, Math.round(median(list) * 10) / 10]));
+}
+
+// ---- pages ----
+
+function makeProfile(name, ...words) {
+    const folder = path.join(scratch, name);
+    execFileSync(mkprofile, ['--output', folder, '--force', '--quiet', ...words]);
+    return folder;
+}
+
+// A page made of a stored analysis' own profile, and the analysis.
+function makeSubject(name, report, ...words) {
+    const stored = path.join(scratch, `${name}.popliner`);
+    const layers = words.filter((word, i) => word === '--layer-name-regex' ||
+        words[i - 1] === '--layer-name-regex');
+    const page = makePage(popliner, scratch, name, [report, ...words]);
+    fs.rmSync(stored, { force: true });
+    execFileSync(popliner, ['-q', report, ...layers, '--save-to-file', stored],
+        { stdio: ['ignore', 'ignore', 'pipe'] });
+    return Object.assign(page, { report, stored });
+}
+
+async function main() {
+    const browser = await startBrowser();
+    const subjects = [
+        makeSubject('sample', sample, '--solve', '--num-ipus', '3'),
+        makeSubject('pipeline', makeProfile('pipeline', '--preset', 'bert-tiny', '--layers', '6',
+            '--tiles', '16', '--debug-arguments', '10', '--training', '--pipeline', '1|3'),
+        '--solve', '--num-ipus', '3', '--schedule', 'popart'),
+        makeSubject('large', makeProfile('large', '--preset', 'bert-large'), '--solve',
+            '--num-ipus', '4'),
+    ];
+    if (fs.existsSync(real))
+        subjects.push(makeSubject('real', real, '--layer-name-regex', 'cs(\\d+)_', '--solve',
+            '--num-ipus', '3'));
+    else
+        console.log(`Without the real profile: there is no ${real}`);
+    const statuses = new Set();
+    for (const subject of subjects) {
+        const { context, tab, faults } = await openPage(browser, subject, 1440, 'light');
+        const times = await measure(tab);
+        console.log(subject.name, JSON.stringify(times));
+        for (const what of Object.keys(times))
+            assert.ok(times[what] < MOST_MILLISECONDS, `${subject.name}: ${what}: ${times[what]}`);
+        await checkSplits(tab, subject);
+        await checkAnswers(tab, subject, statuses);
+        assert.deepStrictEqual(faults, [], subject.name);
+        await context.close();
+    }
+    assert.deepStrictEqual([...statuses].sort(), ['infeasible', 'optimal']);
+    await browser.close();
+    console.log(`${subjects.length} pages: ${numSplits} splits and ${numSettings} questions each`);
+}
+
+main().catch((error) => {
+    console.error(error);
+    process.exit(1);
+});

@@ -1,0 +1,145 @@
+// The comparison of a page in a browser: what is on screen against --compare --format json.
+// For page_browser_test.js.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
+'use strict';
+
+const assert = require('assert');
+
+// Digits in any grouping, with their sign; null for none.
+function numberOf(text) {
+    const digits = text.replace(/[^0-9.−±+-]/g, '').replace('−', '-').replace(/[±+]/, '');
+    return digits === '' || digits === '–' ? null : Number(digits);
+}
+
+// The cells of a table below a selector, row by row.
+async function cellsOf(tab, selector) {
+    return tab.locator(`${selector} tbody tr`).evaluateAll((rows) => rows.map((row) =>
+        [...row.cells].map((cell) => cell.textContent)));
+}
+
+const isOf = { unit: (row) => ['head', 'layer', 'tail', 'unlayered'].includes(row.what),
+    category: (row) => row.what === 'category', stage: (row) => row.what === 'stage' };
+
+// What a name is like on screen: in the middle of a long one something is left out.
+function looksLike(shown, name) {
+    const [start, end] = shown.split('…');
+    return end === undefined ? shown === name : name.startsWith(start) && name.endsWith(end);
+}
+
+function checkRow(cells, row, where) {
+    const label = row.what === 'layer' ? `layer ${row.name}` : row.name;
+    assert.ok(looksLike(cells[0], label), `${where}: ${cells[0]}, not ${label}`);
+    assert.deepStrictEqual(cells.slice(1, 4).map(numberOf), [row.before, row.now, row.difference],
+        where);
+    const percent = numberOf(cells[4]);
+    assert.strictEqual(percent === null, row.percent === null, where);
+    assert.ok(percent === null || Math.abs(percent - row.percent) <= 0.006 +
+        Math.abs(row.percent) * 1e-3, `${where}: ${cells[4]}, not ${row.percent}`);
+}
+
+// One quantity of all items: those that grew most first, those of one side last.
+async function checkRows(tab, kind, quantity, rows, where) {
+    const section = tab.locator(`#compared-${kind}`);
+    await section.locator('select').selectOption(quantity);
+    const more = section.getByRole('button', { name: 'Show more rows' });
+    while (await more.isVisible())
+        await more.click();
+    const expected = rows.filter((row) => isOf[kind](row) && row.quantity === quantity);
+    const size = (row) => row.difference === null ? -Infinity : row.difference;
+    expected.sort((a, b) => size(b) > size(a) ? 1 : size(b) < size(a) ? -1 : 0);
+    const cells = await cellsOf(tab, `#compared-${kind}`);
+    assert.strictEqual(cells.length, expected.length, where);
+    cells.forEach((own, i) => {
+        checkRow(own, expected[i], `${where}: ${quantity} of ${expected[i].name}`);
+        if (expected[i].only)
+            assert.ok(own.includes(`only ${expected[i].only}`), `${where}: ${own}`);
+    });
+    await section.getByRole('button', { name: 'before', exact: true }).click();
+    const sorted = (await cellsOf(tab, `#compared-${kind}`)).map((own) => numberOf(own[1]))
+        .filter((value) => value !== null);
+    assert.deepStrictEqual(sorted, [...sorted].sort((a, b) => b - a), where);
+}
+
+async function checkTile(tab, tile, rows, where) {
+    assert.strictEqual(await tab.locator('#compared-tile .detail h4').innerText(), `Tile ${tile}`,
+        where);
+    const expected = rows.filter((row) => row.what === 'tile' && row.name === String(tile) &&
+        (row.before !== 0 || row.now !== 0));
+    const cells = await cellsOf(tab, '#compared-tile .detail');
+    const key = (values) => values.map(String).join(' ');
+    assert.deepStrictEqual(cells.map((own) => key(own.slice(1, 4).map(numberOf))).sort(),
+        expected.map((row) => key([row.before, row.now, row.difference])).sort(), where);
+}
+
+async function checkTiles(tab, rows, where) {
+    const charts = tab.locator('#compared-tile .chart svg[role=application]');
+    const count = await charts.count();
+    assert.ok(count === 1 || count === 2, where);
+    for (let i = 0; i < count; i++) {
+        await charts.nth(i).focus();
+        await tab.keyboard.press('Home');
+        await checkTile(tab, 0, rows, where);
+        await tab.keyboard.press('ArrowRight');
+        await checkTile(tab, 1, rows, where);
+        await tab.keyboard.press('+');
+        await tab.keyboard.press('0');
+        const box = await charts.nth(i).boundingBox();
+        await tab.mouse.click(box.x + box.width * 0.97, box.y + box.height / 2);
+        const last = rows.filter((row) => row.what === 'tile' && row.quantity === 'live_bytes')
+            .length - 1;
+        await checkTile(tab, last, rows, where);
+        // the other chart chooses the same one
+        assert.strictEqual(await tab.locator('#compared-tile .chosen').count(), count, where);
+    }
+    const [first] = rows.filter((row) => row.what === 'tile' && row.quantity === 'live_bytes' &&
+        row.difference > 0).sort((a, b) => b.difference - a.difference || a.name - b.name);
+    if (first !== undefined) {
+        await tab.locator('#comparison .grown button').first().click();
+        await checkTile(tab, Number(first.name), rows, where);
+    }
+    await tab.locator('#compared-tile select').selectOption('always_live_bytes');
+    assert.ok(await charts.count() >= 1, where);
+}
+
+// `told` is the document of --compare --format json of what the page was made of.
+async function checkComparison(tab, told, name) {
+    const { rows } = told;
+    const links = await tab.locator('nav a').allInnerTexts();
+    assert.deepStrictEqual(links.slice(0, 2), ['Plan', 'Comparison'], name);
+    const box = await tab.locator('section#comparison').boundingBox();
+    assert.ok(box.height > 300 && box.width > 300, name);
+    for (const kind of ['unit', 'category'].concat(told.stages === null ? [] : ['stage']))
+        for (const quantity of [...new Set(rows.filter(isOf[kind]).map((row) => row.quantity))]
+            .slice(0, 3))
+            await checkRows(tab, kind, quantity, rows, `${name}: ${kind}`);
+    await checkTiles(tab, rows, name);
+    const device = rows.filter((row) => row.what === 'device');
+    (await cellsOf(tab, '#comparison [aria-label="The whole device"]')).forEach((cells, i) =>
+        checkRow([device[i].name, ...cells.slice(1)], device[i], `${name}: device`));
+    const changed = told.settings.filter((own) => own.only !== null || own.before !== own.now);
+    const settings = await cellsOf(tab,
+        '#comparison [aria-label="Versions, device and engine options that differ"]');
+    assert.strictEqual(settings.length, changed.length, name);
+    settings.forEach((cells, i) => {
+        assert.ok(looksLike(cells[1], changed[i].name), name);
+        for (const [k, side] of [[2, 'before'], [3, 'now']])
+            assert.ok(looksLike(cells[k], changed[i][side] === null ? '–' : changed[i][side]),
+                `${name}: ${cells}`);
+    });
+    const bounds = await tab.locator('#comparison .bounds li').allInnerTexts();
+    assert.strictEqual(bounds.length, told.bounds.length, name);
+    bounds.forEach((text, i) => assert.strictEqual(text.includes('exceeded'),
+        told.bounds[i].exceeded.length > 0, `${name}: ${text}`));
+    if (bounds.length > 0)
+        assert.strictEqual(await tab.locator('#comparison .verdict.over').count() > 0,
+            told.bounds.some((bound) => bound.exceeded.length > 0), name);
+    // on paper it is there, too
+    await tab.emulateMedia({ media: 'print' });
+    assert.ok(await tab.locator('#comparison .grown').isVisible(), name);
+    assert.ok(await tab.locator('#comparison .paper').first().isVisible(), name);
+    assert.ok(!await tab.locator('#comparison .tools').first().isVisible(), name);
+    await tab.emulateMedia({ media: 'screen' });
+}
+
+module.exports = { checkComparison };
