@@ -297,6 +297,25 @@ def check_stage_tiles(words):
             assert sum(values) == stage["mem"].get(name, 0), name
 
 
+def check_measurements(*words, exit_status=0):
+    """Each group of stages of a page is measured once, whether a plan is asked for or not; and the
+    answer is the one without a page."""
+    path = os.path.join(scratch, "measured.html")
+    plain = run(*words, "--format", "json", status=exit_status)
+    result = subprocess.run([popliner, "-v", *words, "--format", "json", "--html", path],
+                            capture_output=True)
+    assert result.returncode == exit_status, (words, result)
+    assert result.stdout == plain, words
+    with open(path, "rb") as file:
+        data = json.loads(data_of(file.read()))
+    measured = [line for line in result.stderr.decode().splitlines()
+                if "Measuring all stages" in line]
+    prepared = [line for line in result.stderr.decode().splitlines()
+                if "Preparing the full memory model" in line]
+    assert len(measured) == len(data["stages"]) > 0, (words, measured)
+    assert len(prepared) == 1, (words, prepared)
+
+
 def check_beginnings():
     """What a page begins with: the plan of the run, or none."""
     assert json.loads(data_of(make(sample)))["plan"] is None
@@ -328,5 +347,12 @@ check_comparisons()
 check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
 if others:
     check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
+check_measurements(sample, "--solve", "--num-ipus", "3")
+check_measurements(sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", exit_status=1)
+check_measurements(sample, "--solve", "--sweep", "num-ipus=1..2")
+for other in others:
+    check_measurements(other, "--solve", "--num-ipus", "2")
+    check_measurements(other, "--solve", "--num-ipus", "2", "--schedule", "popart",
+                       "--recompute", "full", "--risk", "low")
 check_beginnings()
 print("pages are whole")

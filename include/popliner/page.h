@@ -65,6 +65,13 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error);
 
+/* Measures the stages of the pipeline that the page of a request begins with, and keeps them,
+ * unless they are known or too many. What is solved for the request afterwards, and the page, then
+ * take them from there: call it before solving when a page will be made of the plan. It changes no
+ * answer. Errors: those of popliner_page_text. */
+popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
+                                      popliner_error *error);
+
 #ifdef __cplusplus
 }
 #endif

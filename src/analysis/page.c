@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/machine.h"
+#include "base/parallel.h"
 #include "base/structs.h"
 #include "costs/triangle.h"
 #include "intervals/intervals.h"
@@ -148,10 +150,16 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
+    if (status == POPLINER_OK && stages == NULL)
+        status = pl_analysis_make_meter(a, t->request.memory_model, error);
     if (status == POPLINER_OK && stages == NULL) {
+        double start = pl_clock_seconds();
+        options.meter = a->models[t->request.memory_model].meter;
         status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
                                       &measured, error);
         stages = measured;
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Measuring all stages, for the page", start);
     }
     if (status == POPLINER_OK)
         find_served(t, stages);
@@ -188,7 +196,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pl_text_add(&t->data, ",\n\"stages\":[]");
         return POPLINER_OK;
     }
-    double start = pl_clock_seconds();
     popliner_status status =
         pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
     if (status == POPLINER_OK)
@@ -203,8 +210,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         status = add_stages(t, &pipeline, error);
     }
     pl_text_add(&t->data, "]");
-    if (status == POPLINER_OK)
-        pl_step(&a->listener, "Measuring all stages, for the page", start);
     return status;
 }
 
@@ -276,27 +281,86 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     return status;
 }
 
+/* A section while several threads make them. */
+typedef struct page_section {
+    popliner_section section;
+    char *text; /* NULL before it is made */
+    popliner_status status;
+    popliner_error error;
+} page_section;
+
+typedef struct section_work {
+    popliner_analysis *analysis;
+    popliner_memory_model model;
+    page_section sections[PL_SECTION_EXECUTION_SUMS + 1];
+    size_t count;
+} section_work;
+
+static bool make_section(section_work *w, size_t i) {
+    page_section *s = &w->sections[i];
+    s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
+                                    &s->text, &s->error);
+    return s->status == POPLINER_OK;
+}
+
+/* Whether a section is measured with the meter, or tells its progress: there is one of both. */
+static bool is_measured(popliner_section section) {
+    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS;
+}
+
+static void make_measured_sections(void *user) {
+    section_work *w = user;
+    bool is_made = true;
+    for (size_t i = 0; is_made && i < w->count; i++)
+        if (is_measured(w->sections[i].section))
+            is_made = make_section(w, i);
+}
+
+static bool make_other_section(void *user, size_t worker, size_t i) {
+    section_work *w = user;
+    (void)worker;
+    return is_measured(w->sections[i].section) || make_section(w, i);
+}
+
+/* The plan is asked for by itself, and all that sections share is made before: so threads have
+ * nothing to make but what is their own. */
 static popliner_status add_sections(task *t, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+    popliner_analysis *a = t->analysis;
+    const struct pl_pass_usage *usage;
+    section_work w = {.analysis = a, .model = t->request.memory_model};
+    double start = pl_clock_seconds();
+    for (int i = 0; i <= PL_SECTION_EXECUTION_SUMS; i++)
+        if (i != POPLINER_SECTION_PLAN)
+            w.sections[w.count++].section = (popliner_section)i;
+    popliner_status status = pl_analysis_make_meter(a, w.model, error);
+    if (status == POPLINER_OK)
+        status = pl_stage_meter_pass_usage(a->models[w.model].meter, &usage, error);
+    const pl_parallel work = {
+        .num_threads = a->num_threads > 0 ? a->num_threads : pl_machine_processors(),
+        .count = w.count,
+        .task = make_other_section,
+        .side_task = make_measured_sections,
+        .user = &w,
+    };
+    if (status == POPLINER_OK)
+        pl_parallel_run(&work);
     pl_text_add(&t->data, ",\n\"sections\":{");
-    bool is_first = true;
-    for (int i = 0; status == POPLINER_OK && i <= PL_SECTION_EXECUTION_SUMS; i++) {
-        char *section = NULL;
-        if (i == POPLINER_SECTION_PLAN)
-            continue;
-        status = pl_analysis_section(t->analysis, (popliner_section)i, t->request.memory_model,
-                                     NULL, PL_FORMAT_PACKED, &section, error);
+    for (size_t i = 0; i < w.count; i++) {
+        page_section *s = &w.sections[i];
+        if (status == POPLINER_OK && s->status != POPLINER_OK)
+            status = pl_fail(error, s->status, "%s", s->error.message);
         if (status == POPLINER_OK) {
-            const char *name = i == PL_SECTION_EXECUTION_SUMS
+            const char *name = s->section == PL_SECTION_EXECUTION_SUMS
                                    ? "execution_sums"
-                                   : popliner_section_name((popliner_section)i);
-            pl_text_format(&t->data, "%s\"%s\":", is_first ? "\n" : ",\n", name);
-            pl_text_add(&t->data, section);
-            is_first = false;
+                                   : popliner_section_name(s->section);
+            pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "\n" : ",\n", name);
+            pl_text_add(&t->data, s->text);
         }
-        free(section);
+        free(s->text);
     }
     pl_text_add(&t->data, "}");
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Making the tables of the page", start);
     return status;
 }
 
@@ -403,4 +467,27 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         free(t.told[i].cycles);
     free(t.data.data);
     return pl_report_finish(&page, status, text, error);
+}
+
+popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
+                                      popliner_error *error) {
+    popliner_page_options options = POPLINER_PAGE_OPTIONS_INIT;
+    task t = {.analysis = analysis};
+    const pl_stage_details *known = NULL;
+    options.request = request;
+    popliner_status status = take_options(&t, &options, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_begin(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status =
+            pl_analysis_find_stages(analysis, t.request.memory_model, &t.pipeline, &known, error);
+    if (status == POPLINER_OK && known == NULL)
+        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+    if (status != POPLINER_OK || known != NULL)
+        return status;
+    size_t num_units = popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
+    return num_units <= MAX_UNITS && pl_analysis_can_keep_stages(num_units)
+               ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
+                                         ", for the page", error)
+               : POPLINER_OK;
 }

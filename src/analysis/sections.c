@@ -26,7 +26,7 @@ static const struct {
     [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, VARIABLES},
     [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, VARIABLES},
     [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, CHAIN},
-    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, CHAIN},
+    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER},
     [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER},
     [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, CHAIN},
     [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER},

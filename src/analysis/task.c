@@ -364,10 +364,9 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
         status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, t->need, &t->costs,
                                         error);
     } else {
-        status = pl_stage_meter_pass_usage(a->models[t->model].meter, &options.pass_usage, error);
-        if (status == POPLINER_OK)
-            status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
-                                          NULL, error);
+        options.meter = a->models[t->model].meter;
+        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
+                                      NULL, error);
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages", start);
     }

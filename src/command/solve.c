@@ -9,6 +9,7 @@
 #include "command/replicas.h"
 #include "command/request.h"
 #include "command/sweep.h"
+#include "popliner/page.h"
 
 /* Whether an objective is asked for. */
 static bool wants(const request *r, popliner_objective objective) {
@@ -80,7 +81,12 @@ static popliner_status begin_solving(session *s, request *r, bool *can, popliner
             r, s, is_greedy ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK && *can)
         status = complete_links(s, r, error);
-    return status == POPLINER_OK && *can ? check_profile(s, r, error) : status;
+    if (status == POPLINER_OK && *can)
+        status = check_profile(s, r, error);
+    /* stages are measured once for both */
+    if (status == POPLINER_OK && *can && s->options.html != NULL && s->options.total_ipus == 0)
+        status = popliner_page_prepare(s->analysis, &r->asked, error);
+    return status;
 }
 
 popliner_status solve_certificate(session *s, popliner_certificate **certificate,

@@ -7,12 +7,13 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/pipeline.h"
+#include "memory/stage_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/tile_runs.h"
 
 void pl_interval_inputs_free(pl_interval_inputs *inputs) {
-    pl_account_free(&inputs->account);
+    pl_account_free(&inputs->own_account);
     pl_pass_usage_free(&inputs->own_pass_usage);
     pl_passing_free(&inputs->passing);
     free(inputs->was_kept);
@@ -119,27 +120,37 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
     return POPLINER_OK;
 }
 
-/* Who touches what in which pass, and what a pipeline of so many stages keeps of it. */
-static popliner_status find_passes(pl_interval_inputs *inputs, size_t max_stages,
-                                   popliner_error *error) {
+/* What operations explain, and who touches what in which pass: found already, or now. */
+static popliner_status find_account(pl_interval_inputs *inputs, popliner_error *error) {
+    pl_stage_meter *meter = inputs->options->meter;
+    if (meter != NULL) {
+        inputs->account = &meter->account;
+        return pl_stage_meter_pass_usage(meter, &inputs->pass_usage, error);
+    }
+    inputs->account = &inputs->own_account;
+    inputs->pass_usage = &inputs->own_pass_usage;
+    popliner_status status = pl_account_create(&inputs->own_account, inputs->model, inputs->profile,
+                                               inputs->operations, error);
+    if (status == POPLINER_OK)
+        status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->profile, inputs->operations,
+                                    inputs->chain, inputs->account, error);
+    return status;
+}
+
+/* What a pipeline of so many stages keeps. */
+static popliner_status find_stash(pl_interval_inputs *inputs, size_t max_stages,
+                                  popliner_error *error) {
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
     size_t num_units = inputs->chain->num_units;
-    popliner_status status = POPLINER_OK;
-    inputs->pass_usage = inputs->options->pass_usage;
-    if (inputs->pass_usage == NULL) {
-        status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->profile, inputs->operations,
-                                    inputs->chain, &inputs->account, error);
-        inputs->pass_usage = &inputs->own_pass_usage;
-    }
     const pl_passes *passes = &inputs->pass_usage->passes;
     max_stages = max_stages < num_units ? max_stages : num_units;
     inputs->keeps =
         passes->is_training && pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
     inputs->max_stages = inputs->keeps ? max_stages : 1;
-    if (status == POPLINER_OK && inputs->keeps)
-        status = pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, passes,
-                                 &inputs->pass_usage->usage, pipeline->recompute, error);
-    return status;
+    if (!inputs->keeps)
+        return POPLINER_OK;
+    return pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, passes,
+                           &inputs->pass_usage->usage, pipeline->recompute, error);
 }
 
 /* Which needs are wanted, and what of the effects they ask for. */
@@ -269,10 +280,9 @@ popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const poplin
     inputs->options = options;
     inputs->model = chain->model;
     inputs->first_data_unit = pl_chain_first_data_unit(chain);
-    popliner_status status =
-        pl_account_create(&inputs->account, chain->model, profile, operations, error);
+    popliner_status status = find_account(inputs, error);
     if (status == POPLINER_OK)
-        status = find_passes(inputs, max_stages, error);
+        status = find_stash(inputs, max_stages, error);
     if (status == POPLINER_OK)
         status = sum_programs(inputs, error);
     if (status == POPLINER_OK)

@@ -29,14 +29,15 @@ typedef struct pl_interval_inputs {
     const popliner_chain *chain;
     const pl_interval_options *options;
     const pl_memory_model *model; /* that of the chain */
-    pl_account account;
-    uint32_t first_data_unit;        /* data that only units before it touch does not count */
-    const pl_pass_usage *pass_usage; /* that of the options, or the next */
+    const pl_account *account;    /* those of the options' meter, or the next */
+    const pl_pass_usage *pass_usage;
+    pl_account own_account;
     pl_pass_usage own_pass_usage;
-    pl_passing passing; /* which units touch and count what its sets stand for */
-    uint8_t *was_kept;  /* [classes], only if it trains: it is live across the turn */
-    pl_stash stash;     /* only for a pipeline that keeps something */
-    size_t max_stages;  /* of the pipeline: 1 for one that keeps nothing */
+    uint32_t first_data_unit; /* data that only units before it touch does not count */
+    pl_passing passing;       /* which units touch and count what its sets stand for */
+    uint8_t *was_kept;        /* [classes], only if it trains: it is live across the turn */
+    pl_stash stash;           /* only for a pipeline that keeps something */
+    size_t max_stages;        /* of the pipeline: 1 for one that keeps nothing */
     bool keeps;
     bool frees_originals;  /* see pl_pipeline_frees_originals */
     bool has_buffers;      /* a stage hands on what stays */
@@ -88,7 +89,8 @@ static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint6
 /* Finds them out for a pipeline of at most so many stages, and for all needs or the one of the
  * options. Zero-initialise before, free with
  * pl_interval_inputs_free, also after an error. Refers to all that it is given. Errors: MEMORY.
- * Cost: two passes over the variables that programs touch, and O((vertex types + sets) * tiles). */
+ * Cost: two passes over the variables that programs touch, unless the options have a meter that
+ * made them, and O((vertex types + sets) * tiles). */
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const popliner_chain *chain,

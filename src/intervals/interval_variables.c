@@ -85,7 +85,7 @@ static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, siz
                         size_t first_unit, size_t last_unit) {
     uint32_t set = pl_units_counting(inputs, variable, step < inputs->pass_usage->passes.turn_step);
     bool is_counted = counts(inputs, &inputs->passing.sets, set, first_unit, last_unit);
-    return pl_account_is_data(&inputs->account, inputs->profile, variable, is_counted);
+    return pl_account_is_data(inputs->account, inputs->profile, variable, is_counted);
 }
 
 /* Picks the first of these variables, largest first, that are of the stage. */

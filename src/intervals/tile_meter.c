@@ -168,7 +168,7 @@ static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets
 static void add_unexplained(pl_tile_meter *meter, size_t tile) {
     const popliner_profile *p = meter->inputs->profile;
     const uint32_t *unexplained;
-    size_t count = pl_account_unexplained(&meter->inputs->account, tile, &unexplained);
+    size_t count = pl_account_unexplained(meter->inputs->account, tile, &unexplained);
     for (size_t i = 0; i < count; i++) {
         uint32_t variable = unexplained[i];
         pl_curve_add(&meter->base_curve, p, p->variable_class[variable],
@@ -257,11 +257,11 @@ static bool sort_variables(pl_tile_meter *meter, size_t tile) {
         if (set == 0)
             continue;
         if (adds_always_live && p->class_always_live[class_index]) {
-            if (!pl_account_is_code(&meter->inputs->account, i))
+            if (!pl_account_is_code(meter->inputs->account, i))
                 add_arrivals(meter, PL_SUM_DATA, &meter->inputs->passing.sets, set, bytes);
             if (meter->inputs->accumulator_factor > 0)
                 add_arrivals(meter, PL_SUM_ACCUMULATORS, &usage->usage.sets,
-                             pl_parameter_units(usage, p, &meter->inputs->account, i),
+                             pl_parameter_units(usage, p, meter->inputs->account, i),
                              bytes * meter->inputs->accumulator_factor);
             continue;
         }
@@ -525,7 +525,7 @@ static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, 
 
 static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t unit,
                                 const uint64_t *sum_bytes) {
-    const pl_account *account = &meter->inputs->account;
+    const pl_account *account = meter->inputs->account;
     bool is_last = unit + 1 == meter->inputs->chain->num_units;
     steady_bytes s = {
         .rule = is_last ? &meter->inputs->last_rule : &meter->inputs->rule,

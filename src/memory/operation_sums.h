@@ -24,7 +24,8 @@ pl_memory_sums pl_memory_sums_of(const pl_stage_memory *memory);
 
 /* Measures every operation by itself into *sums, [operations], which the caller frees; but those of
  * one debug context once: they all show what the first of them needs, as the original does. The
- * listener hears how far it is. Errors: MEMORY. Cost: that of pl_stage_measure for each context. */
+ * listener hears how far it is. Errors: MEMORY. Cost: that of pl_part_sums_measure where that is
+ * possible, else that of pl_stage_measure for each context. */
 popliner_status pl_operation_sums_measure(const popliner_operations *operations,
                                           pl_stage_meter *meter, const popliner_listener *listener,
                                           pl_memory_sums **sums, popliner_error *error);

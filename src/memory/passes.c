@@ -251,18 +251,6 @@ static bool crosses_both(const popliner_profile *p, uint32_t class_index, size_t
     return false;
 }
 
-/* The bytes of all variables of one class that the same set touches. */
-typedef struct carried {
-    uint64_t set_and_class;
-    uint64_t bytes;
-} carried;
-
-static int compare_carried(const void *left, const void *right) {
-    uint64_t a = ((const carried *)left)->set_and_class;
-    uint64_t b = ((const carried *)right)->set_and_class;
-    return (a > b) - (a < b);
-}
-
 static bool is_carried(const popliner_profile *p, const pl_pass_bounds *b, size_t variable) {
     return (b->first_forward != b->last_forward || b->first_backward != b->last_backward) &&
            !p->class_always_live[p->variable_class[variable]];
@@ -272,14 +260,13 @@ static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
     return first != PL_NO_UNIT && first < border && border <= last;
 }
 
-static void add_carried(const pl_passes *passes, const popliner_profile *p, const carried *c,
-                        const pl_pass_bounds *b, uint64_t *forward_bytes,
+static void add_carried(const pl_passes *passes, const popliner_profile *p, uint32_t class_index,
+                        uint64_t bytes, const pl_pass_bounds *b, uint64_t *forward_bytes,
                         uint64_t *backward_bytes) {
-    uint32_t class_index = (uint32_t)c->set_and_class;
     for (size_t border = b->first_forward + 1;
          b->first_forward != PL_NO_UNIT && border <= b->last_forward; border++) {
         if (pl_class_crosses(p, class_index, passes->forward_step[border]))
-            forward_bytes[border] += c->bytes;
+            forward_bytes[border] += bytes;
     }
     for (size_t border = b->first_backward + 1;
          b->first_backward != PL_NO_UNIT && border <= b->last_backward; border++) {
@@ -287,48 +274,93 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, cons
                         crosses_both(p, class_index, passes->forward_step[border],
                                      passes->backward_step[border]);
         if (!is_there && pl_class_crosses(p, class_index, passes->backward_step[border]))
-            backward_bytes[border] += c->bytes;
+            backward_bytes[border] += bytes;
     }
+}
+
+/* A variable that may be carried. */
+typedef struct carried {
+    uint32_t class_index;
+    uint32_t set;
+    uint32_t size_bytes;
+} carried;
+
+/* All of them, and their order by class: so those of one class that the same set touches count as
+ * one. */
+typedef struct carried_list {
+    carried *items; /* as they lie in the profile */
+    size_t count;
+    size_t capacity;
+    size_t *end;   /* [num_classes + 1]: behind those of the class before */
+    size_t *order; /* [count] */
+    uint64_t *set_bytes;
+    uint32_t *sets; /* of the class, that are not 0 in set_bytes; both [sets] */
+} carried_list;
+
+static bool list_carried(carried_list *list, const pl_pass_usage *own, const popliner_profile *p) {
+    list->end = pl_new_array(p->num_classes + 1, sizeof *list->end);
+    list->set_bytes = pl_new_array(own->usage.sets.count, sizeof *list->set_bytes);
+    list->sets = pl_new_array(own->usage.sets.count, sizeof *list->sets);
+    if (list->end == NULL || list->set_bytes == NULL || list->sets == NULL)
+        return false;
+    for (size_t i = 0; i < p->num_variables; i++) {
+        uint32_t set = own->usage.variable_set[i];
+        if (!is_carried(p, &own->bounds[set], i) || p->variable_size_bytes[i] == 0)
+            continue;
+        if (!pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+            return false;
+        list->items[list->count++] =
+            (carried){p->variable_class[i], set, p->variable_size_bytes[i]};
+        list->end[p->variable_class[i] + 1]++;
+    }
+    list->order = pl_new_array(list->count, sizeof *list->order);
+    if (list->order == NULL)
+        return false;
+    /* each end is where its class begins, until that is placed */
+    for (size_t c = 1, begin = 0; c <= p->num_classes; c++) {
+        size_t count = list->end[c];
+        list->end[c] = begin;
+        begin += count;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        list->order[list->end[list->items[i].class_index + 1]++] = i;
+    return true;
 }
 
 popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *p,
                                        uint64_t *forward_bytes, uint64_t *backward_bytes,
                                        popliner_error *error) {
-    const pl_pass_bounds *bounds = own->bounds;
-    carried *list = NULL;
-    size_t capacity = 0;
-    size_t count = 0;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_variables; i++) {
-        uint32_t set = own->usage.variable_set[i];
-        const pl_pass_bounds *b = &bounds[set];
-        uint32_t class_index = p->variable_class[i];
-        if (!is_carried(p, b, i))
-            continue;
-        if (!pl_grow(&list, &capacity, count + 1, sizeof *list))
-            status = pl_fail_memory(error, "the cuts");
-        else
-            list[count++] = (carried){(uint64_t)set << 32 | class_index, p->variable_size_bytes[i]};
+    carried_list list = {0};
+    bool memory = list_carried(&list, own, p);
+    for (uint32_t c = 0; memory && c < p->num_classes; c++) {
+        size_t num_sets = 0;
+        for (size_t i = list.end[c]; i < list.end[c + 1]; i++) {
+            const carried *item = &list.items[list.order[i]];
+            if (list.set_bytes[item->set] == 0)
+                list.sets[num_sets++] = item->set;
+            list.set_bytes[item->set] += item->size_bytes;
+        }
+        for (size_t i = 0; i < num_sets; i++) {
+            uint32_t set = list.sets[i];
+            add_carried(&own->passes, p, c, list.set_bytes[set], &own->bounds[set], forward_bytes,
+                        backward_bytes);
+            list.set_bytes[set] = 0;
+        }
     }
-    if (status == POPLINER_OK && count > 0)
-        qsort(list, count, sizeof *list, compare_carried);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        if (i + 1 < count && list[i + 1].set_and_class == list[i].set_and_class)
-            list[i + 1].bytes += list[i].bytes;
-        else
-            add_carried(&own->passes, p, &list[i], &bounds[list[i].set_and_class >> 32],
-                        forward_bytes, backward_bytes);
-    }
-    free(list);
-    return status;
+    free(list.end);
+    free(list.order);
+    free(list.items);
+    free(list.set_bytes);
+    free(list.sets);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the cuts");
 }
 
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes) {
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const pl_pass_bounds *b = &own->bounds[own->usage.variable_set[i]];
-        const carried it = {p->variable_class[i], p->variable_size_bytes[i]};
         if (is_carried(p, b, i))
-            add_carried(&own->passes, p, &it, b, forward_bytes, backward_bytes);
+            add_carried(&own->passes, p, p->variable_class[i], p->variable_size_bytes[i], b,
+                        forward_bytes, backward_bytes);
     }
 }

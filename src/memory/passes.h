@@ -120,8 +120,8 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
  *   forward   forward operations on both sides touch it, and it crosses forward_step[unit]
  *   backward  backward operations on both sides touch it, and it crosses backward_step[unit], but
  *             was not carried forward in the same live range: then both sides have it already
- * into [num_units] each, element 0 is left alone. Errors: MEMORY. O(variables log variables + sets
- * * classes * borders). */
+ * into [num_units] each, element 0 is left alone. Errors: MEMORY. O(variables + sets * classes *
+ * borders). */
 popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *profile,
                                        uint64_t *forward_bytes, uint64_t *backward_bytes,
                                        popliner_error *error);

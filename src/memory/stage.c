@@ -34,6 +34,9 @@ popliner_status pl_stage_meter_create(const popliner_profile *profile,
     if (meter->program_seen == NULL || meter->variable_seen == NULL || meter->variables == NULL ||
         meter->operation_buffer == NULL)
         status = pl_fail_memory(error, "the stages");
+    if (status == POPLINER_OK &&
+        !pl_number_sort_begin(&meter->variable_order, profile->num_variables))
+        status = pl_fail_memory(error, "the stages");
     if (status == POPLINER_OK)
         status = pl_code_counter_begin(&meter->code, chain->model, profile, error);
     if (status == POPLINER_OK)
@@ -57,6 +60,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter->program_seen);
     free(meter->variable_seen);
     free(meter->variables);
+    pl_number_sort_free(&meter->variable_order);
     free(meter->operation_buffer);
     pl_pass_usage_free(&meter->pass_usage);
     free(meter->passed);
@@ -94,25 +98,8 @@ void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *ope
     }
 }
 
-static int compare_variables(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-/* A few are sorted; many are found again by their marks. */
 void pl_stage_sort_variables(pl_stage_meter *meter) {
-    const popliner_profile *p = meter->profile;
-    size_t count = meter->num_variables;
-    if (count < p->num_variables / 32) {
-        qsort(meter->variables, count, sizeof *meter->variables, compare_variables);
-    } else {
-        size_t found = 0;
-        for (size_t i = 0; i < p->num_variables; i++) {
-            if (meter->variable_seen[i] == meter->variable_mark)
-                meter->variables[found++] = (uint32_t)i;
-        }
-    }
+    pl_number_sort_ascending(&meter->variable_order, meter->variables, meter->num_variables);
 }
 
 /* Limits what programs explain, adds what nothing explains, and sums up. */
@@ -208,11 +195,11 @@ popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner
 uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
     const popliner_profile *p = meter->profile;
     uint64_t bytes = 0;
-    for (size_t i = 0; i < p->num_variables; i++) {
-        if (meter->variable_seen[i] == meter->variable_mark &&
-            p->class_always_live[p->variable_class[i]] &&
-            p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE)
-            bytes += p->variable_size_bytes[i];
+    for (size_t i = 0; i < meter->num_variables; i++) {
+        uint32_t variable = meter->variables[i];
+        if (p->class_always_live[p->variable_class[variable]] &&
+            p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE)
+            bytes += p->variable_size_bytes[variable];
     }
     return bytes;
 }

@@ -145,7 +145,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
  * that are always live and whose category is "variable": its parameters, but also the optimizer's
  * state and whatever else outlives a run. In PopLiner's model those of operations in layers. The
  * profile tells no type of an element, so the number of parameters follows only if it is known
- * otherwise. O(variables). */
+ * otherwise. O(variables of the stage). */
 uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter);
 
 /* The largest data variables of the stage that was measured last, on `tile`, that are live at

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/number_sort.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
@@ -36,6 +37,7 @@ struct pl_stage_meter {
 
     uint32_t *variables; /* [num_variables]: those of the stage */
     size_t num_variables;
+    pl_number_sort variable_order;
     size_t *operation_buffer; /* [operations] */
     bool is_shared;           /* the stage is several on one IPU */
     bool remembers_peaks;     /* as pl_stage_meter_remember_peaks asks */

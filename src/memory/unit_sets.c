@@ -2,18 +2,17 @@
 #include "memory/unit_sets.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/growth.h"
 
 static bool add_set(pl_unit_sets *sets, uint32_t rest_set, uint32_t last) {
     const pl_column_room columns[] = {PL_COLUMN_ROOM(sets->rest), PL_COLUMN_ROOM(sets->last_unit),
-                                      PL_COLUMN_ROOM(sets->with_current)};
+                                      PL_COLUMN_ROOM(sets->with_unit)};
     if (sets->count >= PL_NONE || !pl_grow_columns(columns, 3, &sets->capacity, sets->count + 1))
         return false;
     sets->rest[sets->count] = rest_set;
     sets->last_unit[sets->count] = last;
-    sets->with_current[sets->count] = PL_NONE;
+    sets->with_unit[sets->count] = 0;
     sets->count++;
     return true;
 }
@@ -26,24 +25,15 @@ bool pl_unit_sets_begin(pl_unit_sets *sets) {
 void pl_unit_sets_free(pl_unit_sets *sets) {
     free(sets->rest);
     free(sets->last_unit);
-    free(sets->with_current);
+    free(sets->with_unit);
     *sets = (pl_unit_sets){0};
 }
 
-void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit) {
-    sets->current_unit = unit;
-    memset(sets->with_current, 0xff, sets->count * sizeof *sets->with_current);
-}
-
-bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
-    if (*set != 0 && sets->last_unit[*set] == sets->current_unit)
-        return true;
-    if (sets->with_current[*set] == PL_NONE) {
-        uint32_t added = (uint32_t)sets->count;
-        if (!add_set(sets, *set, sets->current_unit))
-            return false;
-        sets->with_current[*set] = added;
-    }
-    *set = sets->with_current[*set];
+bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set) {
+    uint32_t added = (uint32_t)sets->count;
+    if (!add_set(sets, *set, sets->current_unit))
+        return false;
+    sets->with_unit[*set] = added;
+    *set = added;
     return true;
 }

@@ -19,8 +19,8 @@ typedef struct pl_unit_sets {
     size_t count;
     size_t capacity; /* of the next three */
     uint32_t *rest;
-    uint32_t *last_unit;
-    uint32_t *with_current; /* set and current_unit, or PL_NONE while not needed yet */
+    uint32_t *last_unit; /* PL_NONE of set 0 */
+    uint32_t *with_unit; /* set and the unit that was added to it last; 0 for none yet */
     uint32_t current_unit;
 } pl_unit_sets;
 
@@ -40,10 +40,22 @@ static inline bool pl_unit_sets_has(const pl_unit_sets *sets, uint32_t set, uint
     return set != 0 && sets->last_unit[set] == unit;
 }
 
-/* All additions up to the next call of this are of `unit`; units must ascend. O(sets). */
-void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit);
+/* All additions up to the next call of this are of `unit`; units must ascend. O(1). */
+static inline void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit) {
+    sets->current_unit = unit;
+}
+
+/* pl_unit_sets_add for a set that was not met with the current unit yet. */
+bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set);
 
 /* Replaces *set by its union with the current unit. O(1). */
-bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set);
+static inline bool pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
+    if (sets->last_unit[*set] == sets->current_unit)
+        return true;
+    if (sets->last_unit[sets->with_unit[*set]] != sets->current_unit)
+        return pl_unit_sets_add_new(sets, set);
+    *set = sets->with_unit[*set];
+    return true;
+}
 
 #endif

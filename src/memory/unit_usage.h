@@ -20,7 +20,7 @@ typedef struct pl_unit_usage {
 
 /* Finds out for operations of which each belongs to one of num_units units:
  * unit_of_operation[operations]. Zero-initialise before, free with pl_unit_usage_free. `account`
- * says which touches count; NULL: all do. Errors: MEMORY. O(touches + units * sets). */
+ * says which touches count; NULL: all do. Errors: MEMORY. O(touches). */
 popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
                                    const uint32_t *unit_of_operation, size_t num_units,

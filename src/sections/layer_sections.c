@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
+#include "base/growth.h"
 #include "intervals/unit_cycles.h"
 #include "memory/chain_data.h"
 #include "memory/operation_sums.h"
+#include "memory/part_sums.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
@@ -139,6 +141,29 @@ static popliner_status find_cycles(const pl_section_source *source, uint64_t **c
                                *cycles, error);
 }
 
+/* What each unit needs by itself. */
+static popliner_status measure_units(const pl_section_source *source, pl_part_sums *all,
+                                     popliner_error *error) {
+    const popliner_chain *chain = source->chain;
+    const struct pl_pass_usage *usage;
+    pl_stage_memory memory = {0};
+    popliner_status status = POPLINER_OK;
+    if (pl_part_sums_are_possible(source->meter)) {
+        status = pl_stage_meter_pass_usage(source->meter, &usage, error);
+        if (status != POPLINER_OK)
+            return status;
+        const pl_parts parts = {chain->num_units, chain->unit_of_operation, &usage->usage, true};
+        return pl_part_sums_measure(source->meter, &parts, all, error);
+    }
+    for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++) {
+        status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
+        if (status == POPLINER_OK)
+            all[unit] = pl_part_sums_of(source->meter, &memory);
+    }
+    pl_stage_memory_clear(&memory);
+    return status;
+}
+
 popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
     static const char *const columns[] = {
@@ -160,34 +185,32 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
         "largest_tile_bytes",
         "cycles",
     };
+    const size_t num_units = source->chain->num_units;
     uint64_t *cycles = NULL;
-    pl_stage_memory memory = {0};
+    pl_part_sums *all = pl_new_array(num_units, sizeof *all);
     pl_sheet_begin(sheet, sheet->format, "layers", columns, sizeof columns / sizeof *columns);
-    popliner_status status = find_cycles(source, &cycles, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < source->chain->num_units; unit++) {
-        status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
-        if (status != POPLINER_OK)
-            break;
-        const pl_memory_sums sums = pl_memory_sums_of(&memory);
-        size_t largest = 0;
-        for (size_t tile = 1; tile < memory.num_tiles; tile++)
-            largest = memory.total_bytes[tile] > memory.total_bytes[largest] ? tile : largest;
+    popliner_status status =
+        all == NULL ? pl_fail_memory(error, "a report") : find_cycles(source, &cycles, error);
+    if (status == POPLINER_OK)
+        status = measure_units(source, all, error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++) {
+        const pl_part_sums *own = &all[unit];
         pl_sheet_number(sheet, unit);
         pl_sheet_text(sheet, pl_chain_unit_at(source->chain, unit)->label);
         pl_sheet_text(sheet, pl_unit_kind_name(pl_chain_unit_at(source->chain, unit)->kind));
         add_operations(source, unit, sheet);
-        add_sums(&sums, sheet);
-        pl_sheet_number(sheet, sums.unexplained_bytes);
-        pl_sheet_number(sheet, sums.total_bytes);
-        pl_sheet_number(sheet, pl_stage_parameter_bytes(source->meter));
-        pl_sheet_number(sheet, largest);
-        pl_sheet_number(sheet, memory.total_bytes[largest]);
+        add_sums(&own->sums, sheet);
+        pl_sheet_number(sheet, own->sums.unexplained_bytes);
+        pl_sheet_number(sheet, own->sums.total_bytes);
+        pl_sheet_number(sheet, own->parameter_bytes);
+        pl_sheet_number(sheet, own->largest_tile);
+        pl_sheet_number(sheet, own->largest_tile_bytes);
         if (cycles == NULL)
             pl_sheet_none(sheet);
         else
             pl_sheet_number(sheet, cycles[unit]);
     }
-    pl_stage_memory_clear(&memory);
+    free(all);
     free(cycles);
     return status;
 }

@@ -5,11 +5,14 @@
 #include "sections/sections.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "memory/chain_data.h"
-#include "memory/unit_usage.h"
+#include "memory/passes.h"
+#include "model/operations_data.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
 /* Rows while they are gathered. Pieces of one unlowered variable are mostly of one category, so
  * those of several are found by going through its few rows. */
@@ -30,18 +33,43 @@ typedef struct row {
     uint32_t end_step;
 } row;
 
+/* Pieces of no unlowered variable are many, of many categories: their rows are found by these. */
 typedef struct rows {
+    size_t num_units;
     uint32_t *first; /* [num_unlowered + 1]: row of each, then of pieces that are of none */
+    uint32_t of_none[UINT8_MAX + 1];
     row *items;
     size_t count;
     size_t capacity;
-    uint8_t *units; /* [rows * num_units]: which touch one of its pieces */
+    uint8_t *units; /* [count][num_units]: which touch one of its pieces */
+    size_t units_capacity;
 } rows;
+
+/* Makes the row of an unlowered variable, or none, and a category, in front of row `next`; NULL
+ * without memory. */
+static row *make_row(rows *own, uint32_t unlowered, uint8_t category, uint32_t next) {
+    const size_t units_end = (own->count + 1) * own->num_units;
+    if (!pl_grow(&own->items, &own->capacity, own->count + 1, sizeof *own->items) ||
+        !pl_grow(&own->units, &own->units_capacity, units_end, sizeof *own->units))
+        return NULL;
+    memset(own->units + units_end - own->num_units, 0, own->num_units);
+    own->items[own->count] = (row){
+        .unlowered = unlowered,
+        .category = category,
+        .is_always_live = true,
+        .next = next,
+        .last_tile = PL_NONE,
+        .first_step = PL_NONE,
+    };
+    return &own->items[own->count++];
+}
 
 /* The row of a piece, which is made when it is met first; NULL without memory. */
 static row *row_of(rows *own, const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
     uint8_t category = p->variable_category[variable];
+    if (unlowered == PL_NONE && own->of_none[category] != PL_NONE)
+        return &own->items[own->of_none[category]];
     uint32_t *first = &own->first[unlowered == PL_NONE ? p->num_unlowered : unlowered];
     uint32_t before = PL_NONE; /* by category, in the order of the file */
     uint32_t next = *first;
@@ -51,18 +79,14 @@ static row *row_of(rows *own, const popliner_profile *p, size_t variable) {
     }
     if (next != PL_NONE && own->items[next].category == category)
         return &own->items[next];
-    if (!pl_grow(&own->items, &own->capacity, own->count + 1, sizeof *own->items))
+    uint32_t made = (uint32_t)own->count;
+    row *r = make_row(own, unlowered, category, next);
+    if (r == NULL)
         return NULL;
-    own->items[own->count] = (row){
-        .unlowered = unlowered,
-        .category = category,
-        .is_always_live = true,
-        .next = next,
-        .last_tile = PL_NONE,
-        .first_step = PL_NONE,
-    };
-    *(before == PL_NONE ? first : &own->items[before].next) = (uint32_t)own->count;
-    return &own->items[own->count++];
+    *(before == PL_NONE ? first : &own->items[before].next) = made;
+    if (unlowered == PL_NONE)
+        own->of_none[category] = made;
+    return r;
 }
 
 /* Adds the live ranges of a piece. */
@@ -96,12 +120,26 @@ static void add_piece(row *r, const popliner_profile *p, size_t variable, size_t
     add_ranges(r, p, variable);
 }
 
-static popliner_status gather(rows *own, const popliner_profile *p, popliner_error *error) {
+/* Marks the units that touch a piece. Those of a tensor mostly have one set, which is then marked
+ * once. */
+static void mark_units(rows *own, row *r, const pl_unit_usage *usage, size_t variable) {
+    uint8_t *marks = own->units + (size_t)(r - own->items) * own->num_units;
+    if (usage->variable_set[variable] == r->set)
+        return;
+    r->set = usage->variable_set[variable];
+    for (uint32_t s = r->set; s != 0; s = usage->sets.rest[s])
+        marks[usage->sets.last_unit[s] % own->num_units] = 1;
+}
+
+static popliner_status gather(rows *own, const popliner_profile *p, const pl_unit_usage *usage,
+                              popliner_error *error) {
     own->first = pl_new_array(p->num_unlowered + 1, sizeof *own->first);
     if (own->first == NULL)
         return pl_fail_memory(error, "the variables");
     for (size_t i = 0; i <= p->num_unlowered; i++)
         own->first[i] = PL_NONE;
+    for (size_t i = 0; i <= UINT8_MAX; i++)
+        own->of_none[i] = PL_NONE;
     size_t tile = 0;
     for (size_t v = 0; v < p->num_variables; v++) {
         if (p->variable_size_bytes[v] == 0) /* not allocated: it is nowhere */
@@ -111,36 +149,31 @@ static popliner_status gather(rows *own, const popliner_profile *p, popliner_err
         if (r == NULL)
             return pl_fail_memory(error, "the variables");
         add_piece(r, p, v, tile);
+        mark_units(own, r, usage, v);
     }
     return POPLINER_OK;
 }
 
-/* Marks the units that touch a piece of each row. */
-static popliner_status mark_units(rows *own, const pl_section_source *source,
-                                  popliner_error *error) {
+/* Marks the units that copy a piece from or to the host: a usage leaves these out where others
+ * compute on the piece. */
+static void mark_host_copies(rows *own, const pl_section_source *source) {
     const popliner_profile *p = source->profile;
-    const size_t num_units = source->chain->num_units;
-    pl_unit_usage usage = {0};
-    popliner_status status = pl_unit_usage_find(
-        &usage, p, source->operations, source->chain->unit_of_operation, num_units, NULL, error);
-    if (status == POPLINER_OK) {
-        own->units = pl_new_array(own->count * num_units, sizeof *own->units);
-        if (own->units == NULL)
-            status = pl_fail_memory(error, "the variables");
+    for (size_t i = 0; i < popliner_operations_count(source->operations); i++) {
+        const popliner_operation *operation = pl_operation_at(source->operations, i);
+        size_t unit = source->chain->unit_of_operation[i];
+        for (size_t k = 0; k < operation->num_programs; k++) {
+            uint32_t program = operation->programs[k];
+            pl_touches touches = pl_touches_of(p, program);
+            uint32_t variable;
+            while (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID &&
+                   pl_touches_next(&touches, &variable)) {
+                if (p->variable_size_bytes[variable] == 0)
+                    continue;
+                const row *r = row_of(own, p, variable); /* it was made */
+                own->units[(size_t)(r - own->items) * own->num_units + unit] = 1;
+            }
+        }
     }
-    for (size_t v = 0; status == POPLINER_OK && v < p->num_variables; v++) {
-        if (p->variable_size_bytes[v] == 0)
-            continue;
-        row *r = row_of(own, p, v);
-        /* pieces of a tensor mostly have one set, which is then marked once */
-        if (usage.variable_set[v] == r->set)
-            continue;
-        r->set = usage.variable_set[v];
-        for (uint32_t s = r->set; s != 0; s = usage.sets.rest[s])
-            own->units[(size_t)(r - own->items) * num_units + usage.sets.last_unit[s]] = 1;
-    }
-    pl_unit_usage_free(&usage);
-    return status;
 }
 
 static void add_row(const rows *own, const row *r, const pl_section_source *source,
@@ -183,13 +216,16 @@ popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *
         "last_step", "units",        "debug_context",
     };
     const popliner_profile *p = source->profile;
-    rows own = {0};
+    const pl_pass_usage *usage = NULL;
+    rows own = {.num_units = source->chain->num_units};
     pl_sheet_begin(sheet, sheet->format, "variables", columns, sizeof columns / sizeof *columns);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status == POPLINER_OK)
-        status = gather(&own, p, error);
+        status = pl_stage_meter_pass_usage(source->meter, &usage, error);
     if (status == POPLINER_OK)
-        status = mark_units(&own, source, error);
+        status = gather(&own, p, &usage->usage, error);
+    if (status == POPLINER_OK)
+        mark_host_copies(&own, source);
     for (size_t i = 0; status == POPLINER_OK && i <= p->num_unlowered; i++) {
         for (uint32_t k = own.first[i]; k != PL_NONE; k = own.items[k].next)
             add_row(&own, &own.items[k], source, sheet);

@@ -1,0 +1,318 @@
+/* Each step belongs to one part. So one row of places, first those of the steps of part 0, then
+ * those of part 1, holds what is live on a tile in all parts, and the variables of the tile are
+ * gone through once, in the order in which they lie in memory.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory/part_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "memory/stage_data.h"
+#include "model/operations_data.h"
+#include "profile/profile_data.h"
+
+/* Steps of a part one after another, and the place of the first. */
+typedef struct step_run {
+    size_t first_step;
+    size_t end_step;
+    size_t place;
+} step_run;
+
+typedef struct work {
+    const pl_stage_meter *meter;
+    const pl_parts *parts;
+    pl_part_sums *sums;
+    size_t *runs_start; /* [parts + 1] */
+    step_run *runs;
+    size_t *end_place;     /* [parts]: behind the steps of each; a place of its own */
+    int64_t *change_bytes; /* [steps + parts], by place; all 0 between two tiles */
+
+    /* Of one tile. */
+    uint64_t *always_live_bytes; /* [parts] */
+    uint32_t *last_variable;     /* [parts]: that was added, plus one */
+    pl_curve unexplained;
+    uint64_t *unexplained_bytes; /* [steps] */
+
+    uint64_t *tile_bytes; /* [parts][tiles]: data; NULL if nobody asks */
+
+    /* Code of one part. */
+    pl_code_counter code;
+    uint64_t *groups[PL_NUM_CODE_GROUPS]; /* [tiles] */
+    size_t *operations_start;             /* [parts + 1] */
+    size_t *operations;                   /* by part */
+} work;
+
+static void free_work(work *w) {
+    free(w->runs_start);
+    free(w->runs);
+    free(w->end_place);
+    free(w->change_bytes);
+    free(w->always_live_bytes);
+    free(w->last_variable);
+    free(w->unexplained.change_bytes);
+    free(w->unexplained_bytes);
+    free(w->tile_bytes);
+    pl_code_counter_free(&w->code);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        free(w->groups[group]);
+    free(w->operations_start);
+    free(w->operations);
+}
+
+static popliner_status begin_work(work *w, popliner_error *error) {
+    const popliner_profile *p = w->meter->profile;
+    const size_t count = w->parts->count;
+    const size_t num_tiles = p->target.num_tiles;
+    const size_t num_operations = popliner_operations_count(w->meter->operations);
+    w->runs_start = pl_new_array(count + 1, sizeof *w->runs_start);
+    w->runs = pl_new_array(p->num_steps, sizeof *w->runs);
+    w->end_place = pl_new_array(count, sizeof *w->end_place);
+    w->change_bytes = pl_new_array(p->num_steps + count, sizeof *w->change_bytes);
+    w->always_live_bytes = pl_new_array(count, sizeof *w->always_live_bytes);
+    w->last_variable = pl_new_array(count, sizeof *w->last_variable);
+    w->unexplained_bytes = pl_new_array(p->num_steps, sizeof *w->unexplained_bytes);
+    w->operations_start = pl_new_array(count + 1, sizeof *w->operations_start);
+    w->operations = pl_new_array(num_operations, sizeof *w->operations);
+    bool memory = w->runs_start != NULL && w->runs != NULL && w->end_place != NULL &&
+                  w->change_bytes != NULL && w->always_live_bytes != NULL &&
+                  w->last_variable != NULL && w->unexplained_bytes != NULL &&
+                  w->operations_start != NULL && w->operations != NULL;
+    if (w->parts->wants_tiles) {
+        w->tile_bytes = pl_new_array(count * num_tiles, sizeof *w->tile_bytes);
+        memory = memory && w->tile_bytes != NULL;
+    }
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        w->groups[group] = pl_new_array(num_tiles, sizeof(uint64_t));
+        memory = memory && w->groups[group] != NULL;
+    }
+    return memory ? pl_code_counter_begin(&w->code, w->meter->chain->model, p, error)
+                  : pl_fail_memory(error, "the memory of the operations");
+}
+
+/* ---- places ---- */
+
+static uint32_t part_of_step(const work *w, size_t step) {
+    return w->parts->part_of_operation[w->meter->chain->operation_of_step[step]];
+}
+
+/* Lists the runs of each part. */
+static void find_runs(work *w) {
+    const size_t num_steps = w->meter->profile->num_steps;
+    size_t *next = w->end_place; /* the next run of each part, until that is known */
+    for (size_t step = 0; step < num_steps; step++)
+        if (step == 0 || part_of_step(w, step) != part_of_step(w, step - 1))
+            w->runs_start[part_of_step(w, step) + 1]++;
+    for (size_t part = 0; part < w->parts->count; part++) {
+        next[part] = w->runs_start[part];
+        w->runs_start[part + 1] += w->runs_start[part];
+    }
+    for (size_t step = 0, end = 0; step < num_steps; step = end) {
+        uint32_t part = part_of_step(w, step);
+        for (end = step + 1; end < num_steps && part_of_step(w, end) == part;)
+            end++;
+        w->runs[next[part]++] = (step_run){step, end, 0};
+    }
+    size_t place = 0;
+    for (size_t part = 0; part < w->parts->count; part++) {
+        for (size_t i = w->runs_start[part]; i < w->runs_start[part + 1]; i++) {
+            w->runs[i].place = place;
+            place += w->runs[i].end_step - w->runs[i].first_step;
+        }
+        w->end_place[part] = place++;
+    }
+}
+
+/* The place of the first step in the runs of a part that is not before `step`, or behind them. */
+static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
+    const step_run *run = runs;
+    for (size_t left = num_runs - 1; left > 0;) { /* the first run that ends behind the step */
+        size_t half = (left + 1) / 2;
+        bool is_behind = run[half - 1].end_step <= step;
+        run += is_behind ? half : 0;
+        left = is_behind ? left - half : half - 1;
+    }
+    size_t within = step < run->end_step ? step : run->end_step;
+    return run->place + (within > run->first_step ? within - run->first_step : 0);
+}
+
+/* ---- data ---- */
+
+static void add_to_part(work *w, size_t part, uint32_t variable) {
+    const popliner_profile *p = w->meter->profile;
+    uint32_t class_index = p->variable_class[variable];
+    uint64_t bytes = p->variable_size_bytes[variable];
+    if (p->class_always_live[class_index]) {
+        if (!pl_account_is_code(&w->meter->account, variable))
+            w->always_live_bytes[part] += bytes;
+        if (p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE)
+            w->sums[part].parameter_bytes += bytes;
+        return;
+    }
+    const step_run *run = &w->runs[w->runs_start[part]];
+    const size_t num_runs = w->runs_start[part + 1] - w->runs_start[part];
+    for (uint32_t i = p->class_ranges_start[class_index];
+         num_runs > 0 && i < p->class_ranges_start[class_index + 1]; i++) {
+        size_t first = p->range_first_step[i];
+        size_t end = p->range_end_step[i];
+        if (end <= run->first_step || first >= run[num_runs - 1].end_step)
+            continue;
+        w->change_bytes[place_from(run, num_runs, first)] += (int64_t)bytes;
+        w->change_bytes[place_from(run, num_runs, end)] -= (int64_t)bytes;
+    }
+}
+
+/* Adds the variables of a tile to the parts that touch them. */
+static void add_variables(work *w, size_t tile) {
+    const popliner_profile *p = w->meter->profile;
+    const pl_unit_usage *usage = w->parts->usage;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        uint32_t variable = (uint32_t)i;
+        for (uint32_t set = usage->variable_set[i]; set != 0; set = usage->sets.rest[set]) {
+            size_t part = usage->sets.last_unit[set] % w->parts->count;
+            if (w->last_variable[part] != variable + 1)
+                add_to_part(w, part, variable);
+            w->last_variable[part] = variable + 1;
+        }
+    }
+}
+
+/* What no operation touches on a tile, at each step. */
+static bool find_unexplained(work *w, size_t tile) {
+    const popliner_profile *p = w->meter->profile;
+    const uint32_t *variables;
+    size_t count = pl_account_unexplained(&w->meter->account, tile, &variables);
+    if (!pl_curve_begin(&w->unexplained, 0, p->num_steps))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        pl_curve_add(&w->unexplained, p, p->variable_class[variables[i]],
+                     p->variable_size_bytes[variables[i]]);
+    pl_curve_read(&w->unexplained, w->unexplained_bytes);
+    return true;
+}
+
+/* Adds the most that is live in a part on a tile at one of its steps, the first of these, and
+ * clears its places. */
+static void add_peak(work *w, size_t part, size_t tile) {
+    int64_t live_bytes = 0;
+    uint64_t peak_bytes = 0;
+    uint64_t unexplained_bytes = 0; /* at the peak */
+    for (size_t i = w->runs_start[part]; i < w->runs_start[part + 1]; i++) {
+        const step_run *run = &w->runs[i];
+        for (size_t step = run->first_step; step < run->end_step; step++) {
+            int64_t *change_bytes = &w->change_bytes[run->place + step - run->first_step];
+            live_bytes += *change_bytes;
+            *change_bytes = 0;
+            uint64_t bytes = (uint64_t)live_bytes + w->unexplained_bytes[step];
+            if (bytes > peak_bytes) {
+                peak_bytes = bytes;
+                unexplained_bytes = w->unexplained_bytes[step];
+            }
+        }
+    }
+    w->change_bytes[w->end_place[part]] = 0;
+    pl_memory_sums *sums = &w->sums[part].sums;
+    const uint64_t fixed_bytes = pl_account_fixed(&w->meter->account, tile);
+    sums->variables_bytes += w->always_live_bytes[part] + peak_bytes - unexplained_bytes;
+    sums->unexplained_bytes += unexplained_bytes + fixed_bytes;
+    if (w->tile_bytes != NULL)
+        w->tile_bytes[part * w->meter->profile->target.num_tiles + tile] =
+            w->always_live_bytes[part] + peak_bytes + fixed_bytes;
+    w->always_live_bytes[part] = 0;
+}
+
+/* ---- code ---- */
+
+static void sort_operations(work *w) {
+    const size_t count = popliner_operations_count(w->meter->operations);
+    size_t *next = w->end_place; /* which is not needed any more */
+    for (size_t i = 0; i < count; i++)
+        w->operations_start[w->parts->part_of_operation[i] + 1]++;
+    for (size_t part = 0; part < w->parts->count; part++) {
+        next[part] = w->operations_start[part];
+        w->operations_start[part + 1] += w->operations_start[part];
+    }
+    for (size_t i = 0; i < count; i++)
+        w->operations[next[w->parts->part_of_operation[i]]++] = i;
+}
+
+/* Adds the code of a part, and finds its largest tile. */
+static void add_code(work *w, size_t part) {
+    const size_t num_tiles = w->meter->profile->target.num_tiles;
+    pl_part_sums *own = &w->sums[part];
+    uint64_t sum_bytes[PL_NUM_CODE_GROUPS] = {0};
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        memset(w->groups[group], 0, num_tiles * sizeof(uint64_t));
+    pl_code_counter_reset(&w->code);
+    for (size_t i = w->operations_start[part]; i < w->operations_start[part + 1]; i++) {
+        const popliner_operation *operation =
+            pl_operation_at(w->meter->operations, w->operations[i]);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            pl_code_counter_add(&w->code, operation->programs[k], w->groups);
+    }
+    pl_code_counter_finish(&w->code, w->groups);
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t bytes = w->tile_bytes != NULL ? w->tile_bytes[part * num_tiles + tile] : 0;
+        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+            uint64_t code_bytes =
+                pl_account_limit(&w->meter->account, group, tile, w->groups[group][tile]);
+            sum_bytes[group] += code_bytes;
+            bytes += code_bytes;
+        }
+        if (w->tile_bytes != NULL && (tile == 0 || bytes > own->largest_tile_bytes)) {
+            own->largest_tile = tile;
+            own->largest_tile_bytes = bytes;
+        }
+    }
+    own->sums.vertex_code_bytes = sum_bytes[PL_VERTEX_CODE];
+    own->sums.vertex_state_bytes = sum_bytes[PL_VERTEX_STATE];
+    own->sums.exchange_code_bytes = sum_bytes[PL_EXCHANGE_CODE];
+    own->sums.control_code_bytes = sum_bytes[PL_CONTROL_CODE];
+    own->sums.total_bytes = own->sums.variables_bytes + own->sums.unexplained_bytes;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        own->sums.total_bytes += sum_bytes[group];
+}
+
+/* ---- all of it ---- */
+
+pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const pl_stage_memory *memory) {
+    pl_part_sums own = {pl_memory_sums_of(memory), pl_stage_parameter_bytes(meter), 0, 0};
+    for (size_t tile = 0; tile < memory->num_tiles; tile++)
+        if (tile == 0 || memory->total_bytes[tile] > own.largest_tile_bytes) {
+            own.largest_tile = tile;
+            own.largest_tile_bytes = memory->total_bytes[tile];
+        }
+    return own;
+}
+
+bool pl_part_sums_are_possible(const pl_stage_meter *meter) {
+    const pl_memory_model *model = meter->chain->model;
+    return model->has_own_steps && model->adds_always_live && model->follows_account &&
+           popliner_operations_count(meter->operations) > 0 &&
+           (meter->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
+}
+
+popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_parts *parts,
+                                     pl_part_sums *sums, popliner_error *error) {
+    const size_t num_tiles = meter->profile->target.num_tiles;
+    work w = {.meter = meter, .parts = parts, .sums = sums};
+    memset(sums, 0, parts->count * sizeof *sums);
+    popliner_status status = begin_work(&w, error);
+    if (status == POPLINER_OK)
+        find_runs(&w);
+    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
+        add_variables(&w, tile);
+        if (!find_unexplained(&w, tile))
+            status = pl_fail_memory(error, "the memory of the operations");
+        for (size_t part = 0; status == POPLINER_OK && part < parts->count; part++)
+            add_peak(&w, part, tile);
+    }
+    if (status == POPLINER_OK)
+        sort_operations(&w);
+    for (size_t part = 0; status == POPLINER_OK && part < parts->count; part++)
+        add_code(&w, part);
+    free_work(&w);
+    return status;
+}

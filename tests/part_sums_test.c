@@ -1,0 +1,220 @@
+/* Parts of a model measured at once, against each of them measured as a stage by itself.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "golden_case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "memory/chain_data.h"
+#include "memory/part_sums.h"
+#include "memory/passes.h"
+#include "model/layers.h"
+#include "model/operations_data.h"
+#include "profile/profile_data.h"
+#include "test_data.h"
+
+/* How often every kind of what is compared was met: a part that has several runs
+ * of steps, one without a step, one with a peak of what is not explained. */
+static struct {
+    size_t num_parts;
+    size_t several_runs;
+    size_t no_steps;
+    size_t unexplained;
+    size_t parameters;
+} met;
+
+static void count_steps(const popliner_chain *chain, const uint32_t *part_of, uint32_t part) {
+    size_t num_runs = 0;
+    bool was_own = false;
+    for (size_t step = 0; step < chain->num_steps; step++) {
+        bool is_own = part_of[chain->operation_of_step[step]] == part;
+        num_runs += is_own && !was_own;
+        was_own = is_own;
+    }
+    met.several_runs += num_runs > 1;
+    met.no_steps += num_runs == 0;
+}
+
+/* Measures each part as a stage and compares. */
+static void check_parts(const golden_case *c, pl_stage_meter *meter, const popliner_chain *chain,
+                        const uint32_t *part_of, size_t num_parts, const pl_unit_usage *usage) {
+    const size_t num_operations = popliner_operations_count(c->operations);
+    const pl_parts parts = {num_parts, part_of, usage, true};
+    const pl_parts without_tiles = {num_parts, part_of, usage, false};
+    pl_part_sums *all = test_new_array(num_parts, sizeof *all);
+    pl_part_sums *others = test_new_array(num_parts, sizeof *others);
+    size_t *own = test_new_array(num_operations, sizeof *own);
+    pl_stage_memory memory = {0};
+    assert_true(pl_part_sums_are_possible(meter));
+    assert_int_equal(pl_part_sums_measure(meter, &parts, all, NULL), POPLINER_OK);
+    assert_int_equal(pl_part_sums_measure(meter, &without_tiles, others, NULL), POPLINER_OK);
+    for (uint32_t part = 0; part < num_parts; part++) {
+        size_t count = 0;
+        for (size_t i = 0; i < num_operations; i++)
+            if (part_of[i] == part)
+                own[count++] = i;
+        assert_int_equal(pl_stage_measure(meter, own, count, &memory, NULL), POPLINER_OK);
+        const pl_part_sums expected = pl_part_sums_of(meter, &memory);
+        if (memcmp(&all[part].sums, &expected.sums, sizeof expected.sums) != 0 ||
+            memcmp(&others[part].sums, &expected.sums, sizeof expected.sums) != 0 ||
+            all[part].parameter_bytes != expected.parameter_bytes ||
+            all[part].largest_tile != expected.largest_tile ||
+            all[part].largest_tile_bytes != expected.largest_tile_bytes)
+            fail_msg("%s: part %u of %zu: %llu bytes of variables, %llu in all, instead of %llu "
+                     "and %llu; tile %zu instead of %zu",
+                     c->name, part, num_parts, (unsigned long long)all[part].sums.variables_bytes,
+                     (unsigned long long)all[part].sums.total_bytes,
+                     (unsigned long long)expected.sums.variables_bytes,
+                     (unsigned long long)expected.sums.total_bytes, all[part].largest_tile,
+                     expected.largest_tile);
+        count_steps(chain, part_of, part);
+        uint64_t fixed_bytes = pl_tiles_sum(memory.unexplained_always_live_bytes, memory.num_tiles);
+        met.unexplained += expected.sums.unexplained_bytes > fixed_bytes;
+        met.parameters += expected.parameter_bytes > 0;
+        met.num_parts++;
+    }
+    pl_stage_memory_clear(&memory);
+    free(own);
+    free(others);
+    free(all);
+}
+
+/* The units of a chain, by the pass usage; then parts with any operations, the last
+ * one with none. */
+static void check_chain(const golden_case *c, const popliner_layers *layers, uint64_t *random) {
+    const size_t num_operations = popliner_operations_count(c->operations);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    uint32_t *part_of = test_new_array(num_operations, sizeof *part_of);
+    pl_stage_meter *meter;
+    const struct pl_pass_usage *own;
+    pl_account account = {0};
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_pass_usage(meter, &own, NULL), POPLINER_OK);
+    assert_int_equal(pl_account_create(&account, chain->model, c->profile, c->operations, NULL),
+                     POPLINER_OK);
+    check_parts(c, meter, chain, chain->unit_of_operation, chain->num_units, &own->usage);
+    for (size_t num_parts = 2; num_parts <= 8; num_parts += 2) {
+        pl_unit_usage usage = {0};
+        for (size_t i = 0; i < num_operations; i++)
+            part_of[i] = (uint32_t)pl_random_below(random, num_parts - 1);
+        assert_int_equal(pl_unit_usage_find(&usage, c->profile, c->operations, part_of, num_parts,
+                                            &account, NULL),
+                         POPLINER_OK);
+        check_parts(c, meter, chain, part_of, num_parts, &usage);
+        pl_unit_usage_free(&usage);
+    }
+    pl_account_free(&account);
+    free(part_of);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+}
+
+static void check_case(const golden_case *c) {
+    uint64_t random = 17;
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    check_chain(c, layers, &random);
+    pl_layers_free(layers);
+    for (size_t round = 0; round < 3; round++) {
+        layers = assign_at_random(c, 4, &random);
+        check_chain(c, layers, &random);
+        pl_layers_free(layers);
+    }
+}
+
+static void check_spoiled(const golden_case *original) {
+    golden_case c;
+    uint64_t random = 23;
+    golden_load(&c, original->name);
+    spoil_code(&c, &random);
+    /* many variables are touched by nobody */
+    for (size_t i = 1; i < c.profile->num_list_variables; i++)
+        if (pl_random_below(&random, 2) == 0)
+            c.profile->list_variable[i] = c.profile->list_variable[i - 1];
+    popliner_layers *layers = assign_at_random(&c, 5, &random);
+    check_chain(&c, layers, &random);
+    pl_layers_free(layers);
+    golden_free(&c);
+}
+
+static void are_those_of_stages(void **state) {
+    (void)state;
+    met.num_parts = 0;
+    golden_for_each(check_case);
+    assert_true(met.several_runs > 0);
+    assert_true(met.no_steps > 0);
+    assert_true(met.parameters > 0 && met.parameters < met.num_parts);
+}
+
+static void are_those_of_stages_where_little_is_explained(void **state) {
+    (void)state;
+    met.unexplained = 0;
+    golden_for_each(check_spoiled);
+    assert_true(met.unexplained > 0);
+}
+
+/* Every operation by itself, as reports have them. */
+static void check_operations(const golden_case *c) {
+    popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
+    pl_stage_meter *meter;
+    pl_memory_sums *sums;
+    pl_stage_memory memory = {0};
+    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_operation_sums_measure(c->operations, meter, NULL, &sums, NULL),
+                     POPLINER_OK);
+    for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
+        size_t first = 0; /* the first of its context */
+        while (pl_operation_at(c->operations, first)->debug_context !=
+               pl_operation_at(c->operations, i)->debug_context)
+            first++;
+        assert_int_equal(pl_stage_measure(meter, &first, 1, &memory, NULL), POPLINER_OK);
+        const pl_memory_sums expected = pl_memory_sums_of(&memory);
+        assert_memory_equal(&sums[i], &expected, sizeof expected);
+    }
+    pl_stage_memory_clear(&memory);
+    free(sums);
+    pl_stage_meter_free(meter);
+    pl_chain_free(chain);
+    pl_layers_free(layers);
+}
+
+static void are_those_of_operations(void **state) {
+    (void)state;
+    golden_for_each(check_operations);
+}
+
+/* PopLiner's model counts steps of others, and a profile without a step of any operation has all
+ * steps in its one stage. */
+static void are_not_possible_everywhere(void **state) {
+    (void)state;
+    golden_case c = made_whole_case();
+    popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
+    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
+         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
+        popliner_chain *chain = make_chain(&c, layers, model);
+        pl_stage_meter *meter;
+        assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
+                         POPLINER_OK);
+        assert_int_equal(pl_part_sums_are_possible(meter), model == POPLINER_MEMORY_MODEL_FULL);
+        for (size_t step = 0; step < chain->num_steps; step++)
+            chain->operation_of_step[step] = PL_NONE;
+        assert_false(pl_part_sums_are_possible(meter));
+        pl_stage_meter_free(meter);
+        pl_chain_free(chain);
+    }
+    pl_layers_free(layers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(are_those_of_stages),
+        cmocka_unit_test(are_those_of_stages_where_little_is_explained),
+        cmocka_unit_test(are_those_of_operations),
+        cmocka_unit_test(are_not_possible_everywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
