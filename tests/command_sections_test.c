@@ -20,7 +20,8 @@ static command_run other;
 
 static const char *const sections[] = {"summary",   "tiles",      "categories", "liveness",
                                        "variables", "operations", "programs",   "layers",
-                                       "pairs",     "execution",  "checks"};
+                                       "pairs",     "execution",  "checks",     "vertices",
+                                       "exchanges", "advice",     "diagnosis",  "missing"};
 enum { NUM_SECTIONS = sizeof sections / sizeof *sections };
 
 /* Runs with standard output in a new file. */

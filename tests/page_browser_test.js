@@ -158,11 +158,39 @@ async function checkCharts(tab, name) {
         assert.notStrictEqual(await tab.locator(`#${id} .detail h3`).innerText(), `${title} 1`);
         await tab.keyboard.press('0');
     }
-    await tab.locator('#memory select').selectOption('categories');
-    assert.ok(await tab.locator('#memory .area').count() > 2);
-    await tab.locator('#memory select').selectOption('0');
-    assert.ok(await tab.locator('#memory .area').count() > 2);
-    assert.match(await tab.locator('#memory .detail').innerText(), /In stage 0/);
+    const memory = tab.locator('#memory');
+    const shown = memory.getByLabel('Show', { exact: true });
+    await shown.selectOption('categories');
+    assert.ok(await memory.locator('.area').count() > 2);
+    await tab.getByRole('button', { name: 'Show the best plan' }).click();
+    await shown.selectOption('0');
+    assert.ok(await memory.locator('.area').count() > 0);
+    assert.match(await memory.locator('.detail').innerText(), /In stage 0/);
+    // every stage of every split has its tiles, and follows the cuts
+    const numUnits = await tab.evaluate(() => window.page.model.numUnits);
+    for (const cuts of [[1], [2], [1, 3]].filter((units) => Math.max(...units) < numUnits)) {
+        await tab.evaluate((units) => window.page.plan.setCuts(units, ''), cuts);
+        const told = await tab.evaluate(() => {
+            const { series } = window.page.memory.chart;
+            return { most: Math.max(...series[0].values.map((_, tile) =>
+                series.reduce((sum, s) => sum + s.values[tile], 0))),
+            need: window.page.plan.split.stages[0].needs.expected };
+        });
+        assert.strictEqual(told.most, told.need, `${name}: ${cuts}`);
+    }
+    await memory.getByLabel('Only layer').selectOption('1');
+    assert.match(await memory.locator('.detail').innerText(), /Of layer/);
+    const part = await tab.evaluate(() => window.page.tables.variables.column('name')
+        .find((text) => text !== null && /^[\w/]{4}/.test(text)).slice(0, 4).toUpperCase());
+    await memory.getByLabel('Only names with').fill(part);
+    assert.match(await memory.locator('.status').first().innerText(), /^[1-9].* variables match/);
+    assert.match(await memory.locator('.detail').innerText(), /Named like ‘/);
+    await memory.getByLabel('Only names with').fill('zzzzzz');
+    assert.match(await memory.locator('.status').first().innerText(), /^0 variables match/);
+    assert.strictEqual(await memory.locator('.chart').count(), 0);
+    await memory.getByLabel('Only names with').fill('');
+    assert.ok(await memory.locator('.area').count() > 0);
+    assert.match(await tab.locator('#liveness .detail').innerText(), /Live at this step/);
 }
 
 async function checkTables(tab) {
@@ -181,6 +209,49 @@ async function checkTables(tab) {
     await tab.locator('#programs details[open] li').first().waitFor({ timeout: 10000 });
 }
 
+// What the lists say is what the sections have.
+async function checkLists(tab, name) {
+    const rows = (table) => tab.evaluate((own) => {
+        const { columns, numRows } = window.page.tables[own];
+        return Array.from({ length: numRows }, (_, i) => Object.fromEntries(columns.map((column) =>
+            [column, window.page.tables[own].column(column)[i]])));
+    }, table);
+    const digits = (text) => Number(text.replace(/\D/g, ''));
+    const advice = await rows('advice');
+    const shown = await tab.locator('#insights .advice li').allInnerTexts();
+    assert.strictEqual(shown.length, advice.length, name);
+    advice.forEach((row, i) => {
+        assert.ok(shown[i].startsWith(row.rule.replace(/_/g, ' ')), shown[i]);
+        assert.ok(shown[i].includes(row.suggestion), shown[i]);
+        assert.ok(!/NaN|undefined|null/.test(shown[i]), shown[i]);
+    });
+    const missing = await rows('missing');
+    for (const [label, place] of [['Missing at the bottleneck', 'bottleneck'],
+        ['Missing over all tiles', 'all']]) {
+        const table = tab.locator('#diagnosis .rows').filter({ has: tab.getByRole('region',
+            { name: label, exact: true }) });
+        assert.strictEqual(digits(await table.locator('.status').innerText()),
+            missing.filter((row) => row.place === place).length, `${name}: ${label}`);
+    }
+    const categories = (await rows('diagnosis')).filter((row) => row.group === 'category');
+    const recall = tab.getByRole('region', { name: 'Categories, over all tiles' });
+    const lines = await recall.locator('tbody tr').all();
+    assert.strictEqual(lines.length, categories.length, name);
+    for (let i = 0; i < lines.length; i++) {
+        const cells = await lines[i].locator('td').allInnerTexts();
+        assert.deepStrictEqual([cells[0], digits(cells[1]), digits(cells[2])],
+            [categories[i].name, categories[i].value, categories[i].explained], name);
+    }
+    const programs = await rows('programs');
+    const [row] = programs.filter((own) => own.parent !== null && own.num_children === 0).slice(-1);
+    await tab.getByLabel('Search the tree').fill(`${row.type} ${row.program}:`);
+    const found = await tab.locator('#programs .tree').innerText();
+    for (let at = row.program; at !== null; at = programs[at].parent)
+        assert.ok(found.replace(/\u202f/g, '').includes(`${at}: ${programs[at].type}`),
+            `${name}: ${at} is not in the tree`);
+    await tab.getByLabel('Search the tree').fill('');
+}
+
 // How long the page takes for what its reader does, in milliseconds.
 async function measure(tab) {
     return tab.evaluate(() => {
@@ -195,6 +266,11 @@ async function measure(tab) {
         plan.showBest();
         time('move', () => plan.setCuts(plan.cuts.map((unit, i) => i === 0 ? unit + 1 : unit), ''));
         time('solve', () => plan.solve(false));
+        memory.show({ how: '0' });
+        time('move, with tiles', () => plan.setCuts(plan.cuts.map((unit, i) =>
+            i === 0 ? unit + 1 : unit), ''));
+        time('layer', () => memory.show({ layer: '1' }));
+        time('name', () => memory.show({ name: 'a' }));
         time('tile', () => memory.choose(3));
         time('step', () => liveness.choose(5));
         return times;
@@ -236,6 +312,7 @@ async function main() {
                 await checkPointer(tab, name);
                 await checkCharts(tab, name);
                 await checkTables(tab);
+                await checkLists(tab, name);
                 if (page.told)
                     await checkComparison(tab, page.told, name);
                 const times = await measure(tab);

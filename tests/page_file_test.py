@@ -1,7 +1,7 @@
 """The file of a page: the same bytes each time, nothing from elsewhere, what it may run, names that
 try to get out of its data, and its tables against --section.
 
-Arguments: popliner, a scratch folder, the sample, folders of other profiles.
+Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, folders of other profiles.
 
 SPDX-License-Identifier: GPL-3.0-or-later"""
 
@@ -17,10 +17,11 @@ import sqlite3
 import subprocess
 import sys
 
-popliner, scratch, sample, *others = sys.argv[1:]
+popliner, mkprofile, scratch, sample, *others = sys.argv[1:]
 os.makedirs(scratch, exist_ok=True)
 SECTIONS = ["summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
-            "layers", "pairs", "execution", "checks"]
+            "layers", "pairs", "execution", "checks", "vertices", "exchanges", "advice",
+            "diagnosis", "missing"]
 
 
 def run(*words, status=0):
@@ -90,6 +91,32 @@ def check_tables(words, data):
     for name in SECTIONS:
         told = json.loads(run(*words, "--section", name, "--format", "json"))
         assert rows_of(data["sections"][name]) == told["rows"], name
+        if name == "execution":
+            check_sums(rows_of(data["sections"]["execution_sums"]), told["rows"])
+
+
+def check_sums(sums, executed):
+    """What ran, summed up by type of program and by unit."""
+    for by in ("type", "unit"):
+        own = {}
+        for row in executed:
+            if row["ipu"] is not None:
+                sum_ = own.setdefault(row[by], [0, 0, 0.0])
+                sum_[0] += 1
+                sum_[1] += row["cycles"]
+                sum_[2] += row["cycles"] * row["tile_balance"]
+        told = {row["name"]: row for row in sums if row["by"] == by}
+        assert set(told) == set(own) and len(told) == sum(row["by"] == by for row in sums)
+        for name, (count, cycles, mean) in own.items():
+            row = told[name]
+            assert (row["num_executions"], row["cycles"]) == (count, cycles), name
+            assert abs(row["mean_tile_cycles"] - mean) <= 1e-4 * mean, name
+
+
+def check_files(data, *paths):
+    """Which files were read."""
+    assert [(file["name"], file["size_bytes"]) for file in data["files"]] == [
+        (path, os.path.getsize(path)) for path in paths], data["files"]
 
 
 def check_page(*words):
@@ -269,7 +296,7 @@ def check_comparisons():
 def check_refusals():
     for words, status, text in (
             (["--solver", "greedy", "--solve"], 2, b"knows nothing of --html"),
-            (["--calibration", "x"], 2, b"--html"),
+            (["--evaluate", "1", "--calibrate", "x"], 2, b"--html"),
             (["--objective", "nothing"], 2, b"--objective nothing"),
             (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):
         path = os.path.join(scratch, "no.html")
@@ -289,12 +316,46 @@ def check_stage_tiles(words):
     assert len(data["stage_tiles"]) == len(told["stages"])
     for own, stage in zip(data["stage_tiles"], told["stages"]):
         tiles = {name: unpack(values) for name, values in own.items()
-                 if name not in ("first", "last")}
+                 if name not in ("first", "last", "to_end")}
         total = tiles.pop("total")
         assert max(total) == stage["mem"]["max_tile_mem"]
         assert [sum(parts) for parts in zip(*tiles.values())] == total
         for name, values in tiles.items():
             assert sum(values) == stage["mem"].get(name, 0), name
+
+
+def check_wishes():
+    """What was asked for is in the page: units count from the head."""
+    words = [sample, "--place", "1=0", "--ipu-mem-per-tile", "1=20K,2=30K"]
+    data = json.loads(data_of(make(
+        *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
+        "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--cut-after", "1")))
+    own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
+           "slack_percent": 0.5, "objectives": ["balance", "cycles"], "ipu_speeds": [[0, 333000]],
+           "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "unknown": []}
+    assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
+    summary = json.loads(run(sample, "--section", "summary", "--format", "json"))
+    clock = next(row["value"] for row in summary["rows"] if "clock" in row["name"])
+    assert data["wishes"]["links"] == {
+        "all": ["64000000000", str(clock)], "all_is_asked_for": False,
+        "single": [[1, 0, "35", "10"]]}, data["wishes"]["links"]
+    data = json.loads(data_of(make(*words, "--device-map", "2,0,1", "--link-bandwidth", "64")))
+    assert data["wishes"]["device_map"] == [2, 0, 1]
+    assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
+    data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
+    assert data["wishes"]["placements"] == data["wishes"]["ipu_limits"] == []
+    assert data["wishes"]["unknown"] == ["stages that share IPUs", "memory limits of single IPUs",
+                                         "layers on given IPUs"]
+
+
+def check_execution():
+    """A profile of what ran; without runs the sums are empty."""
+    folder = os.path.join(scratch, "ran")
+    subprocess.run([mkprofile, "--quiet", "--force", "--output", folder, "--framework", "popart",
+                    "--inference", "--layers", "2", "--tiles", "4", "--execution"], check=True)
+    sums = rows_of(check_page(folder)["sections"]["execution_sums"])
+    assert {row["by"] for row in sums} == {"type", "unit"}
+    assert any(0 < row["mean_tile_cycles"] < row["cycles"] for row in sums), sums
 
 
 def check_measurements(*words, exit_status=0):
@@ -329,11 +390,14 @@ def check_beginnings():
     swept = json.loads(data_of(make(sample, "--solve", "--sweep", "num-ipus=1..2")))
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
-    assert mapped["wishes"]["unknown"] == ["a device map"]
+    assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
+    assert mapped["wishes"]["device_map"] is None
     stored = os.path.join(scratch, "stored")
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))
     plain = json.loads(data_of(make(sample)))
+    check_files(plain, *(os.path.join(sample, name) for name in ("profile.pop", "debug.cbor")))
+    check_files(loaded, stored)
     for part in ("chain", "stages", "tile_variables", "wishes"):
         assert loaded[part] == plain[part], part
 
@@ -341,6 +405,7 @@ def check_beginnings():
 check_page(sample, "--solve")
 for other in others:
     check_page(other)
+check_execution()
 check_hostile()
 check_refusals()
 check_comparisons()
@@ -355,4 +420,5 @@ for other in others:
     check_measurements(other, "--solve", "--num-ipus", "2", "--schedule", "popart",
                        "--recompute", "full", "--risk", "low")
 check_beginnings()
+check_wishes()
 print("pages are whole")

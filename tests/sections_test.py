@@ -18,6 +18,8 @@ import io
 import itertools
 import json
 import os
+import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -29,7 +31,10 @@ import pipeline_ipus_test
 import profile_relations as relations
 
 SECTIONS = ("summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
-            "layers", "pairs", "execution", "checks")
+            "layers", "pairs", "execution", "checks", "vertices", "exchanges", "advice",
+            "diagnosis", "missing")
+EXCHANGES = {"DoExchange": "do_exchange", "GlobalExchange": "global_exchange",
+             "StreamCopyMid": "stream_copy_mid"}
 RULES = {"": "name", "deduced_from_input_names": "inputs",
          "deduced_from_variable_names": "variables",
          "deduced_from_following_operation": "following", "inputs_regex_layer_0": "first_layer",
@@ -427,8 +432,195 @@ class Truth:
                  "where": check["where"] or None}
                 for check in relations.check(os.path.join(self.place, "profile.pop"))]
 
+    # ---- code and state ----
+
+    def vertices(self):
+        p, worst = self.profile, most_of(self.live)[0] or 0
+        types = p.rows("vertex_types", "id", "name", "size", order="id")
+        code = {number: relations.varints(blob) for number, blob in p.rows(
+            "memory_by_vertex_type", "vertex_type", "code_bytes")}
+        rows = []
+        for place, (number, name, size) in enumerate(types):
+            sets = [by_tile for (_, own), by_tile in p.instances.items() if own == number]
+            by_tile = [sum(counts) for counts in zip(*sets)] or [0] * self.num_tiles
+            own = code.get(number) or [0] * self.num_tiles
+            rows.append({"vertex_type": place, "name": name,
+                         "num_compute_sets": sum(map(any, sets)),
+                         "num_vertices": sum(by_tile), "num_tiles": sum(map(bool, by_tile)),
+                         "instance_bytes": size, "state_bytes": size * sum(by_tile),
+                         "code_bytes": sum(own), "worst_tile": worst,
+                         "worst_tile_vertices": by_tile[worst],
+                         "worst_tile_state_bytes": size * by_tile[worst],
+                         "worst_tile_code_bytes": own[worst]})
+        return rows
+
+    def exchange_code(self):
+        """By program: bytes by tile."""
+        return {program: relations.runs(blob) or [0] * self.num_tiles
+                for program, blob in self.programs.joined(
+                    self.sql, "DoExchange", "SELECT id, code_bytes_by_tile_rle FROM "
+                    "program_type_do_exchange")}
+
+    def touched(self):
+        """By program: the sizes of the variables of all its regions."""
+        p = self.profile
+        size = {var: bytes_ for var, bytes_, bits in p.rows(
+            "vars_info", "var_id", "size_bytes", "bitset") if bits is None or bits & 1}
+        regions = collections.Counter()
+        for number, var in p.rows("exchange_regions", "id", "var_id"):
+            regions[number] += size.get(var, 0)
+        of_row = {kind: collections.Counter() for kind in EXCHANGES}
+        for kind in ("DoExchange", "GlobalExchange"):
+            for row, *sets in p.rows(f"program_type_{EXCHANGES[kind]}", "id",
+                                     "source_regions_id", "destination_regions_id"):
+                of_row[kind][row] += sum(regions[number] for number in sets)
+        for table in ("host_exchange_from_host", "host_exchange_to_host"):
+            for row, number in p.rows(table, "stream_copy_mid_id", "regions_id"):
+                of_row["StreamCopyMid"][row] += regions[number]
+        return {program: of_row[kind][self.programs.row.get(program)]
+                for program, kind in self.programs.type.items() if kind in EXCHANGES}
+
+    def exchanges(self):
+        worst, code = most_of(self.live)[0] or 0, self.exchange_code()
+        rows = []
+        for program, touched in sorted(self.touched().items()):
+            by_tile = code.get(program, [0] * self.num_tiles)
+            largest, most = most_of(by_tile)
+            rows.append({"program": self.program_place()[program],
+                         "type": self.programs.type[program],
+                         "name": self.programs.name[program] or "",
+                         "operation": self.owner.get(program), "unit": self.unit_of(program),
+                         "code_bytes": sum(by_tile), "num_tiles": sum(map(bool, by_tile)),
+                         "largest_tile": largest, "largest_tile_bytes": most,
+                         "worst_tile": worst, "worst_tile_bytes": by_tile[worst],
+                         "touched_bytes": touched, "cycles": self.cycles.get(program),
+                         "num_steps": self.num_visits[program]})
+        return rows
+
+    # ---- advice ----
+
+    def advice(self):
+        """The rules of docs/sections.md, in its order."""
+        p, live, tiles = self.profile, self.live, range(self.num_tiles)
+        worst, most = most_of(live)
+        found = []
+
+        def row(rule, subject, tile, own, of, one=None, count=None):
+            found.append({"rule": rule, "subject": subject, "tile": tile, "bytes": own,
+                          "of_bytes": of, "one_bytes": one, "count": count})
+
+        def several(rule, items):
+            """Items: (bytes, subject, tile, of, one, count) as they are met."""
+            for own, subject, *rest in sorted(items, key=lambda item: -item[0])[:5]:
+                row(rule, subject, rest[0], own, *rest[1:])
+
+        if most:
+            self.advise_tiles(row, worst, most)
+            self.advise_worst(row, several, worst, most)
+        code = self.exchange_code()
+        places = self.program_place()
+        groups = {}
+        for operation in self.list:
+            groups[pattern(operation.name)] = collections.Counter()
+        for program in sorted(code, key=lambda program: places[program]):
+            owner = self.owner.get(program)
+            if owner is not None:
+                groups[pattern(self.list[owner].name)][self.unit_of(program)] += sum(code[program])
+        several("repeated_code", self.repeated(
+            groups, sum(map(sum, code.values()))))
+        names = dict(p.rows("unlowered_vars", "id", "name"))
+        constants = collections.Counter()
+        for size, category, unlowered, bits in p.rows("vars_info", "size_bytes", "category",
+                                                      "unlowered_var_id", "bitset"):
+            if p.categories.get(category) == "constant" and (bits is None or bits & 1):
+                constants[unlowered] += size
+        groups = {}
+        for number in sorted(names):
+            if constants[number] and names[number]:
+                groups.setdefault((pattern(names[number]), constants[number]),
+                                  {})[number] = constants[number]
+        several("repeated_constants", [
+            (own, subject[0], *rest) for own, subject, *rest in self.repeated(
+                groups, sum(constants.values()))])
+        gaps = [max(0, end - used) for end, used in zip(
+            self.account["total_including_gaps"], self.account["total"])]
+        ends = self.account["total_including_gaps"]
+        wide = [tile for tile in tiles if gaps[tile] and 20 * gaps[tile] >= ends[tile]]
+        if most and wide:
+            tile, gap = most_of(gaps)
+            row("gaps", None, tile, gap, ends[tile], None, len(wide))
+        return found
+
+    @staticmethod
+    def repeated(groups, everything):
+        for subject, members in groups.items():
+            sizes = [size for size in members.values() if size]
+            if len(sizes) > 1 and sum(sizes) * 100 >= everything:
+                yield sum(sizes), subject, None, everything, max(sizes), len(sizes)
+
+    def advise_tiles(self, row, worst, most):
+        live, ends = self.live, self.account["total_including_gaps"]
+        room = self.target["bytes_per_tile"]
+        over = [tile for tile, end in enumerate(ends) if end > room]
+        if over:
+            tile, end = most_of(ends)
+            row("over_memory", None, tile, end, room, None, len(over))
+        mean = sum(live) / len(live)
+        if 10 * most * len(live) >= 11 * sum(live):
+            row("unbalanced", None, worst, most, sum(live) // len(live), None,
+                sum(own > mean for own in live))
+        if len(live) > 1:
+            own, tile = max((own, -tile) for tile, own in enumerate(live) if tile != worst)
+            row("next_tile", None, -tile, own, most, None,
+                sum(100 * own >= 99 * most for own in live))
+
+    def advise_worst(self, row, several, worst, most):
+        p = self.profile
+        curve = p.curve(p.variables[worst])
+        peak = curve.index(max(curve)) if curve else None
+        names = dict(p.rows("unlowered_vars", "id", "name"))
+        at_peak, always, of_variable = (collections.Counter() for _ in range(3))
+        tiles_of = collections.defaultdict(set)
+        for tile, size, number, category, unlowered, bits in p.rows(
+                "vars_info", "tile", "size_bytes", "equivalence_class", "category",
+                "unlowered_var_id", "bitset"):
+            if not (bits is None or bits & 1) or not size:
+                continue
+            tiles_of[unlowered].add(tile)
+            if tile != worst or not (p.always[number] or peak in p.live.get(number, ())):
+                continue
+            name = p.categories[category]
+            at_peak[name] += size
+            always[name] += size if p.always[number] else 0
+            of_variable[unlowered] += size
+        held = self.account["always_live_bytes"][worst]
+        if held * 2 >= most:
+            row("always_live", max(p.categories.values(), key=lambda name: always[name])
+                if any(always.values()) else None, worst, held, most)
+        several("few_tiles", [
+            (of_variable[number], names[number] or None, worst, most, None, len(tiles_of[number]))
+            for number in sorted(names) if of_variable[number] and
+            of_variable[number] * 100 >= most and 8 * len(tiles_of[number]) <= self.num_tiles])
+        for rule, own in (("copies", ("message", "globalMessage", "rearrangement")),
+                          ("exchange_code", ("internalExchangeCode", "globalExchangeCode",
+                                             "hostExchangeCode"))):
+            share = sum(at_peak[name] for name in own)
+            if share * 10 >= most:
+                row(rule, None, worst, share, most)
+        code = {number: relations.varints(blob) for number, blob in p.rows(
+            "memory_by_vertex_type", "vertex_type", "code_bytes")}
+        several("vertex_code", [
+            (code[number][worst], name, worst, most, None, sum(map(bool, code[number])))
+            for number, name in p.rows("vertex_types", "id", "name", order="id")
+            if code.get(number) and code[number][worst] and code[number][worst] * 20 >= most])
+
     def rows(self, section):
         return self.program_rows() if section == "programs" else getattr(self, section)()
+
+
+def pattern(name):
+    """A name without what its numbers are."""
+    return re.sub("[0-9]+", "#", name)
 
 
 # ---- the schema ----
@@ -498,6 +690,12 @@ def unescaped(field):
                      for part in parts)
 
 
+def common(item):
+    """What variables that are missing and their parts have in common."""
+    return ("; ".join(item["reasons"]) or None, item["num_programs"],
+            " ".join(str(program["program"]) for program in item["programs"]) or None)
+
+
 class Comparison:
     """Counts what was compared in a profile, and tells what differs."""
 
@@ -559,7 +757,14 @@ class Comparison:
         return rows
 
     def compare(self, section, own, *options):
-        rows = self.section(section, *options)
+        return self.same(section, self.section(section, *options), own)
+
+    def compare_json(self, section, own):
+        """The same of one format."""
+        return self.same(section, json.loads(
+            self.run("--section", section, "--format", "json"), parse_float=Real)["rows"], own)
+
+    def same(self, section, rows, own):
         self.equal("rows", section, len(rows), len(own))
         for number, (row, other) in enumerate(zip(rows, own)):
             for column, value in other.items():
@@ -617,6 +822,61 @@ class Comparison:
                 for label, field in zip(labels, line[1:]):
                     self.equal(column, f"{line[0]}, {label}", found[line[0], label][column],
                                int(field or 0))
+
+    def diagnosis(self, *options):
+        """The sections of a diagnosis against --diagnose."""
+        told = json.loads(self.run("--diagnose", "--format", "json", *options))
+        rows = self.section("diagnosis", *options)
+        programs = self.section("programs", *options)
+        if not told["categories"]:
+            self.equal("no categories", options, rows, [])
+        here, model, cover = told["bottleneck"], told["model_bottleneck"], told["coverage"]
+        own = [("model", "memory_model", told["memory_model"], None, None),
+               ("model", "tile", model["tile"], None, None),
+               ("model", "step", model["step"], None, None),
+               ("model", "bytes", model["bytes"], None, None)]
+        own += [("model", row["name"], row["value"], None, None) for row in rows
+                if row["name"] in ("first_step", "last_step")]  # JSON does not tell
+        own += [("model", "tiles_off", told["tiles_off"], None, None),
+                ("bottleneck", "tile", here["tile"], None, None),
+                ("bottleneck", "step", here["step"], None, None),
+                ("bottleneck", "program", here["program"] or None, None, None),
+                ("bottleneck", "bytes", here["truth_bytes"], here["explained_bytes"], None)]
+        own += [("category", row["category"], row["truth_bytes"], row["explained_bytes"],
+                 row["tiles_exceeded"]) for row in told["categories"]]
+        own += [("programs", row["type"], row["all"], row["seen"], None)
+                for row in told["programs"]]
+        own += [("layers", name, number, None, None)
+                for name, number in cover["by_note"].items()]
+        if cover["suggested_regex"]:
+            own += [("suggestion", name, cover[key], None, None) for name, key in (
+                ("regex", "suggested_regex"), ("example", "suggestion_example"),
+                ("layers", "suggested_layers"))]
+        self.equal("diagnosis", options, [tuple(row.values()) for row in rows], own)
+        self.missing(told, *options)
+        reasons = {item["program"]: item["reason"] for row in told["programs"]
+                   for item in row["missing"]}
+        self.equal("missing programs", options,
+                   {row["program"]: row["missing_reason"] for row in programs
+                    if row["missing_reason"] is not None}, reasons)
+        text = self.run("--diagnose", *options).decode("utf-8", "replace")
+        steps = re.search(r"^  steps: .*from (\d+) to (\d+)$", text, re.M)
+        self.equal("steps of the diagnosis", options,
+                   [row["value"] for row in rows if row["name"] in ("first_step", "last_step")],
+                   [int(number) for number in steps.groups()] if steps else [None, None])
+
+    def missing(self, told, *options):
+        own = []
+        for place, items in (("bottleneck", told["bottleneck"]["missing_variables"]),
+                             ("all", told["missing_variables"])):
+            for number, item in enumerate(items):
+                own.append((place, number, None, item["category"], item["name"] or None,
+                            item["size_bytes"], item["compiler_bytes"], *common(item)))
+                own += [(place, number, i, item["category"], part["vertex_type"],
+                         part["size_bytes"], None, *common(part))
+                        for i, part in enumerate(item["parts"])]
+        rows = self.section("missing", *options)
+        self.equal("missing", options, [tuple(row.values())[:-1] for row in rows], own)
 
     def plan(self, *options):
         """The plan against --solve and --evaluate as JSON."""
@@ -699,6 +959,11 @@ def look(command, schema, place, solves, own_of=None, how=()):
         if section == "pairs":
             c.pairs()
             continue
+        if section == "diagnosis":
+            c.diagnosis()
+            c.diagnosis("--memory-model", "popliner")
+        if section in ("diagnosis", "missing"):
+            continue
         own = truth.rows(section)
         if own_of and section in ("checks", "summary"):
             c.section(section)  # of the whole file
@@ -710,7 +975,7 @@ def look(command, schema, place, solves, own_of=None, how=()):
             c.equal("columns", section, list(rows[0]), list(own[0]))
     c.breakdowns("full")
     c.breakdowns("popliner")
-    for section in ("liveness", "variables", "programs", "execution"):
+    for section in ("liveness", "variables", "programs", "execution", "exchanges", "advice"):
         c.section(section, "--memory-model", "popliner")
     for options in solves:
         c.plan(*options)
@@ -768,10 +1033,170 @@ def hostile(command, schema, folder):
         c = Comparison(command, Schema(schema), "hostile names", place)
         truth = Truth(place)
         for section in SECTIONS:
-            if section != "pairs":
+            if section not in ("pairs", "diagnosis", "missing"):
                 c.compare(section, truth.rows(section))
         c.section("pairs")
+        c.diagnosis()
         return c.counts, [text.replace(place, "hostile names") for text in c.problems]
+
+
+RULES_OF_ADVICE = {"over_memory", "unbalanced", "next_tile", "always_live", "few_tiles", "copies",
+                   "exchange_code", "vertex_code", "repeated_code", "repeated_constants", "gaps"}
+
+
+def varint(number):
+    """Section 5 of docs/profile-format.md: seven bits a byte, the last one marked."""
+    parts = [number & 0x7F | 0x80]
+    while number > 0x7F:
+        number >>= 7
+        parts.append(number & 0x7F)
+    return bytes(reversed(parts))
+
+
+def trouble(place, tile):
+    """Changes a profile so that each rule of advice has something to tell of a tile."""
+    sql = connect(os.path.join(place, "profile.pop"))
+    room, tiles = next(sql.execute("SELECT bytes_per_tile, num_tiles FROM target_info"))
+    sql.execute("UPDATE memory_by_tile SET not_always_live_max_bytes = not_always_live_max_bytes "
+                "+ (always_live_bytes + not_always_live_max_bytes) / 5, "
+                "total_including_gaps = ? WHERE tile = ?", (room + 1, tile))
+    sql.execute("INSERT INTO unlowered_vars (id, name) SELECT max(id) + 1, 'Lonely' "
+                "FROM unlowered_vars")
+    sql.execute("UPDATE vars_info SET unlowered_var_id = (SELECT max(id) FROM unlowered_vars) "
+                "WHERE var_id IN (SELECT v.var_id FROM vars_info v JOIN eq_classes e ON "
+                "e.id = v.equivalence_class WHERE v.tile = ? AND e.is_always_live "
+                "ORDER BY v.size_bytes DESC LIMIT 2)", (tile,))
+    for name, part in (("message", 0), ("hostExchangeCode", 1)):
+        sql.execute("UPDATE vars_info SET category = (SELECT id FROM var_categories WHERE "
+                    "name = ?) WHERE tile = ? AND var_id % 3 = ?", (name, tile, part))
+    same = {}
+    for number, size, pieces in sql.execute(
+            "SELECT unlowered_var_id, sum(size_bytes), count(*) FROM vars_info "
+            "WHERE unlowered_var_id IS NOT NULL GROUP BY 1 ORDER BY 1").fetchall():
+        same.setdefault(size, []).append(number)
+    twins = max(same.items(), key=lambda item: item[0] if len(item[1]) > 2 else 0)[1]
+    for place_, number in enumerate(twins):
+        sql.execute("UPDATE unlowered_vars SET name = ? WHERE id = ?",
+                    (f"Layer{place_}/Mask_{place_ * 7}", number))
+        sql.execute("UPDATE vars_info SET category = (SELECT id FROM var_categories WHERE "
+                    "name = 'constant') WHERE unlowered_var_id = ?", (number,))
+    sql.execute("UPDATE memory_by_vertex_type SET code_bytes = ? WHERE vertex_type IN "
+                "(SELECT vertex_type FROM memory_by_vertex_type ORDER BY 1 LIMIT 7)",
+                (b"".join(map(varint, [9999 if own in (0, tile) else 0 for own in range(tiles)])),))
+    sql.commit()
+    sql.close()
+
+
+def shuffle(place, seed):
+    """Changes what advice is made of to numbers on all sides of what its rules ask for."""
+    own = random.Random(seed)
+    sql = connect(os.path.join(place, "profile.pop"))
+    room, tiles = next(sql.execute("SELECT bytes_per_tile, num_tiles FROM target_info"))
+    most = own.choice([20000, 40000, 100000])
+    spread, share = own.choice([0.05, 0.15, 1]), own.choice([0.3, 0.5, 0.7])
+    gap, is_full = own.choice([0.03, 0.06, 0.1]), own.random() < 0.3
+    for tile in range(tiles):
+        always = int(most * share * own.uniform(1 - spread, 1))
+        rest = int(most * 0.5 * own.uniform(1 - spread, 1))
+        end = room + own.randrange(-2, 3) if is_full else own.randrange(most, 2 * most)
+        used = end - own.randrange(int(end * gap))
+        sql.execute("UPDATE memory_by_tile SET always_live_bytes = ?, total = ?, "
+                    "not_always_live_max_bytes = ?, total_including_gaps = ? WHERE tile = ?",
+                    (always, used, rest, end, tile))
+    last, = next(sql.execute("SELECT max(id) FROM unlowered_vars"))
+    for place_ in range(1, tiles + 5):
+        sql.execute("INSERT INTO unlowered_vars (id, name) VALUES (?, ?)",
+                    (last + place_, f"{own.choice('AB')}{place_}"))
+    categories = [number for number, in sql.execute(
+        "SELECT id FROM var_categories WHERE name IN ('message', 'hostExchangeCode', "
+        "'rearrangement', 'variable') ORDER BY id")]
+    constant, = next(sql.execute("SELECT id FROM var_categories WHERE name = 'constant'"))
+    part, is_lonely = own.choice([0.02, 0.1, 0.3]), own.random() < 0.5
+    variables = sql.execute("SELECT var_id, tile FROM vars_info ORDER BY var_id").fetchall()
+    for var, tile in variables:
+        if own.random() < part:
+            sql.execute("UPDATE vars_info SET category = ?, size_bytes = ?, unlowered_var_id = ? "
+                        "WHERE var_id = ?",
+                        (own.choice(categories), 4 * own.randrange(60),
+                         last + 1 + (tile if is_lonely else own.randrange(tiles)), var))
+    for place_ in range(tiles + 1, tiles + 5):  # constants, some of which are alike
+        var, _ = own.choice(variables)
+        sql.execute("UPDATE vars_info SET category = ?, size_bytes = ?, unlowered_var_id = ? "
+                    "WHERE var_id = ?", (constant, own.choice([4, 8, 400]), last + place_, var))
+    limit = most // own.choice([40, 12, 8])
+    for number, in sql.execute("SELECT vertex_type FROM memory_by_vertex_type").fetchall():
+        blob = b"".join(varint(own.randrange(limit)) for _ in range(tiles))
+        sql.execute("UPDATE memory_by_vertex_type SET code_bytes = ? WHERE vertex_type = ?",
+                    (blob, number))
+    for number, in sql.execute("SELECT id FROM program_type_do_exchange").fetchall():
+        if own.random() < part:
+            sql.execute("UPDATE program_type_do_exchange SET code_bytes_by_tile_rle = ? "
+                        "WHERE id = ?", (varint(2 * tiles) + varint(own.randrange(400)), number))
+    sql.commit()
+    sql.close()
+
+
+def sharpen(place, seed):
+    """Gives the worst tile just as much as a rule allows, or a byte more."""
+    times = {"few_tiles": 100, "copies": 10, "exchange_code": 10, "vertex_code": 20,
+             "always_live": 2}
+    truth = Truth(place)
+    worst, _ = most_of(truth.live)
+    found = {row["rule"]: row["bytes"] for row in truth.advice() if row["rule"] in times}
+    found["always_live"] = truth.account["always_live_bytes"][worst]
+    first = list(times)[seed % len(times)]
+    rule = first if first in found else next(iter(found))
+    live = times[rule] * found[rule] + seed // len(times) % 2
+    sql = connect(os.path.join(place, "profile.pop"))
+    for tile, own in enumerate(truth.live):
+        always = found[rule] if rule == "always_live" else live // 3
+        if tile == worst:
+            sql.execute("UPDATE memory_by_tile SET always_live_bytes = ?, "
+                        "not_always_live_max_bytes = ? WHERE tile = ?",
+                        (always, live - always, tile))
+        elif own >= live:
+            sql.execute("UPDATE memory_by_tile SET always_live_bytes = ?, "
+                        "not_always_live_max_bytes = 0 WHERE tile = ?", (live - tile - 1, tile))
+    sql.commit()
+    sql.close()
+
+
+def shuffled(command, schema, folder, seeds):
+    """Rules of advice by chance; nearly all of them tell something of some, and not of others."""
+    counts, problems, told = collections.Counter(), [], collections.Counter()
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as place:
+            for name in ("profile.pop", "debug.cbor"):
+                shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
+            shuffle(place, seed)
+            c = Comparison(command, Schema(schema), f"shuffle {seed}", place)
+            rows = c.compare_json("advice", Truth(place).advice())
+            told.update({row["rule"] for row in rows})
+            sharpen(place, seed)
+            c.texts.clear()
+            c.compare_json("advice", Truth(place).advice())
+            counts += c.counts
+            problems += [text.replace(place, f"shuffle {seed}") for text in c.problems]
+    often = {rule for rule in RULES_OF_ADVICE if 0 < told[rule] < len(seeds)}
+    wanted = RULES_OF_ADVICE - {"next_tile", "repeated_code"}
+    if not wanted <= often:
+        problems.append(f"shuffles: {sorted(wanted - often)}: in all or none: {dict(told)}")
+    return counts, problems
+
+
+def advised(command, schema, folder):
+    """Every rule of advice, each with the same figures; also of tiles that are alike."""
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("profile.pop", "debug.cbor"):
+            shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
+        trouble(place, 3)
+        c = Comparison(command, Schema(schema), "trouble", place)
+        truth = Truth(place)
+        rows = c.compare("advice", truth.advice())
+        c.equal("rules of advice", "trouble", {row["rule"] for row in rows}, RULES_OF_ADVICE)
+        for section in ("vertices", "exchanges"):
+            c.compare(section, truth.rows(section))
+        return c.counts, [text.replace(place, "trouble") for text in c.problems]
 
 
 NEEDS = {"low": "at_most_bytes", "expected": "expected_bytes", "high": "at_least_bytes"}
@@ -811,6 +1236,8 @@ def main():
         results += [pool.submit(one_ipu, command, tool, schema, *kind)
                     for kind in (PIPELINES[::2] if every else PIPELINES[:1])]
         results.append(pool.submit(hostile, command, schema, sample))
+        results.append(pool.submit(advised, command, schema, sample))
+        results.append(pool.submit(shuffled, command, schema, sample, range(40 if every else 10)))
         for result in results:
             found, wrong = result.result()
             counts += found

@@ -24,7 +24,7 @@ typedef struct popliner_page_words {
     size_t struct_size;
     const char *command;     /* the program with what it reads */
     const char *pipeline;    /* for the pipeline of the request */
-    const char *constraints; /* for the constraints of the request */
+    const char *constraints; /* for cuts, sizes of stages and placements of the request */
     /* Each is followed by a blank and its value, but for the first. */
     const char *solve;
     const char *evaluate;        /* a split, the names of the last layers with '|' between them */
@@ -34,13 +34,17 @@ typedef struct popliner_page_words {
     const char *schedule;        /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
     const char *recompute;       /* none, standard or full */
     const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for what is usual */
+    const char *slack;                     /* percent, like 0.5 */
+    const char *device_map;                /* the IPU of each stage: 2,0,1 */
+    const char *ipu_limits;                /* bytes of IPUs: 0=500000,3=600000 */
+    const char *ipu_speeds;                /* 0=0.5,3=2 */
+    const char *links;                     /* bytes in a unit of time: 64,1-2=0.5 */
 } popliner_page_words;
 
 #define POPLINER_PAGE_WORDS_INIT                                                                   \
     {                                                                                              \
-        sizeof(popliner_page_words), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, { \
-            NULL, NULL, NULL                                                                       \
-        }                                                                                          \
+        sizeof(popliner_page_words), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,   \
+            {NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL                                       \
     }
 
 /* What the page begins with. Begin with POPLINER_PAGE_OPTIONS_INIT. */
@@ -58,8 +62,8 @@ typedef struct popliner_page_options {
     { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL }
 
 /* Makes the page, which the caller frees with free(). The same analysis and options give the same
- * bytes. Errors: USAGE (a struct_size; a request with a calibration, or for the greedy algorithm,
- * which no page can follow); INPUT when a file that was loaded is damaged; MEMORY. Cost: all stages
+ * bytes. Errors: USAGE (a struct_size; a request for the greedy algorithm, which no page can
+ * follow); INPUT when a file that was loaded is damaged; MEMORY. Cost: all stages
  * are measured, as for popliner_analysis_store, and all sections made. */
 popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,

@@ -31,6 +31,11 @@ typedef enum popliner_section {
     POPLINER_SECTION_PAIRS,      /* each two layers */
     POPLINER_SECTION_EXECUTION,  /* each executed step, on each IPU; none if nothing ran */
     POPLINER_SECTION_CHECKS,     /* each relation that is checked */
+    POPLINER_SECTION_VERTICES,   /* each vertex type */
+    POPLINER_SECTION_EXCHANGES,  /* each program that exchanges */
+    POPLINER_SECTION_ADVICE,     /* what stands out in memory, each with its figures */
+    POPLINER_SECTION_DIAGNOSIS,  /* what the analysis explains, see popliner/diagnosis.h */
+    POPLINER_SECTION_MISSING,    /* what it does not, and why */
     POPLINER_NUM_SECTIONS,
 } popliner_section;
 
@@ -40,11 +45,12 @@ const char *popliner_section_name(popliner_section section);
 /* Makes the text of a section, complete with its last line end, which the caller frees with free():
  * as CSV by RFC 4180, as TSV, or as JSON with an object for each row. `certificate` is that of PLAN,
  * and must be one of `analysis`; for the others it may be NULL. `model` says which operations are in
- * which unit: of LIVENESS, VARIABLES, OPERATIONS, PROGRAMS, LAYERS and EXECUTION. What a loaded
+ * which unit: of LIVENESS, VARIABLES, OPERATIONS, PROGRAMS, LAYERS, EXECUTION, EXCHANGES and
+ * ADVICE; DIAGNOSIS and MISSING are of it. What a loaded
  * analysis lacks is loaded. Errors: USAGE for a section, format or model that there is not, or for
  * PLAN without a certificate of a profile; INPUT when a file that was loaded is damaged; MEMORY.
- * Cost: for OPERATIONS and LAYERS a stage is measured for each row; PAIRS are measured once; the
- * others are a few passes over what they show, LIVENESS and VARIABLES over the lowered
+ * Cost: for OPERATIONS and LAYERS a stage is measured for each row; PAIRS are measured once, as
+ * is what DIAGNOSIS and MISSING share; the others are a few passes over what they show, LIVENESS and VARIABLES over the lowered
  * variables. */
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,

@@ -185,9 +185,9 @@ typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
     popliner_plan_status status;
-    /* The time was up, the caller wanted it to end, or it would have needed GLPK, which is not there:
-     * see popliner_solver_has_glpk. Beside an OPTIMAL plan there may then be
-     * others that are as good and have earlier cuts. */
+    /* The time was up, the caller wanted it to end, or it would have needed GLPK, which is not
+     * there: see popliner_solver_has_glpk. Beside an OPTIMAL plan there may then be others that are
+     * as good and have earlier cuts. */
     bool is_stopped;
     size_t num_stages;
     size_t num_ipus;

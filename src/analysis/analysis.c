@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/failure.h"
@@ -114,6 +115,17 @@ static void tell_files(const popliner_analysis *a) {
                 "grouped by their own names instead of the model's operations.");
 }
 
+/* How a file is called, and how large it is; nothing without memory. */
+static void keep_file(pl_analysis_file *file, const char *path) {
+    struct stat info;
+    if (path == NULL)
+        return;
+    file->name = malloc(strlen(path) + 1);
+    if (file->name != NULL)
+        strcpy(file->name, path);
+    file->size_bytes = stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error) {
@@ -150,6 +162,8 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                 start);
         tell_files(a);
         take_checks(a);
+        keep_file(&a->profile_file, profile_file);
+        keep_file(&a->debug_file, debug_file);
         *analysis = a;
     } else {
         popliner_analysis_free(a);
@@ -191,6 +205,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
         return status;
     }
     a->profile = pl_stored_analysis_profile(a->stored);
+    keep_file(&a->stored_file, path);
     a->operations = pl_stored_analysis_operations(a->stored);
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
@@ -207,9 +222,13 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         pl_model_parts *parts = &a->models[model];
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
             pl_stage_details_free(parts->stages[place]);
+        popliner_diagnosis_free(parts->diagnosis);
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }
+    free(a->profile_file.name);
+    free(a->debug_file.name);
+    free(a->stored_file.name);
     pl_sharing_clear(&a->sharing);
     free(a->pair_names);
     pl_layers_free(a->layers);

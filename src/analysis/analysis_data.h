@@ -28,9 +28,16 @@ typedef struct pl_model_parts {
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
     bool is_stored[PL_NUM_STAGE_PLACES]; /* these stages come from the file that was loaded */
+    popliner_diagnosis *diagnosis;       /* of all operations */
     bool told_not_stored;                /* that they had to be measured, once */
     bool told_training;                  /* what a pipeline that trains needs, once */
 } pl_model_parts;
+
+/* A file that was read. */
+typedef struct pl_analysis_file {
+    char *name; /* its path; NULL: there is none */
+    uint64_t size_bytes;
+} pl_analysis_file;
 
 struct popliner_analysis {
     popliner_listener listener;
@@ -56,6 +63,7 @@ struct popliner_analysis {
     pl_debug_info *info; /* NULL if there is none */
     pl_stored_analysis *stored;
     bool has_variables;
+    pl_analysis_file profile_file, debug_file, stored_file; /* for pages */
 };
 
 /* Where stages measured for a pipeline are kept: those of one that keeps nothing come first, the
@@ -103,15 +111,22 @@ popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_sectio
                                     const popliner_certificate *certificate, popliner_format format,
                                     char **text, popliner_error *error);
 
+/* The diagnosis of all operations, made when it is first asked for; it is the analysis's. Errors:
+ * those of popliner_analysis_diagnose. */
+popliner_status pl_analysis_keep_diagnosis(popliner_analysis *analysis, popliner_memory_model model,
+                                           const popliner_diagnosis **diagnosis,
+                                           popliner_error *error);
+
 /* Whether the details of all stages of a chain of so many units are few enough to be kept. */
 bool pl_analysis_can_keep_stages(size_t num_units);
 
-/* Measures the details of all stages for pipelines like this one, unless they were, and keeps them:
- * in stages[pl_stages_place] of the model's parts. `purpose` ends the name of the step. The chain
+/* Measures the details of all stages for pipelines like this one, with what tiles need in each if
+ * wanted, unless they were, and keeps them: in stages[pl_stages_place] of the model's parts. The
+ * pipeline has no calibration. `purpose` ends the name of the step. The chain
  * and the variables are there. Errors: those of pl_intervals_measure. */
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, const char *purpose,
-                                        popliner_error *error);
+                                        const popliner_pipeline *pipeline, bool with_tile_needs,
+                                        const char *purpose, popliner_error *error);
 
 /* popliner_section_text, but the values are kept in *sheet, whose cells the caller clears, also
  * after a failure. */

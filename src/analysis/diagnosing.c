@@ -49,6 +49,20 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
     return POPLINER_OK;
 }
 
+popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory_model model,
+                                           const popliner_diagnosis **diagnosis,
+                                           popliner_error *error) {
+    popliner_diagnosis **kept = &a->models[model].diagnosis;
+    popliner_status status = POPLINER_OK;
+    if (*kept == NULL) {
+        popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+        options.memory_model = model;
+        status = popliner_analysis_diagnose(a, &options, kept, error);
+    }
+    *diagnosis = *kept;
+    return status;
+}
+
 /* Lists the names of the layers. Errors: MEMORY. */
 static popliner_status name_pairs(popliner_analysis *a, popliner_error *error) {
     size_t num_layers = a->sharing.num_layers;

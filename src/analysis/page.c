@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/page.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "analysis/analysis_data.h"
@@ -22,13 +23,17 @@
 #include "show/certificate_data.h"
 #include "show/packed.h"
 #include "show/page_data.h"
+#include "show/page_variables.h"
 #include "show/report_parts.h"
+#include "solve/links.h"
 
 enum {
-    MAX_UNITS = 400,           /* of a chain whose stages a page can hold */
-    MAX_STAGE_CHARS = 3000000, /* no further pipelines are measured behind so many */
-    MAX_STAGE_TILES = 50000,   /* of all stages together, that are told one by one */
-    MAX_PIPELINES = 24,        /* that stages can serve */
+    MAX_UNITS = 400,               /* of a chain whose stages a page can hold */
+    MAX_STAGE_CHARS = 3000000,     /* no further pipelines are measured behind so many */
+    MAX_STAGE_TILES = 50000,       /* of all stages together, that are told one by one */
+    MAX_PIPELINES = 24,            /* that stages can serve */
+    MAX_TILE_NEEDS = 1200000,      /* of all stages on all tiles, for each kind of pipeline */
+    MAX_TILE_NEED_CHARS = 2000000, /* of all kinds together */
 };
 
 /* What a page is made of. Zero-initialise. */
@@ -38,11 +43,15 @@ typedef struct task {
     popliner_page_words words; /* all NULL if there are none */
     popliner_request request;
     popliner_solver_options solver; /* the request's, completed */
+    bool has_usual_links;           /* as in pl_page_wishes */
     popliner_pipeline pipeline;     /* of the request */
     const popliner_chain *chain;
+    const pl_pass_usage *usage;
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
     size_t num_told;
     pl_text data;
+    pl_text tile_needs; /* a list: of each of the stages */
+    size_t tile_need_chars;
 } task;
 
 static popliner_status take_options(task *t, const popliner_page_options *options,
@@ -62,10 +71,12 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a page finds the best split; the greedy algorithm looks for another one");
-    if (status == POPLINER_OK && pl_is_calibrated(&t->request.calibration))
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "a page cannot hold what stages need with a calibration; leave it out");
     t->pipeline = pl_analysis_pipeline(&t->request);
+    uint64_t clock_hz = t->analysis->profile->target.clock_hz;
+    if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {
+        t->solver.link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
+        t->has_usual_links = true;
+    }
     return status;
 }
 
@@ -74,11 +85,14 @@ static bool is_same_pipeline(const popliner_pipeline *a, const popliner_pipeline
            !pl_pipeline_has_own_copies(a) && !pl_pipeline_has_own_copies(b);
 }
 
+/* `details` were measured with the calibration of the request, if it has one. */
 static void tell(task *t, const pl_stage_details *details, const pl_page_pipeline *p) {
+    popliner_pipeline plain = p->pipeline;
+    plain.calibration = (popliner_calibration){{0, 0, 0}, {0, 0, 0}};
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, &p->pipeline))
             return;
-    if (t->num_told < MAX_PIPELINES && pl_stage_details_serve(details, &p->pipeline))
+    if (t->num_told < MAX_PIPELINES && pl_stage_details_serve(details, &plain))
         t->told[t->num_told++] = *p;
 }
 
@@ -106,17 +120,20 @@ static void find_served(task *t, const pl_stage_details *details) {
         }
 }
 
-/* The cycles of stages that compute something once more. */
+/* The cycles of stages that compute something once more, or whose links are told of. */
 static popliner_status find_cycles(const task *t, const pl_stage_details *details,
                                    pl_page_pipeline *p, popliner_error *error) {
     popliner_costs *costs = NULL;
     popliner_pipeline pipeline = p->pipeline;
     const size_t num_units = details->num_units;
-    if (pipeline.recompute != POPLINER_RECOMPUTE_FULL || details->num_cycles == 0)
+    const bool has_links = pl_links_exist(&t->solver);
+    if ((pipeline.recompute != POPLINER_RECOMPUTE_FULL && !has_links) || details->num_cycles == 0)
         return POPLINER_OK;
     pipeline.max_stages = 1;
     popliner_status status =
         pl_stage_details_costs(details, t->chain, &pipeline, POPLINER_NEED_EXPECTED, &costs, error);
+    if (status == POPLINER_OK && has_links)
+        pl_intervals_leave_out_links(costs, t->analysis->profile->target.clock_hz);
     if (status == POPLINER_OK)
         status = pl_recomputing_add_cycles(t->analysis, t->chain, &pipeline, costs, error);
     if (status == POPLINER_OK) {
@@ -132,35 +149,69 @@ static popliner_status find_cycles(const task *t, const pl_stage_details *detail
     return status;
 }
 
+/* Whether what tiles need in each stage has room in a page. */
+static bool wants_tile_needs(const popliner_profile *profile, size_t num_units) {
+    return pl_triangle_size(num_units) <= MAX_TILE_NEEDS / (profile->target.num_tiles + 1);
+}
+
+/* The stages of a pipeline: those that are known, unless what tiles need in them is wanted, too. Of
+ * a calibration nothing is known. */
+static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline,
+                                      const pl_stage_details **stages, pl_stage_details **measured,
+                                      popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    const popliner_memory_model model = t->request.memory_model;
+    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    popliner_status status = POPLINER_OK;
+    options.pipeline = *pipeline;
+    options.with_cycles = true;
+    options.num_threads = a->num_threads;
+    options.listener = &a->listener;
+    options.with_tile_needs = wants_tile_needs(a->profile, popliner_chain_num_units(t->chain)) &&
+                              t->tile_need_chars < MAX_TILE_NEED_CHARS;
+    if (!pl_is_calibrated(&pipeline->calibration))
+        status = pl_analysis_find_stages(a, model, pipeline, stages, error);
+    if (status == POPLINER_OK && *stages != NULL &&
+        (!options.with_tile_needs || (*stages)->tile_needs != NULL))
+        return POPLINER_OK;
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_meter(a, model, error);
+    if (status == POPLINER_OK) {
+        double start = pl_clock_seconds();
+        options.meter = a->models[model].meter;
+        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL, measured,
+                                      error);
+        *stages = *measured;
+        if (status == POPLINER_OK)
+            pl_step(&a->listener, "Measuring all stages, for the page", start);
+    }
+    return status;
+}
+
+/* Adds the needs of tiles, behind the stages that they are of, as far as there is room. */
+static popliner_status add_tile_needs(task *t, const pl_stage_details *stages,
+                                      popliner_error *error) {
+    const size_t room =
+        t->tile_need_chars < MAX_TILE_NEED_CHARS ? MAX_TILE_NEED_CHARS - t->tile_need_chars : 0;
+    const size_t before = t->tile_needs.length;
+    pl_text_add(&t->tile_needs, t->tile_needs.length > 0 ? ",\n" : "\n");
+    popliner_status status = pl_page_add_tile_needs(
+        &t->tile_needs, stages, t->analysis->profile->target.num_tiles, room, error);
+    t->tile_need_chars += t->tile_needs.length - before;
+    return status;
+}
+
 /* Adds the stages that are measured for a pipeline, unless some that are there serve it. The chain
  * and its cuts come with the first ones. */
 static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                   popliner_error *error) {
-    popliner_analysis *a = t->analysis;
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     const pl_stage_details *stages = NULL;
     pl_stage_details *measured = NULL;
     const size_t first_told = t->num_told;
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, pipeline))
             return POPLINER_OK;
-    popliner_status status =
-        pl_analysis_find_stages(a, t->request.memory_model, pipeline, &stages, error);
-    options.pipeline = *pipeline;
-    options.with_cycles = true;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    if (status == POPLINER_OK && stages == NULL)
-        status = pl_analysis_make_meter(a, t->request.memory_model, error);
-    if (status == POPLINER_OK && stages == NULL) {
-        double start = pl_clock_seconds();
-        options.meter = a->models[t->request.memory_model].meter;
-        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL,
-                                      &measured, error);
-        stages = measured;
-        if (status == POPLINER_OK)
-            pl_step(&a->listener, "Measuring all stages, for the page", start);
-    }
+    popliner_status status = measure_stages(t, pipeline, &stages, &measured, error);
     if (status == POPLINER_OK)
         find_served(t, stages);
     for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
@@ -173,8 +224,9 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
         } else {
             pl_text_add(&t->data, ",\n");
         }
-        pl_page_add_stages(&t->data, stages, a->profile, t->told + first_told,
+        pl_page_add_stages(&t->data, stages, t->analysis->profile, t->told + first_told,
                            t->num_told - first_told);
+        status = add_tile_needs(t, stages, error);
     }
     pl_stage_details_free(measured);
     return status;
@@ -193,7 +245,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
     if (popliner_chain_num_units(t->chain) > MAX_UNITS) {
         pl_text_add(&t->data, ",\n\"chain\":");
         pl_page_add_chain(&t->data, t->chain, NULL);
-        pl_text_add(&t->data, ",\n\"stages\":[]");
+        pl_text_add(&t->data, ",\n\"stages\":[],\"tile_needs\":[]");
         return POPLINER_OK;
     }
     popliner_status status =
@@ -210,6 +262,11 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         status = add_stages(t, &pipeline, error);
     }
     pl_text_add(&t->data, "]");
+    pl_text_add(&t->data, ",\n\"tile_needs\":[");
+    if (t->tile_needs.data != NULL)
+        pl_text_append(&t->data, t->tile_needs.data, t->tile_needs.length);
+    pl_text_add(&t->data, "]");
+    t->data.failed = t->data.failed || t->tile_needs.failed;
     return status;
 }
 
@@ -229,7 +286,7 @@ static void add_plan(task *t) {
 }
 
 /* The tiles of a stage that was measured by itself. */
-static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
+static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage, size_t to_end,
                             const pl_ipu_memory *memory) {
     const pl_stage_memory *m = &memory->stage;
     const struct {
@@ -248,7 +305,8 @@ static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
         {"layout", memory->layout_bytes},
         {"total", memory->need_bytes[POPLINER_NEED_EXPECTED]},
     };
-    pl_text_format(data, "{\"first\":%zu,\"last\":%zu", stage->first_unit, stage->last_unit);
+    pl_text_format(data, "{\"first\":%zu,\"last\":%zu,\"to_end\":%zu", stage->first_unit,
+                   stage->last_unit, to_end);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         pl_text_format(data, ",\"%s\":", columns[i].name);
         pl_packed_add(data, columns[i].bytes, m->num_tiles);
@@ -256,15 +314,16 @@ static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage,
     pl_text_add(data, "}");
 }
 
-/* What each stage of the plan needs on every tile, unless that would be most of the page, or stages
- * share IPUs. */
+/* What each stage of the plan needs on every tile, unless that would be most of the page, stages
+ * share IPUs, or a calibration makes more or less of the parts. */
 static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     const popliner_certificate *c = t->options.certificate;
     popliner_analysis *a = t->analysis;
     size_t num_stages = c == NULL || t->solver.num_mapped_stages > 0 ? 0 : c->plan.num_stages;
-    if (num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
+    if (pl_is_calibrated(&t->pipeline.calibration) ||
+        num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
         num_stages = 0;
-    popliner_status status = pl_analysis_make_meter(a, t->request.memory_model, error);
+    popliner_status status = POPLINER_OK;
     pl_text_add(&t->data, ",\n\"stage_tiles\":[");
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
@@ -274,7 +333,7 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
                                       &interval, 1, &memory, error);
         pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
         if (status == POPLINER_OK)
-            add_stage_tiles(&t->data, stage, &memory);
+            add_stage_tiles(&t->data, stage, num_stages - i, &memory);
         pl_ipu_memory_clear(&memory);
     }
     pl_text_add(&t->data, "]");
@@ -303,9 +362,11 @@ static bool make_section(section_work *w, size_t i) {
     return s->status == POPLINER_OK;
 }
 
-/* Whether a section is measured with the meter, or tells its progress: there is one of both. */
+/* Whether a section is measured with the meter, tells its progress, or keeps what another one takes
+ * as well: there is one of each. */
 static bool is_measured(popliner_section section) {
-    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS;
+    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS ||
+           section == POPLINER_SECTION_DIAGNOSIS || section == POPLINER_SECTION_MISSING;
 }
 
 static void make_measured_sections(void *user) {
@@ -380,6 +441,11 @@ static void add_words(task *t) {
         {"objectives", w->objectives},
         {"schedule", w->schedule},
         {"recompute", w->recompute},
+        {"slack", w->slack},
+        {"device_map", w->device_map},
+        {"ipu_limits", w->ipu_limits},
+        {"ipu_speeds", w->ipu_speeds},
+        {"links", w->links},
         {"least", w->needs[POPLINER_NEED_LEAST]},
         {"expected", w->needs[POPLINER_NEED_EXPECTED]},
         {"most", w->needs[POPLINER_NEED_MOST]},
@@ -396,12 +462,37 @@ static void add_words(task *t) {
     pl_text_add(&t->data, "}");
 }
 
+/* Which files were read, and how large they are. */
+static void add_files(task *t) {
+    const struct {
+        const char *what;
+        const pl_analysis_file *file;
+    } files[] = {
+        {"profile", &t->analysis->profile_file},
+        {"debug information", &t->analysis->debug_file},
+        {"stored analysis", &t->analysis->stored_file},
+    };
+    bool is_first = true;
+    pl_text_add(&t->data, ",\n\"files\":[");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i].file->name == NULL)
+            continue;
+        pl_text_format(&t->data, "%s{\"what\":\"%s\",\"name\":", is_first ? "" : ",",
+                       files[i].what);
+        pl_page_add_text(&t->data, files[i].file->name);
+        pl_text_format(&t->data, ",\"size_bytes\":%" PRIu64 "}", files[i].file->size_bytes);
+        is_first = false;
+    }
+    pl_text_add(&t->data, "]");
+}
+
 static void add_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
     pl_text *data = &t->data;
     pl_text_format(data, "{\"version\":\"%s\",\n\"title\":", PL_VERSION);
     pl_page_add_text(data, t->options.title != NULL ? t->options.title : "");
     add_words(t);
+    add_files(t);
     pl_text_format(data, ",\n\"num_tiles\":%zu,\"bytes_per_tile\":%llu,\"num_steps\":%zu",
                    p->target.num_tiles, (unsigned long long)p->target.bytes_per_tile, p->num_steps);
     pl_text_add(data, ",\n\"categories\":[");
@@ -417,8 +508,9 @@ static void add_wishes(task *t) {
                                ? t->analysis->profile->target.bytes_per_tile
                                : t->solver.max_stage_bytes;
     pl_text_add(&t->data, ",\n\"wishes\":");
-    pl_page_add_wishes(&t->data, &t->solver, limit_bytes, t->request.need,
-                       popliner_chain_num_units(t->chain));
+    const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links,
+                                   pl_is_calibrated(&t->pipeline.calibration), t->request.need};
+    pl_page_add_wishes(&t->data, &wishes, popliner_chain_num_units(t->chain));
 }
 
 static popliner_status add_comparison(task *t, popliner_error *error) {
@@ -430,8 +522,17 @@ static popliner_status add_comparison(task *t, popliner_error *error) {
 }
 
 static popliner_status add_tile_variables(task *t, popliner_error *error) {
+    const popliner_analysis *a = t->analysis;
     pl_text_add(&t->data, ",\n\"tile_variables\":");
-    return pl_page_add_tile_variables(&t->data, t->analysis->profile, error);
+    popliner_status status = pl_page_add_tile_variables(&t->data, a->profile, error);
+    double start = pl_clock_seconds();
+    pl_text_add(&t->data, ",\n\"places\":");
+    if (status == POPLINER_OK)
+        status = pl_page_add_variables(&t->data, a->profile, &t->usage->usage,
+                                       popliner_chain_num_units(t->chain), a->num_threads, error);
+    if (status == POPLINER_OK)
+        pl_step(&a->listener, "Finding where the variables are, for the page", start);
+    return status;
 }
 
 popliner_status popliner_page_text(popliner_analysis *analysis,
@@ -445,6 +546,11 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         status = pl_analysis_begin(analysis, t.request.memory_model, error);
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
+    if (status == POPLINER_OK)
+        status = pl_stage_meter_pass_usage(analysis->models[t.request.memory_model].meter, &t.usage,
+                                           error);
     if (status != POPLINER_OK)
         return status;
     t.chain = analysis->models[t.request.memory_model].chain;
@@ -466,6 +572,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     for (size_t i = 0; i < t.num_told; i++)
         free(t.told[i].cycles);
     free(t.data.data);
+    free(t.tile_needs.data);
     return pl_report_finish(&page, status, text, error);
 }
 
@@ -476,8 +583,9 @@ popliner_status popliner_page_prepare(popliner_analysis *analysis, const popline
     const pl_stage_details *known = NULL;
     options.request = request;
     popliner_status status = take_options(&t, &options, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_begin(analysis, t.request.memory_model, error);
+    if (status != POPLINER_OK || pl_is_calibrated(&t.pipeline.calibration))
+        return status; /* what is kept is without a calibration */
+    status = pl_analysis_begin(analysis, t.request.memory_model, error);
     if (status == POPLINER_OK)
         status =
             pl_analysis_find_stages(analysis, t.request.memory_model, &t.pipeline, &known, error);
@@ -485,9 +593,11 @@ popliner_status popliner_page_prepare(popliner_analysis *analysis, const popline
         status = pl_analysis_make_meter(analysis, t.request.memory_model, error);
     if (status != POPLINER_OK || known != NULL)
         return status;
-    size_t num_units = popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
+    const size_t num_units =
+        popliner_chain_num_units(analysis->models[t.request.memory_model].chain);
     return num_units <= MAX_UNITS && pl_analysis_can_keep_stages(num_units)
                ? pl_analysis_keep_stages(analysis, t.request.memory_model, &t.pipeline,
+                                         wants_tile_needs(analysis->profile, num_units),
                                          ", for the page", error)
                : POPLINER_OK;
 }

@@ -14,6 +14,7 @@ typedef enum ingredients {
     CHAIN, /* here and below also the variables */
     METER,
     PAIRS,
+    DIAGNOSIS,
 } ingredients;
 
 static const struct {
@@ -33,6 +34,11 @@ static const struct {
     [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS},
     [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN},
     [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING},
+    [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING},
+    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, CHAIN},
+    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, CHAIN},
+    [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS},
+    [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS},
     [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN},
 };
 
@@ -66,6 +72,8 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
         status = pl_analysis_make_meter(a, model, error);
     if (status == POPLINER_OK && needed == PAIRS)
         status = popliner_analysis_pair_layers(a, &source->pairs, error);
+    if (status == POPLINER_OK && needed == DIAGNOSIS)
+        status = pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error);
     if (status != POPLINER_OK || needed < CHAIN)
         return status;
     source->operations = a->operations;

@@ -18,8 +18,8 @@ bool pl_analysis_can_keep_stages(size_t num_units) {
 }
 
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, const char *purpose,
-                                        popliner_error *error) {
+                                        const popliner_pipeline *pipeline, bool with_tile_needs,
+                                        const char *purpose, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_analysis *a = analysis;
     pl_model_parts *parts = &a->models[model];
@@ -31,13 +31,14 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     /* what is stored must not depend on what was asked for before */
     if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
-        pl_stage_details_serve(known, pipeline))
+        pl_stage_details_serve(known, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
         return POPLINER_OK;
     options.pipeline = *pipeline;
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
     options.meter = parts->meter;
+    options.with_tile_needs = with_tile_needs;
     popliner_status status = pl_intervals_measure(a->profile, a->operations, parts->chain, &options,
                                                   NULL, &details, error);
     if (status != POPLINER_OK)
@@ -84,7 +85,7 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
             request.schedule = stored[num_measured].schedule;
             request.recompute = stored[num_measured].recompute;
             popliner_pipeline pipeline = pl_analysis_pipeline(&request);
-            status = pl_analysis_keep_stages(a, model, &pipeline, ", to be stored", error);
+            status = pl_analysis_keep_stages(a, model, &pipeline, false, ", to be stored", error);
             if (status != POPLINER_OK)
                 return status;
             measured[num_measured] =

@@ -55,7 +55,7 @@ static const popliner_schedule schedules[] = {
 /* In the order of popliner_section. */
 #define SECTIONS                                                                                   \
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
-    "execution|checks"
+    "execution|checks|vertices|exchanges|advice|diagnosis|missing"
 
 static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
@@ -755,17 +755,17 @@ static const use uses[] = {
     {"accumulators", SOLVE | EVALUATE | HTML, false},
     {"risk", SOLVE | EVALUATE | HTML, false},
     {"calibrate", EVALUATE, false},
-    {"calibration", SOLVE | EVALUATE, false},
+    {"calibration", SOLVE | EVALUATE | HTML, false},
     {"memory-model", ALL_ACTIONS & ~(MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), false},
     {"layers", DIAGNOSE, false},
     {"layer-operations-only", DIAGNOSE, false},
     {"tolerance", DIAGNOSE, false},
     {"solver", SOLVE, false},
     {"objective", SOLVE | HTML, false},
-    {"slack", SOLVE, false},
-    {"ipu-mem-per-tile", SOLVE | EVALUATE, false},
-    {"ipu-speed", SOLVE, false},
-    {"link-bandwidth", SOLVE, false},
+    {"slack", SOLVE | HTML, false},
+    {"ipu-mem-per-tile", SOLVE | EVALUATE | HTML, false},
+    {"ipu-speed", SOLVE | HTML, false},
+    {"link-bandwidth", SOLVE | HTML, false},
     {"sweep", SOLVE, false},
     {"pareto", SOLVE, false},
     {"time-limit", SOLVE, false},
@@ -776,10 +776,10 @@ static const use uses[] = {
     {"cut-after", SOLVE | HTML, false},
     {"no-cut-after", SOLVE | HTML, false},
     {"together", SOLVE | HTML, false},
-    {"place", SOLVE, false},
-    {"device-map", SOLVE | EVALUATE, false},
-    {"interleave", SOLVE | EVALUATE, false},
-    {"v-shape", SOLVE | EVALUATE, false},
+    {"place", SOLVE | HTML, false},
+    {"device-map", SOLVE | EVALUATE | HTML, false},
+    {"interleave", SOLVE | EVALUATE | HTML, false},
+    {"v-shape", SOLVE | EVALUATE | HTML, false},
     {"max-growth", COMPARE, false},
 };
 
@@ -1098,11 +1098,11 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
         return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
                     o->copies);
-    if (o->html != NULL && (o->calibration != NULL || o->calibrate != NULL))
+    if (o->html != NULL && o->calibrate != NULL)
         return fail(error,
-                    "--html %s: a page cannot hold what stages need with a calibration; "
-                    "leave out --%s",
-                    o->html, o->calibration != NULL ? "calibration" : "calibrate");
+                    "--html %s: a page does not compare with a compiled pipeline; leave out "
+                    "--calibrate",
+                    o->html);
     if (o->copies != NULL && o->calibrate != NULL)
         return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
                     o->calibrate);

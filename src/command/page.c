@@ -98,6 +98,7 @@ static words command_words(const options *o) {
         add_effects(&w, o);
     if (o->memory_model != MODEL_POPLINER)
         add_option(&w, "--accumulators", accumulators[o->accumulators]);
+    add_option(&w, "--calibration", o->calibration);
     return w;
 }
 
@@ -129,6 +130,7 @@ static words constraint_words(const options *o) {
     add_repeated(&w, "--cut-after", &o->cut_after);
     add_repeated(&w, "--no-cut-after", &o->no_cut_after);
     add_repeated(&w, "--together", &o->together);
+    add_repeated(&w, "--place", &o->place);
     return w;
 }
 
@@ -152,6 +154,11 @@ static popliner_status make_text(session *s, const request *r,
     told.objectives = "--objective";
     told.schedule = "--schedule";
     told.recompute = "--recompute";
+    told.slack = "--slack";
+    told.device_map = "--device-map";
+    told.ipu_limits = "--ipu-mem-per-tile";
+    told.ipu_speeds = "--ipu-speed";
+    told.links = "--link-bandwidth";
     told.needs[POPLINER_NEED_LEAST] = "--risk high";
     told.needs[POPLINER_NEED_EXPECTED] = "";
     told.needs[POPLINER_NEED_MOST] = "--risk low";

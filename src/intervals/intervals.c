@@ -12,6 +12,7 @@
 #include "base/machine.h"
 #include "base/parallel.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
 #include "intervals/interval_inputs.h"
 #include "intervals/interval_variables.h"
 #include "intervals/tile_meter.h"
@@ -33,6 +34,7 @@ typedef struct tile_work {
     const pl_interval_inputs *inputs;
     const popliner_listener *listener;
     bool with_details;
+    pl_tile_need *tile_needs; /* or NULL */
     worker *workers;
 } tile_work;
 
@@ -43,6 +45,7 @@ static bool measure_tile(void *user, size_t number, size_t tile) {
     if (!w->has_begun)
         status = pl_tile_meter_begin(&w->meter, t->inputs, t->with_details, &w->error);
     w->has_begun = true;
+    w->meter.tile_needs = t->tile_needs;
     if (status == POPLINER_OK)
         status = pl_tile_meter_measure(&w->meter, tile, &w->error);
     if (status != POPLINER_OK)
@@ -65,16 +68,18 @@ static size_t count_threads(const pl_interval_inputs *inputs) {
     return wanted > 0 ? wanted : 1;
 }
 
-/* Measures all tiles by several threads, into one meter, which is zero before. */
+/* Measures all tiles by several threads, into one meter, which is zero before, and into
+ * tile_needs, if these are wanted. */
 static popliner_status measure_tiles(const pl_interval_inputs *inputs,
                                      const popliner_listener *listener, bool with_details,
-                                     pl_tile_meter *meter, popliner_error *error) {
+                                     pl_tile_need *tile_needs, pl_tile_meter *meter,
+                                     popliner_error *error) {
     size_t num_tiles = inputs->profile->target.num_tiles;
     size_t num_workers = count_threads(inputs);
     worker *workers = pl_new_array(num_workers, sizeof *workers);
     if (workers == NULL)
         return pl_fail_memory(error, "the intervals");
-    tile_work shared = {inputs, listener, with_details, workers};
+    tile_work shared = {inputs, listener, with_details, tile_needs, workers};
     pl_parallel tasks = {num_workers, num_tiles, measure_tile, NULL, &shared};
     size_t failed_tile = pl_parallel_run(&tasks);
     popliner_status status = POPLINER_OK;
@@ -214,6 +219,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
     pl_stage_details *made_details = NULL;
+    pl_tile_need *tile_needs = NULL;
     options = options == NULL ? &usual : options;
     if (costs != NULL)
         *costs = NULL;
@@ -230,8 +236,15 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         status = fill_cuts(&inputs, made, error);
     if (status == POPLINER_OK && options->with_cycles)
         status = fill_cycles(&inputs, made, error);
+    if (status == POPLINER_OK && details != NULL && options->with_tile_needs) {
+        tile_needs = pl_new_array(profile->target.num_tiles * pl_triangle_size(chain->num_units),
+                                  sizeof *tile_needs);
+        if (tile_needs == NULL)
+            status = pl_fail_memory(error, "the needs of the tiles");
+    }
     if (status == POPLINER_OK)
-        status = measure_tiles(&inputs, options->listener, details != NULL, &meter, error);
+        status =
+            measure_tiles(&inputs, options->listener, details != NULL, tile_needs, &meter, error);
     if (status == POPLINER_OK && costs != NULL)
         status = fill_peaks(&meter, made, error);
     if (status == POPLINER_OK && details != NULL)
@@ -243,11 +256,14 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         made = NULL;
     }
     if (status == POPLINER_OK && details != NULL) {
+        made_details->tile_needs = tile_needs;
+        tile_needs = NULL;
         *details = made_details;
         made_details = NULL;
     }
     popliner_costs_free(made);
     pl_stage_details_free(made_details);
+    free(tile_needs);
     return status;
 }
 

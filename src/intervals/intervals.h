@@ -30,6 +30,7 @@ typedef struct pl_interval_options {
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
     size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
     const popliner_listener *listener; /* of the progress; may be NULL */
+    bool with_tile_needs; /* details have tile_needs */
     pl_stage_meter *meter; /* of the chain, whose account and pass usage are then taken, or NULL */
 } pl_interval_options;
 
@@ -37,7 +38,8 @@ typedef struct pl_interval_options {
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1, 0, POPLINER_ACCUMULATORS_NONE,        \
          {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET},                                           \
-            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, NULL     \
+            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, NULL,    \
+            false                                                                                  \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes

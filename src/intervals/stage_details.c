@@ -99,6 +99,7 @@ void pl_stage_details_free(pl_stage_details *details) {
     if (details == NULL)
         return;
     free(details->sums);
+    free(details->tile_needs);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         pl_peak_envelope_free(&details->largest[need]);
     free(details->variables);

@@ -76,6 +76,16 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
+/* What a tile is expected to need in a stage: `bytes` without copies of what it keeps; with copies
+ * freed_bytes less, and copy_bytes more for each. Of `bytes` code_bytes are code that operations of
+ * the stage explain. */
+typedef struct pl_tile_need {
+    uint64_t bytes;
+    uint64_t freed_bytes;
+    uint64_t copy_bytes;
+    uint64_t code_bytes;
+} pl_tile_need;
+
 /* What they were measured for. */
 typedef struct pl_details_key {
     popliner_pipeline pipeline; /* max_stages 1 if nothing is kept */
@@ -93,6 +103,9 @@ struct pl_stage_details {
     uint64_t *cuts_bytes;                         /* [num_units], by the unit behind the cut */
     size_t num_cycles; /* 0 if they are not known, else that of the stages */
     uint64_t *cycles;
+    /* Of every stage on every tile, [num_tiles][num_intervals]; NULL unless they were wanted, and
+     * of stages that were stored. */
+    pl_tile_need *tile_needs;
 };
 
 /* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is

@@ -578,6 +578,17 @@ static uint64_t never_less(const pl_tile_meter *meter, uint64_t bytes, const ste
     return own.bytes < last.bytes ? own.bytes : last.bytes;
 }
 
+/* Keeps what the tile is expected to need in a stage. */
+static void keep_tile_need(pl_tile_meter *meter, size_t interval, size_t tile, uint64_t bytes,
+                           const steady_bytes *s) {
+    pl_need_line all = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, bytes,
+                                  s->counted_code_bytes, s->stash_bytes);
+    pl_need_line left = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout,
+                                   bytes - s->freed_bytes, s->counted_code_bytes, s->stash_bytes);
+    meter->tile_needs[tile * pl_triangle_size(meter->inputs->chain->num_units) + interval] =
+        (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes, s->all_code_bytes};
+}
+
 /* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
 static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
                          const stage_steps *steps, const uint64_t *sum_bytes,
@@ -609,6 +620,8 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
     }
     if (meter->sums != NULL)
         add_sums(meter, interval, peak, &s, bytes);
+    if (meter->tile_needs != NULL)
+        keep_tile_need(meter, interval, tile, bytes, &s);
     if (wants[POPLINER_NEED_EXPECTED] &&
         !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &s,
                   peak->unexplained_bytes + s.fixed_bytes, s.freed_bytes))

@@ -23,6 +23,7 @@ typedef struct pl_tile_meter {
     /* Of the tiles that were measured, by stage; owned. */
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the needs that are wanted */
     pl_detail_sums *sums;                         /* only if details are wanted */
+    pl_tile_need *tile_needs; /* [num_tiles][num_intervals], of all threads; NULL: not wanted */
     /* By the first unit: the stages that reach this unit need more than max_bytes. Owned. Without
      * details only, for these are of all stages. */
     size_t *allowed_end;

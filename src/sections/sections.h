@@ -23,6 +23,7 @@ typedef struct pl_section_source {
     const popliner_check *checks; /* [num_checks] */
     size_t num_checks;
     const popliner_layer_pairs *pairs;       /* of PAIRS alone */
+    const popliner_diagnosis *diagnosis;     /* of DIAGNOSIS and MISSING alone */
     const popliner_certificate *certificate; /* of PLAN alone */
     const popliner_listener *listener;
 } pl_section_source;
@@ -44,9 +45,18 @@ pl_section_writer pl_section_layers;
 pl_section_writer pl_section_pairs;
 pl_section_writer pl_section_execution;
 pl_section_writer pl_section_checks;
+pl_section_writer pl_section_vertices;
+pl_section_writer pl_section_exchanges;
+pl_section_writer pl_section_advice;
+pl_section_writer pl_section_diagnosis;
+pl_section_writer pl_section_missing;
 
 /* For pages, which hold no long table of executions: PL_SECTION_EXECUTION_SUMS. */
 pl_section_writer pl_section_execution_sums;
+
+/* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
+ * memory. */
+uint32_t *pl_section_operations_of(const pl_section_source *source);
 
 /* The label of the unit of an operation; NULL for SIZE_MAX. */
 const char *pl_section_unit(const pl_section_source *source, size_t operation);

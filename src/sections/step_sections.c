@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "model/operations_data.h"
@@ -83,9 +84,7 @@ popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *s
 
 /* ---- programs ---- */
 
-/* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
- * memory. */
-static uint32_t *find_operations(const pl_section_source *source) {
+uint32_t *pl_section_operations_of(const pl_section_source *source) {
     uint32_t *first = pl_new_array(source->profile->num_programs, sizeof *first);
     for (size_t i = 0; first != NULL && i < source->profile->num_programs; i++)
         first[i] = PL_NONE;
@@ -118,7 +117,7 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     own->parent = pl_new_array(p->num_programs, sizeof *own->parent);
     own->first_step = pl_new_array(p->num_programs, sizeof *own->first_step);
     own->num_steps = pl_new_array(p->num_programs, sizeof *own->num_steps);
-    own->operation = find_operations(source);
+    own->operation = pl_section_operations_of(source);
     if (own->parent == NULL || own->first_step == NULL || own->num_steps == NULL ||
         own->operation == NULL)
         return pl_fail_memory(error, "the programs");
@@ -191,6 +190,7 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
         "operation",
         "unit",
         "debug_context",
+        "missing_reason",
     };
     const popliner_profile *p = source->profile;
     places own = {0};
@@ -224,6 +224,9 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
         pl_sheet_index(sheet, operation);
         pl_sheet_text(sheet, pl_section_unit(source, operation));
         pl_sheet_id(sheet, program.debug_context);
+        pl_sheet_text(sheet, operation != SIZE_MAX ? NULL
+                                                   : pl_missing_reason_text(
+                                                         pl_program_reason(source->operations, i)));
     }
     free_places(&own);
     return status;
@@ -266,7 +269,7 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
         "tile_balance",
     };
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = find_operations(source);
+    uint32_t *operation_of = pl_section_operations_of(source);
     popliner_status status =
         operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
     pl_sheet_begin(sheet, sheet->format, "execution", columns, sizeof columns / sizeof *columns);
@@ -302,6 +305,7 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
 typedef struct execution_sum {
     uint64_t num_executions;
     uint64_t cycles;
+    double mean_tile_cycles; /* of these, what the tiles take on the mean */
 } execution_sum;
 
 /* By name. Zero-initialise. */
@@ -311,15 +315,16 @@ typedef struct execution_sums {
     size_t capacity;
 } execution_sums;
 
-static bool add_execution(execution_sums *of, const char *name, uint64_t cycles) {
+static bool add_execution(execution_sums *of, const char *name, const popliner_ipu_step *ipu) {
     const size_t count = of->names.count;
     size_t i = pl_names_number(&of->names, name == NULL ? "" : name);
     if (i == SIZE_MAX || !pl_grow(&of->sums, &of->capacity, of->names.count, sizeof *of->sums))
         return false;
     if (of->names.count > count)
-        of->sums[i] = (execution_sum){0, 0};
+        of->sums[i] = (execution_sum){0, 0, 0};
     of->sums[i].num_executions++;
-    of->sums[i].cycles += cycles;
+    of->sums[i].cycles += ipu->cycles;
+    of->sums[i].mean_tile_cycles += (double)ipu->cycles * ipu->tile_balance;
     return true;
 }
 
@@ -330,14 +335,16 @@ static void add_execution_sums(const char *by, const execution_sums *of, pl_shee
         pl_sheet_text(sheet, *name == '\0' ? NULL : name);
         pl_sheet_number(sheet, of->sums[i].num_executions);
         pl_sheet_number(sheet, of->sums[i].cycles);
+        pl_sheet_real(sheet, of->sums[i].mean_tile_cycles);
     }
 }
 
 popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error) {
-    static const char *const columns[] = {"by", "name", "num_executions", "cycles"};
+    static const char *const columns[] = {"by", "name", "num_executions", "cycles",
+                                          "mean_tile_cycles"};
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = find_operations(source);
+    uint32_t *operation_of = pl_section_operations_of(source);
     popliner_status status =
         operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
     execution_sums types = {0};
@@ -353,8 +360,7 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
         for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
             popliner_profile_ipu_step(p, i, k, &ipu, NULL);
-            if (!add_execution(&types, step.type_name, ipu.cycles) ||
-                !add_execution(&units, unit, ipu.cycles))
+            if (!add_execution(&types, step.type_name, &ipu) || !add_execution(&units, unit, &ipu))
                 status = pl_fail_memory(error, "a report");
         }
     }

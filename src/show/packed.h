@@ -20,6 +20,10 @@ typedef struct pl_packed {
 /* The next number, at most 2^52: twice as much is exact in JavaScript. */
 void pl_packed_number(pl_packed *packed, uint64_t number);
 
+/* The next number, given by its difference to the one before; a column of such numbers, all within
+ * 2^52, may go below zero. */
+void pl_packed_difference(pl_packed *packed, int64_t difference);
+
 /* The next entry of a column where some are missing: such a column holds each number plus one. */
 void pl_packed_missing(pl_packed *packed);
 

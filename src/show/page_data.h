@@ -24,13 +24,30 @@ void pl_page_add_stages(pl_text *text, const pl_stage_details *details,
                         const popliner_profile *profile, const pl_page_pipeline *pipelines,
                         size_t num_pipelines);
 
+/* Adds what every stage needs on every tile, if the details know it and it fits in so many
+ * characters, else null. An object: columns of pl_tile_need, each null where all is 0, else packed,
+ * tile after tile, for each tile all stages. Of each stage the surplus over what shorter stages let
+ * expect: nothing for one unit, else the sum of the two that are one unit shorter, less that of
+ * the units that both have; and of that the difference to the tile before. Of code, before each that is
+ * not 0, the number of zeros before it. A reader who sums up differences has to take them apart
+ * again. Errors: MEMORY. O(stages * tiles). */
+popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
+                                       size_t num_tiles, size_t max_chars, popliner_error *error);
+
 /* Adds an object: the units of a chain, and the cuts between them. */
 void pl_page_add_chain(pl_text *text, const popliner_chain *chain, const pl_stage_details *details);
 
-/* Adds an object: what is asked of a split, which `limits_bytes` is the limit of, and what of it a
- * page does not know. `need` as in the request. */
-void pl_page_add_wishes(pl_text *text, const popliner_solver_options *options, uint64_t limit_bytes,
-                        popliner_need need, size_t num_units);
+/* What is asked of a split. */
+typedef struct pl_page_wishes {
+    const popliner_solver_options *options; /* complete, but for the limit */
+    uint64_t limit_bytes;
+    bool has_usual_links; /* nobody asked for the bandwidth of links, but for single ones */
+    bool is_calibrated;
+    popliner_need need; /* as in the request */
+} pl_page_wishes;
+
+/* Adds an object: these, and what of them a page does not know. */
+void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_units);
 
 /* A text as JSON, within quotes; NULL is null. What is no valid UTF-8 becomes U+FFFD. */
 void pl_page_add_text(pl_text *text, const char *value);

@@ -282,23 +282,27 @@ void pl_page_add_chain(pl_text *text, const popliner_chain *chain,
     pl_text_add(text, "}");
 }
 
-/* What a page's own solver does not know. */
+static bool shares_an_ipu(const popliner_solver_options *o) {
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        for (size_t k = 0; k < i; k++)
+            if (o->device_map[i] == o->device_map[k])
+                return true;
+    return false;
+}
+
+/* What a page's own solver does not know. Where stages share IPUs it puts each on one of its own,
+ * of which nothing can have been said. */
 static void add_unknown(pl_text *text, const popliner_solver_options *o) {
-    bool has_balance = false;
-    for (size_t i = 0; i < o->num_objectives; i++)
-        has_balance = has_balance || o->objectives[i] == POPLINER_OBJECTIVE_BALANCE;
+    const bool is_shared = shares_an_ipu(o);
     const struct {
         bool is_asked;
         const char *what;
     } wishes[] = {
-        {o->num_mapped_stages > 0, "a device map"},
-        {o->num_ipu_limits > 0, "memory limits of single IPUs"},
-        {o->num_ipu_speeds > 0, "speeds of IPUs"},
-        {o->num_placements > 0, "layers on given IPUs"},
-        {o->slack_percent > 0, "a slack"},
-        {has_balance, "the objective balance"},
+        {is_shared, "stages that share IPUs"},
+        {is_shared && o->num_ipu_limits > 0, "memory limits of single IPUs"},
+        {is_shared && o->num_ipu_speeds > 0, "speeds of IPUs"},
+        {is_shared && o->num_placements > 0, "layers on given IPUs"},
         {o->ipu_weight != NULL, "weights of units"},
-        {o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0, "bandwidths of links"},
     };
     pl_text_add(text, "[");
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
@@ -307,6 +311,71 @@ static void add_unknown(pl_text *text, const popliner_solver_options *o) {
             pl_page_add_text(text, wishes[i].what);
         }
     pl_text_add(text, "]");
+}
+
+/* ---- what is said of single IPUs ---- */
+
+static void add_pair(pl_text *text, size_t first, uint64_t second) {
+    pl_text_format(text, "%s[%zu,%" PRIu64 "]", text->data[text->length - 1] == '[' ? "" : ",",
+                   first, second);
+}
+
+/* As text, for it may be larger than a browser's whole numbers. */
+static void add_bandwidth(pl_text *text, popliner_bandwidth bandwidth) {
+    pl_text_format(text, "\"%" PRIu64 "\",\"%" PRIu64 "\"", bandwidth.bytes, bandwidth.cycles);
+}
+
+/* `all`: that of links of which nothing else is said, and whether it was asked for itself; `single`:
+ * two IPUs and the bandwidth of the link between them. */
+static void add_links(pl_text *text, const pl_page_wishes *wishes) {
+    const popliner_solver_options *o = wishes->options;
+    add_key(text, "links");
+    if (o->link_bandwidth.bytes == 0 && o->num_ipu_links == 0) {
+        pl_text_add(text, "null");
+        return;
+    }
+    pl_text_add(text, "{");
+    add_key(text, "all");
+    pl_text_add(text, "[");
+    add_bandwidth(text, o->link_bandwidth);
+    pl_text_add(text, "]");
+    add_key(text, "all_is_asked_for");
+    pl_text_add(text, wishes->has_usual_links ? "false" : "true");
+    add_key(text, "single");
+    pl_text_add(text, "[");
+    for (size_t i = 0; i < o->num_ipu_links; i++) {
+        pl_text_format(text, "%s[%zu,%zu,", i > 0 ? "," : "", o->ipu_links[i].first_ipu,
+                       o->ipu_links[i].second_ipu);
+        add_bandwidth(text, o->ipu_links[i].bandwidth);
+        pl_text_add(text, "]");
+    }
+    pl_text_add(text, "]}");
+}
+
+static void add_ipus(pl_text *text, const pl_page_wishes *wishes) {
+    const popliner_solver_options *o = wishes->options;
+    const bool is_told = !shares_an_ipu(o);
+    add_key(text, "device_map");
+    pl_text_add(text, is_told && o->num_mapped_stages > 0 ? "[" : "null");
+    for (size_t i = 0; is_told && i < o->num_mapped_stages; i++)
+        pl_text_format(text, "%s%zu%s", i > 0 ? "," : "", o->device_map[i],
+                       i + 1 < o->num_mapped_stages ? "" : "]");
+    add_key(text, "ipu_limits");
+    pl_text_add(text, "[");
+    for (size_t i = 0; is_told && i < o->num_ipu_limits; i++)
+        add_pair(text, o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
+    pl_text_add(text, "]");
+    add_key(text, "ipu_speeds");
+    pl_text_add(text, "[");
+    for (size_t i = 0; is_told && i < o->num_ipu_speeds; i++)
+        add_pair(text, o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
+    pl_text_add(text, "]");
+    add_key(text, "placements");
+    pl_text_add(text, "[");
+    for (size_t i = 0; is_told && i < o->num_placements; i++)
+        add_pair(text, o->placements[i].unit, o->placements[i].ipu);
+    pl_text_add(text, "]");
+    add_links(text, wishes);
 }
 
 /* Where a cut has to be (1) or must not be (2), as rules and pairs have it. */
@@ -330,25 +399,28 @@ static void add_cut_rules(pl_text *text, const popliner_solver_options *o, size_
     pl_text_add(text, "]");
 }
 
-void pl_page_add_wishes(pl_text *text, const popliner_solver_options *options, uint64_t limit_bytes,
-                        popliner_need need, size_t num_units) {
+void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_units) {
+    const popliner_solver_options *options = wishes->options;
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
     pl_text_add(text, "{");
     add_key(text, "num_ipus");
     pl_text_format(text, "%zu", options->max_stages);
     add_key(text, "limit_bytes");
-    pl_text_format(text, "%" PRIu64, limit_bytes);
+    pl_text_format(text, "%" PRIu64, wishes->limit_bytes);
     add_key(text, "need");
-    pl_page_add_text(text, need_names[need]);
+    pl_page_add_text(text, need_names[wishes->need]);
+    add_key(text, "is_calibrated");
+    pl_text_add(text, wishes->is_calibrated ? "true" : "false");
     add_key(text, "objectives");
     pl_text_add(text, "[");
-    for (size_t i = 0; i < num_objectives; i++)
-        if (objectives[i] != POPLINER_OBJECTIVE_BALANCE) {
-            pl_text_add(text, text->data[text->length - 1] == '[' ? "" : ",");
-            pl_page_add_text(text, popliner_objective_name(objectives[i]));
-        }
+    for (size_t i = 0; i < num_objectives; i++) {
+        pl_text_add(text, i > 0 ? "," : "");
+        pl_page_add_text(text, popliner_objective_name(objectives[i]));
+    }
     pl_text_add(text, "]");
+    add_key(text, "slack_percent");
+    pl_text_format(text, "%.17g", options->slack_percent);
     add_key(text, "min_units");
     pl_text_format(text, "%zu", options->min_units);
     add_key(text, "max_units");
@@ -361,6 +433,7 @@ void pl_page_add_wishes(pl_text *text, const popliner_solver_options *options, u
     pl_text_add(text, "]");
     add_key(text, "cut_rules");
     add_cut_rules(text, options, num_units);
+    add_ipus(text, wishes);
     add_key(text, "unknown");
     add_unknown(text, options);
     pl_text_add(text, "}");

@@ -40,6 +40,13 @@ class Chart {
         });
     }
 
+    // Shows other values of the same places, with what belongs to them; zoom and choice stay.
+    set(options) {
+        Object.assign(this, options);
+        this.draw();
+        this.tell();
+    }
+
     // Sums of the stacked series for each bin, at its fullest place.
     bins() {
         const room = this.width - CHART.left - CHART.right;
@@ -204,13 +211,18 @@ class Chart {
             const half = (this.to - this.from) / 2;
             this.show(this.chosen - half, this.chosen + half);
         }
-        this.status.textContent = this.describe ? this.describe(this.chosen)
-            : `${this.label} ${grouped(this.chosen)}: ` + this.unit(
-            this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
-            Math.max(...this.series.map((s) => s.values[this.chosen])));
+        this.tell();
         this.draw();
         if (isTold)
             this.onChoose(this.chosen);
+    }
+
+    tell() {
+        if (this.chosen !== null)
+            this.status.textContent = this.describe ? this.describe(this.chosen)
+                : `${this.label} ${grouped(this.chosen)}: ` + this.unit(
+                this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
+                Math.max(...this.series.map((s) => s.values[this.chosen])));
     }
 
     placeOf(event) {

@@ -46,7 +46,11 @@ function readData(text) {
     for (const name of Object.keys(data.tile_variables))
         tileVariables[name] = Model.unpack(data.tile_variables[name]);
     tileVariables.first = Model.starts(tileVariables.count);
-    return { data, tables, tileVariables, model: Model.read(data) };
+    const model = Model.read(data);
+    // stages that several pipelines share, as data.stages and data.tile_needs have them
+    const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
+    return { data, tables, tileVariables, model, groups,
+        places: Places.read(data, Model.unpack) };
 }
 
 // ---- numbers for reading ------------------------------------------------------------------------

@@ -76,16 +76,9 @@ class LivenessView {
 
     drawStep(step) {
         const value = (name) => this.table.column(name)[step];
-        const { variables } = this.page.tables;
-        const first = variables.column('first_step');
-        const last = variables.column('last_step');
-        const sizes = variables.column('size_bytes');
-        const always = variables.column('always_live');
-        const found = [];
-        for (let i = 0; i < variables.numRows; i++)
-            if (!always[i] && first[i] !== null && first[i] <= step && step <= last[i])
-                found.push(i);
-        found.sort((a, b) => sizes[b] - sizes[a] || a - b);
+        const { items, isWhole } = this.page.places.liveAt(step);
+        const named = items.filter((item) => item.variable > 0);
+        const name = (item) => item.variable === 0 ? '' : this.nameOf(item.variable - 1);
         replace(this.detail, el('h3', {}, `Step ${grouped(step)}`),
             facts([
                 ['program', `${value('type') || ''} ${shorten(value('name') || '')}`],
@@ -95,12 +88,24 @@ class LivenessView {
                 ['not always live', `${grouped(value('not_always_live_bytes'))} B`],
                 ['live', `${grouped(value('live_bytes'))} B`],
             ]),
-            smallTable(`The largest of ${grouped(found.length)} variables that are first live at ` +
-                'this step or before, last at it or behind', [['bytes', true],
-                ['category', false], ['steps', false], ['name', false]],
-            found.slice(0, 20).map((i) => [grouped(sizes[i]), variables.column('category')[i],
-                `${grouped(first[i])} – ${grouped(last[i])}`,
-                el('span', { title: (variables.column('name')[i] || '').slice(0, 2000) },
-                    shorten(variables.column('name')[i] || '(no name)'))])));
+            smallTable(`Live at this step, and not always: ${grouped(named.length)} variables, ` +
+                'and by category what belongs to none' + (isWhole ? ''
+                : ' (the page has the largest only)'), [['bytes live', true],
+                ['category', false], ['from – to step', false], ['name', false]],
+            items.slice(0, 30).map((item) => [grouped(item.bytes),
+                this.page.data.categories[item.category],
+                item.variable === 0 ? '' : `${grouped(item.from)} – ${grouped(item.to)}`,
+                el('span', { title: name(item).slice(0, 2000) },
+                    shorten(name(item) || (item.variable === 0 ? '(of no variable)'
+                        : '(no name)')))])));
+    }
+
+    nameOf(number) {
+        if (!this.names) {
+            const names = this.page.tables.variables.column('name');
+            this.names = new Map(this.page.tables.variables.column('variable').map((n, i) =>
+                [n, names[i] || '']));
+        }
+        return this.names.get(number) || '';
     }
 }

@@ -19,79 +19,211 @@ class MemoryView {
     constructor(page) {
         this.page = page;
         this.table = page.tables.tiles;
+        this.places = page.places;
+        this.split = null;
+        this.how = 'live';
+        this.layer = '';
+        this.name = '';
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
-        this.how = 'live';
-        const { labels } = page.data.chain;
-        this.stages = page.data.stage_tiles;
-        const stages = this.stages.map((stage, i) => [String(i), `stage ${i} of the plan of the ` +
-            `command, by itself: ${labels[stage.first]} – ${labels[stage.last]}`]);
-        this.element = el('div', {}, el('p', { class: 'tools' }, field('Show', choice([
-            ['live', 'what is live, and what the layout leaves unused'],
-            ['categories', 'sizes of variables by category (some share addresses)'],
-        ].concat(stages), this.how, (how) => {
-            this.how = how;
-            this.draw();
-        }))), this.holder, this.detail);
+        this.note = el('p', { class: 'status', 'aria-live': 'polite' });
+        this.shown = choice([], null, (how) => this.show({ how }));
+        this.layers = choice([['', 'all'], ...page.data.chain.labels.map((label, unit) =>
+            [String(unit), label])], '', (layer) => this.show({ layer }));
+        this.names = el('input', { type: 'search', oninput: () =>
+            this.show({ name: this.names.value }) });
+        this.element = el('div', {}, el('div', { class: 'settings' }, field('Show', this.shown),
+            field('Only layer', this.layers), field('Only names with', this.names)), this.note,
+        this.holder, this.detail);
+        this.drawChoices();
         this.draw();
     }
 
-    // The categories that take most, and the rest as one.
-    categories() {
-        const names = this.table.columns.filter((name) => name.startsWith('category_'));
-        const all = names.map((name) => {
-            const values = this.table.column(name);
-            return { name: name.slice('category_'.length, -'_bytes'.length), values,
-                sum: values.reduce((sum, value) => sum + value, 0) };
-        }).filter((s) => s.sum > 0).sort((a, b) => b.sum - a.sum);
-        const shown = all.slice(0, 12);
-        const rest = all.slice(12);
+    // One thing at a time: all of the profile or a stage, a layer, or what a name has.
+    show(what) {
+        Object.assign(this, { layer: '', name: '' }, what);
+        this.shown.value = this.how;
+        this.layers.value = this.layer;
+        if (this.names.value !== this.name)
+            this.names.value = this.name;
+        this.draw();
+    }
+
+    // The stages of the split on screen can be shown, each as compiled by itself.
+    showSplit(split) {
+        this.split = split;
+        if (this.isStage() && Number(this.how) >= split.stages.length)
+            this.how = String(split.stages.length - 1);
+        this.drawChoices();
+        if (this.isStage() && this.layer === '' && this.name === '')
+            this.draw();
+    }
+
+    isStage() {
+        return this.how !== 'live' && this.how !== 'categories';
+    }
+
+    drawChoices() {
+        const { labels } = this.page.data.chain;
+        const stages = this.split === null ? [] : this.split.stages.map((stage, i) => [String(i),
+            `stage ${i} of the plan above, by itself: ${labels[stage.first]} – ` +
+                labels[stage.last]]);
+        replace(this.shown, [
+            ['live', 'what is live, and what the layout leaves unused'],
+            ['categories', 'sizes of variables by category (some share addresses)'],
+        ].concat(stages).map(([value, text]) => el('option', { value }, text)));
+        this.shown.value = this.how;
+    }
+
+    // The series that take most, and the rest as one.
+    largest(all) {
+        for (const s of all)
+            s.sum = s.values.reduce((sum, value) => sum + value, 0);
+        const sorted = all.filter((s) => s.sum > 0).sort((a, b) => b.sum - a.sum);
+        const shown = sorted.slice(0, 12);
+        const rest = sorted.slice(12);
         if (rest.length > 0)
             shown.push({ name: 'others', values: Float64Array.from({ length: this.table.numRows },
                 (_, i) => rest.reduce((sum, s) => sum + s.values[i], 0)) });
         return shown;
     }
 
+    categories() {
+        return this.largest(this.table.columns.filter((name) => name.startsWith('category_'))
+            .map((name) => ({ name: name.slice('category_'.length, -'_bytes'.length),
+                values: this.table.column(name) })));
+    }
+
     live() {
         const column = (name) => this.table.column(name);
         const always = column('always_live_bytes');
         const rest = column('not_always_live_peak_bytes');
+        const total = column('total_bytes');
         const end = column('total_including_gaps_bytes');
+        const used = total.map((value, i) => Math.max(value, always[i] + rest[i]));
         return [
             { name: 'always live', values: always },
             { name: 'not always live, at the peak', values: rest },
-            { name: 'unused by the layout',
-                values: end.map((value, i) => Math.max(0, value - always[i] - rest[i])) },
+            { name: 'in use, but not at the peak',
+                values: used.map((value, i) => value - always[i] - rest[i]) },
+            { name: 'gaps', values: end.map((value, i) => Math.max(0, value - used[i])) },
         ];
     }
 
-    // What one stage of the plan needs, compiled by itself.
+    // What one stage of the split on screen needs, compiled by itself: of the command's own plan by
+    // part, of every other one as far as the page has it.
     ofStage(i) {
-        const stage = this.stages[i];
-        return Object.keys(PART_TEXTS).map((name) => ({ name: PART_TEXTS[name],
-            values: Model.unpack(stage[name]) })).filter((s) => s.values.some((v) => v > 0));
+        const { page, split } = this;
+        const stage = split.stages[i];
+        const { model } = page;
+        const index = page.plan.settings.pipeline;
+        const pipeline = model.pipelines[index];
+        const copies = (toEnd) => pipeline.copies.expected[toEnd - 1];
+        const own = page.data.stage_tiles.find((s) => index === 0 && s.first === stage.first &&
+            s.last === stage.last && copies(s.to_end) === copies(split.stages.length - i));
+        if (own !== undefined)
+            return Object.keys(PART_TEXTS).map((name) => ({ name: PART_TEXTS[name],
+                values: Model.unpack(own[name]) })).filter((s) => s.values.some((v) => v > 0));
+        const group = page.groups.indexOf(pipeline.stages);
+        if (!this.places.hasNeeds(group))
+            return null;
+        const { first, last } = stage;
+        const { once, kept, code } = this.places.stageNeeds(group,
+            first * (2 * model.numUnits - first + 1) / 2 + last - first,
+            copies(split.stages.length - i));
+        return [{ name: 'code of operations', values: code },
+            { name: 'data, and all else',
+                values: once.map((value, tile) => value - code[tile]) },
+            { name: 'kept for the backward pass', values: kept }].filter((s) =>
+            s.values.some((value) => value !== 0));
+    }
+
+    ofLayer() {
+        const { things } = this.places.table('layers');
+        return this.byCategory('layers', Array.from(things, (unit) =>
+            unit === Number(this.layer)));
+    }
+
+    byCategory(name, isWanted) {
+        return this.largest([...this.places.byCategory(name, isWanted)].map(
+            ([category, values]) => ({ name: this.page.data.categories[category], values })));
+    }
+
+    // Whether each row that the page has of the variables matches the name that is looked for.
+    matches() {
+        const names = this.namesOf();
+        const wanted = this.name.toLowerCase();
+        return Array.from(this.places.table('named').things, (variable) => {
+            const name = names.get(variable);
+            return name !== undefined && name.includes(wanted);
+        });
+    }
+
+    namesOf() {
+        if (!this.lowerNames) {
+            const numbers = this.page.tables.variables.column('variable');
+            const names = this.page.tables.variables.column('name');
+            this.lowerNames = new Map(numbers.map((number, i) =>
+                [number, (names[i] || '').toLowerCase()]));
+        }
+        return this.lowerNames;
+    }
+
+    // What is to be drawn, and what there is to say of it.
+    series() {
+        const { data, tables } = this.page;
+        this.matching = null;
+        if (this.layer !== '')
+            return [this.ofLayer(), 'Sizes of the variables that operations of this layer touch ' +
+                '(some share addresses); what several layers touch counts in each of them.'];
+        if (this.name !== '') {
+            this.matching = this.matches();
+            const series = this.byCategory('named', this.matching);
+            const number = new Set(this.places.table('named').things.filter((_, row) =>
+                this.matching[row])).size;
+            const isWhole = this.places.table('named').isWhole &&
+                tables.variables.numRows === tables.variables.allRows;
+            return [series, `${grouped(number)} variables match, with ${bytes(series.reduce(
+                (sum, s) => sum + s.sum, 0))} on all tiles (some share addresses).` + (isWhole ? ''
+                : ' The page has the largest variables only: others may match, too.')];
+        }
+        if (!this.isStage())
+            return [this.how === 'live' ? this.live() : this.categories(), ''];
+        const series = this.ofStage(Number(this.how));
+        if (series === null)
+            return [[], 'The bytes by tile of all stages would make this page too large: it has ' +
+                'those of the command\'s own plan alone.'];
+        return [series, `Expected; the largest tile needs ${grouped(
+            this.split.stages[Number(this.how)].needs.expected)} B, of ${
+            grouped(data.num_tiles)} tiles.`];
     }
 
     draw() {
-        const isStage = this.how !== 'live' && this.how !== 'categories';
-        const series = isStage ? this.ofStage(Number(this.how))
-            : this.how === 'live' ? this.live() : this.categories();
+        const [series, note] = this.series();
+        const isStage = this.isStage() && this.layer === '' && this.name === '';
+        this.isMissing = series.length === 0;
+        if (series.length === 0)
+            series.push({ name: 'nothing', values: new Float64Array(this.table.numRows) });
         series.forEach((s, i) => {
             s.color = color(i);
         });
-        const chosen = this.chart ? this.chart.chosen : null;
-        this.chart = new Chart({
-            title: 'Memory by tile', label: 'tile', unit: bytes, series,
+        this.note.textContent = note;
+        const shown = {
+            series,
             bands: isStage ? [] : ipuBands(this.table),
-            chosen,
             limit: isStage
-                ? { value: this.page.data.wishes.limit_bytes, name: 'limit' }
+                ? { value: this.page.plan.settings.limit, name: 'limit' }
+                : this.layer !== '' || this.name !== '' ? null
                 : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' },
-            onChoose: (tile) => this.drawTile(tile),
-        });
-        replace(this.holder, this.chart.element);
+        };
+        if (this.chart)
+            this.chart.set(shown);
+        else
+            this.chart = new Chart(Object.assign(shown, { title: 'Memory by tile', label: 'tile',
+                unit: bytes, onChoose: (tile) => this.drawTile(tile) }));
+        replace(this.holder, this.isMissing ? [] : this.chart.element);
         const live = this.table.column('live_bytes');
-        this.drawTile(chosen !== null ? chosen
+        this.drawTile(this.chart.chosen !== null ? this.chart.chosen
             : live.reduce((best, value, i) => value > live[best] ? i : best, 0));
     }
 
@@ -99,41 +231,79 @@ class MemoryView {
         this.chart.choose(tile);
     }
 
+    // What of the chart is on the tile.
+    ownParts(tile) {
+        if (this.layer === '' && this.name === '' && !this.isStage())
+            return null;
+        const own = this.chart.series.filter((s) => s.values[tile] > 0);
+        if (this.isMissing)
+            return null;
+        const title = this.layer !== ''
+            ? `Of layer ${this.page.data.chain.labels[Number(this.layer)]}`
+            : this.name !== '' ? `Named like ‘${shorten(this.name, 40)}’`
+            : `In stage ${this.how}`;
+        return own.length === 0 ? el('p', {}, `${title}: nothing on this tile.`)
+            : smallTable(title, [['part', false], ['bytes', true]],
+                own.map((s) => [s.name, grouped(s.values[tile])]));
+    }
+
+    // The largest matching variables of a tile.
+    matchingRows(tile) {
+        const { things, categories } = this.places.table('named');
+        return this.places.onTile('named', this.matching, tile).sort((a, b) =>
+            b.bytes - a.bytes || a.row - b.row).slice(0, 20).map(({ row, bytes: size }) =>
+            this.variableRow(size, things[row], this.page.data.categories[categories[row]]));
+    }
+
+    // A line of a table of variables; a number of -1 is of none.
+    variableRow(size, number, category) {
+        if (!this.rowOf) {
+            const { variables } = this.page.tables;
+            const numbers = variables.column('variable');
+            const categories = variables.column('category');
+            this.rowOf = new Map(numbers.map((n, i) => [`${n} ${categories[i]}`, i]));
+        }
+        const row = this.rowOf.get(`${number < 0 ? null : number} ${category}`);
+        const column = (name) => row === undefined ? null
+            : this.page.tables.variables.column(name)[row];
+        const name = number < 0 ? '' : column('name') || '';
+        const first = column('first_step');
+        return [grouped(size), category, column('always_live') ? 'always'
+            : number < 0 || first === null ? '' : `${grouped(first)} – ${
+                grouped(column('last_step'))}`,
+        el('span', { title: name.slice(0, 2000) }, shorten(name || '(no name)'))];
+    }
+
     drawTile(tile) {
         const value = (name) => this.table.column(name)[tile];
-        const { tileVariables, data, tables } = this.page;
-        const numbers = tables.variables.column('variable');
-        const names = tables.variables.column('name');
-        if (!this.nameOf)
-            this.nameOf = new Map(numbers.map((number, i) => [number, names[i]]));
+        const { tileVariables, data } = this.page;
+        const columns = [['bytes', true], ['category', false], ['live at steps', false],
+            ['name', false]];
         const rows = [];
-        for (let i = tileVariables.first[tile]; i < tileVariables.first[tile + 1]; i++) {
-            const name = tileVariables.variable[i] === 0 ? ''
-                : this.nameOf.get(tileVariables.variable[i] - 1) || '';
-            rows.push([grouped(tileVariables.size_bytes[i]),
-                data.categories[tileVariables.category[i]],
-                el('span', { title: name.slice(0, 2000) }, shorten(name || '(no name)'))]);
-        }
+        for (let i = tileVariables.first[tile]; i < tileVariables.first[tile + 1]; i++)
+            rows.push(this.variableRow(tileVariables.size_bytes[i], tileVariables.variable[i] - 1,
+                data.categories[tileVariables.category[i]]));
         const parts = this.table.columns.filter((name) => name.startsWith('category_') &&
             value(name) > 0).sort((a, b) => value(b) - value(a));
-        const own = this.how === 'live' || this.how === 'categories' ? []
-            : this.chart.series.filter((s) => s.values[tile] > 0);
-        replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`),
-            own.length === 0 ? null : smallTable(`In stage ${this.how}`, [['part', false],
-                ['bytes', true]], own.map((s) => [s.name, grouped(s.values[tile])])),
-            own.length === 0 ? null : el('p', {}, 'In the profile:'),
+        const gaps = value('total_including_gaps_bytes') - value('total_bytes');
+        const own = this.ownParts(tile);
+        replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`), own,
+            this.matching === null || this.isMissing ? null
+                : smallTable('Its largest variables there', columns, this.matchingRows(tile)),
+            own === null ? null : el('p', {}, 'In the profile:'),
             facts([
                 ['live', `${grouped(value('live_bytes'))} B`],
                 ['always live', `${grouped(value('always_live_bytes'))} B`],
-                ['not always live', `${grouped(value('not_always_live_peak_bytes'))} B`],
+                ['not always live, at the peak',
+                    `${grouped(value('not_always_live_peak_bytes'))} B`],
                 ['addresses in use', `${grouped(value('total_bytes'))} B`],
+                ['gaps between them', `${grouped(Math.max(0, gaps))} B`],
                 ['highest address', `${grouped(value('total_including_gaps_bytes'))} B`],
             ]),
             el('div', { class: 'pair' },
                 smallTable('By category', [['category', false], ['bytes', true]],
                     parts.map((name) => [name.slice('category_'.length, -'_bytes'.length),
                         grouped(value(name))])),
-                smallTable('Largest variables', [['bytes', true], ['category', false],
-                    ['name', false]], rows)));
+                smallTable('Largest variables', columns, rows)));
     }
 }

@@ -6,8 +6,10 @@
 
 const Model = (() => {
     const NEEDS = ['least', 'expected', 'most'];
-    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus'];
+    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance'];
     const SPREAD = 0.034; // POPLINER_SPREAD
+    const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
+    const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
 
     // ---- reading -------------------------------------------------------------------------------
 
@@ -84,6 +86,59 @@ const Model = (() => {
         return model;
     }
 
+    // ---- IPUs ----------------------------------------------------------------------------------
+
+    // The IPU of a stage; -1 for one that the device map does not have.
+    function ipuOf(model, stage) {
+        const map = model.wishes.device_map;
+        return map === null ? stage : stage < map.length ? map[stage] : -1;
+    }
+
+    function limitOf(model, settings, ipu) {
+        const own = model.wishes.ipu_limits.find((limit) => limit[0] === ipu);
+        return own === undefined ? settings.limit : own[1];
+    }
+
+    function speedOf(model, ipu) {
+        const own = model.wishes.ipu_speeds.find((speed) => speed[0] === ipu);
+        return own === undefined ? SPEED_ONE : own[1];
+    }
+
+    // Cycles at a speed, in millionths, rounded up: src/solve/speeds.c.
+    function atSpeed(speed, cycles) {
+        const part = cycles % speed * SPEED_ONE;
+        return (cycles - cycles % speed) / speed * SPEED_ONE + (part - part % speed) / speed +
+            (part % speed > 0 ? 1 : 0);
+    }
+
+    // The bandwidth between two IPUs: bytes in cycles; null if cuts take nothing there.
+    function linkBetween(model, ipu, other) {
+        const { links } = model.wishes;
+        if (links === null)
+            return null;
+        const own = links.single.find(([first, second]) => ipu >= 0 && other >= 0 &&
+            Math.min(first, second) === Math.min(ipu, other) &&
+            Math.max(first, second) === Math.max(ipu, other));
+        const bandwidth = own === undefined ? links.all : own.slice(2);
+        return bandwidth[0] === '0' ? null : bandwidth;
+    }
+
+    // What bytes take on a link, rounded up.
+    function linkCycles(bandwidth, bytes) {
+        if (bandwidth === null || bytes === 0)
+            return 0;
+        const carried = BigInt(bandwidth[0]);
+        const cycles = Number((BigInt(bytes) * BigInt(bandwidth[1]) + carried - 1n) / carried);
+        return Math.min(cycles, MAX_CYCLES);
+    }
+
+    // What the cut before a unit takes on the link before a stage.
+    function linkBefore(model, stage, unit) {
+        return unit === 0 || unit === model.numUnits ? 0
+            : linkCycles(linkBetween(model, ipuOf(model, stage - 1), ipuOf(model, stage)),
+                model.cuts[unit]);
+    }
+
     // ---- stages --------------------------------------------------------------------------------
 
     // The place of an interval: costs/triangle.h.
@@ -127,8 +182,8 @@ const Model = (() => {
             : needs.least <= limit ? 'may not fit' : 'does not fit';
     }
 
-    // One stage: what pl_stage_details_get tells of it.
-    function stage(model, settings, first, last, toEnd) {
+    // A stage, counted from 0 by `number`: what pl_stage_details_get tells of it.
+    function stage(model, settings, first, last, number, toEnd) {
         const pipeline = model.pipelines[settings.pipeline];
         const { sums, largest } = pipeline.stages;
         const i = place(model, first, last);
@@ -156,18 +211,25 @@ const Model = (() => {
         const tiles = largest.expected;
         const piece = findPiece(tiles, i, copies);
         const need = needs[settings.need];
+        const ipu = ipuOf(model, number);
+        const limit = limitOf(model, settings, ipu);
+        const onLinks = linkBefore(model, number, first) + linkBefore(model, number + 1, last + 1);
         const result = {
-            first, last, needs, mem,
-            total_bytes: total,
+            first, last, ipu, needs, mem,
+            // what a calibration adds is only known of the tile that counts
+            total_bytes: model.wishes.is_calibrated ? null : total,
+            parts_bytes: total,
             unexplained_always_live_bytes: sums.unexplained_always_live_bytes[i],
             parameter_bytes: sums.parameter_bytes[i],
             need_bytes: need,
-            fits: need <= settings.limit,
-            headroom_bytes: settings.limit - need,
-            verdict: verdict(needs, settings.limit),
+            limit_bytes: limit,
+            fits: need <= limit,
+            headroom_bytes: limit - need,
+            verdict: verdict(needs, limit),
             margin_spreads: needs.expected > 0
-                ? (settings.limit - needs.expected) / (SPREAD * needs.expected) : 0,
-            cycles: model.hasCycles ? pipeline.cycles[i] : null,
+                ? (limit - needs.expected) / (SPREAD * needs.expected) : 0,
+            cycles: model.hasCycles ? atSpeed(speedOf(model, ipu), pipeline.cycles[i]) + onLinks
+                : null,
             cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
             tile: 0, tile_bytes: 0, step: 0, variables: [],
         };
@@ -186,42 +248,85 @@ const Model = (() => {
         return result;
     }
 
+    // Whether the spread is of cycles, not of memory: popliner/solver.h.
+    function spreadIsOfCycles(objectives) {
+        const at = objectives.indexOf('cycles');
+        return at >= 0 && at < objectives.indexOf('balance');
+    }
+
+    function spread(values) {
+        return Math.max(...values) - Math.min(...values);
+    }
+
     // What a split is worth. `cuts` are the units that begin stages, but for the first.
     function evaluate(model, settings, cuts) {
         const begins = [0, ...cuts, model.numUnits];
         const stages = [];
         for (let i = 0; i + 1 < begins.length; i++)
-            stages.push(stage(model, settings, begins[i], begins[i + 1] - 1,
+            stages.push(stage(model, settings, begins[i], begins[i + 1] - 1, i,
                 begins.length - 1 - i));
+        const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
         const values = {
             memory: Math.max(...stages.map((s) => s.need_bytes)),
             cycles: model.hasCycles ? Math.max(...stages.map((s) => s.cycles)) : null,
             traffic: stages.reduce((sum, s) => sum + s.cut_bytes, 0),
             ipus: stages.length,
+            balance: spread(stages.map((s) => isOfCycles ? s.cycles : s.need_bytes)),
         };
         return { cuts: [...cuts], stages, values, fits: stages.every((s) => s.fits) };
     }
 
-    // ---- solving -------------------------------------------------------------------------------
-
-    // The problem of some settings: how long pipelines may be, what stages need in each place, and
-    // which intervals may be stages at all.
-    function pose(model, settings) {
-        const n = model.numUnits;
-        const pipeline = model.pipelines[settings.pipeline];
-        const wishes = model.wishes;
-        const maxStages = Math.min(settings.numIpus, n, pipeline.max_stages);
-        const numIntervals = n * (n + 1) / 2;
-        // where no copies are kept, every place is like the last
-        const places = pipeline.keeps ? maxStages : 1;
-        const peaks = [];
-        for (let toEnd = 1; toEnd <= places; toEnd++) {
-            const row = new Float64Array(numIntervals);
-            for (let i = 0; i < numIntervals; i++)
-                row[i] = needBytes(pipeline, settings.need, i, toEnd);
-            peaks.push(row);
+    // What a split breaks of the constraints, as texts.
+    function broken(model, settings, cuts) {
+        const { wishes, chain, numUnits } = model;
+        const begins = [0, ...cuts, numUnits];
+        const result = [];
+        for (let unit = 1; unit < numUnits; unit++) {
+            const isCut = cuts.includes(unit);
+            if (isCut && (wishes.cut_rules[unit] & 2) !== 0)
+                result.push(`no cut may be behind ${chain.labels[unit - 1]}`);
+            if (!isCut && (wishes.cut_rules[unit] & 1) !== 0)
+                result.push(`a cut has to be behind ${chain.labels[unit - 1]}`);
         }
-        const allowed = new Uint8Array(numIntervals);
+        for (let i = 0; i + 1 < begins.length; i++) {
+            const counted = wishes.counted.slice(begins[i], begins[i + 1])
+                .reduce((sum, one) => sum + one, 0);
+            if (counted < wishes.min_units)
+                result.push(`stage ${i} has fewer than ${wishes.min_units} layers`);
+            if (wishes.max_units > 0 && counted > wishes.max_units)
+                result.push(`stage ${i} has more than ${wishes.max_units} layers`);
+            for (const [unit, ipu] of wishes.placements)
+                if (begins[i] <= unit && unit < begins[i + 1] && ipuOf(model, i) !== ipu)
+                    result.push(`${chain.labels[unit]} has to be on IPU ${ipu}`);
+        }
+        if (wishes.device_map !== null && begins.length - 1 !== wishes.device_map.length)
+            result.push(`the device map has ${wishes.device_map.length} stages`);
+        else if (wishes.device_map === null && begins.length - 1 > settings.numIpus)
+            result.push(`there are at most ${settings.numIpus} IPUs`);
+        return result;
+    }
+
+    // Whether a cut may be there, or has to.
+    function cutRule(model, unit) {
+        return ['free', 'required', 'forbidden', 'forbidden'][model.wishes.cut_rules[unit]];
+    }
+
+    // The fewest IPUs that may be asked for: those that layers are placed on, and those whose link
+    // tells how all are counted.
+    function fewestIpus(model) {
+        const { placements, links } = model.wishes;
+        const named = placements.map(([, ipu]) => ipu);
+        if (links !== null && !links.all_is_asked_for)
+            links.single.forEach(([first, second]) => named.push(first, second));
+        return 1 + Math.max(0, ...named);
+    }
+
+    // ---- posing --------------------------------------------------------------------------------
+
+    // What rules of cuts and sizes say of each interval.
+    function findAllowed(model) {
+        const { wishes, numUnits: n } = model;
+        const allowed = new Uint8Array(n * (n + 1) / 2);
         for (let first = 0; first < n; first++) {
             let counted = 0;
             for (let last = first; last < n; last++) {
@@ -236,52 +341,167 @@ const Model = (() => {
                     Number(mayBegin && mayEnd && !isEmpty && counted >= wishes.min_units);
             }
         }
-        return { model, n, maxStages, peaks, allowed, cycles: pipeline.cycles };
+        return allowed;
     }
 
-    function peakOf(problem, toEnd, i) {
-        return problem.peaks[Math.min(toEnd, problem.peaks.length) - 1][i];
-    }
-
-    // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages.
-    function fill(problem, filter) {
-        const { n, allowed, model, cycles } = problem;
-        const most = Math.min(problem.maxStages, filter.ipus);
-        const rows = [new Float64Array(n + 1).fill(Infinity)];
-        rows[0][n] = 0;
-        for (let toEnd = 1; toEnd <= most; toEnd++) {
-            const row = new Float64Array(n + 1).fill(Infinity);
-            const behind = rows[toEnd - 1];
-            const peaks = problem.peaks[Math.min(toEnd, problem.peaks.length) - 1];
-            for (let first = n - toEnd; first >= 0; first--) {
-                let best = Infinity;
-                let i = place(model, first, first);
-                for (let end = first + 1; end <= n; end++, i++) {
-                    if (!allowed[i] || behind[end] === Infinity || peaks[i] > filter.memory ||
-                        (cycles !== null && cycles[i] > filter.cycles))
-                        continue;
-                    const bytes = behind[end] + (end < n ? model.cuts[end] : 0);
-                    if (bytes < best)
-                        best = bytes;
-                }
-                row[first] = best;
-            }
-            rows.push(row);
+    // The largest end of a stage on an IPU by its first unit: layers may be placed elsewhere.
+    function findLastEnds(model, ipu) {
+        const { placements } = model.wishes;
+        const ends = new Float64Array(model.numUnits);
+        let end = model.numUnits;
+        for (let unit = model.numUnits - 1; unit >= 0; unit--) {
+            if (placements.some((placed) => placed[0] === unit && placed[1] !== ipu))
+                end = unit;
+            ends[unit] = end;
         }
-        return rows;
+        return ends;
     }
 
-    // How many stages may be in a split within the filter.
-    function lengths(rows, filter) {
-        const result = [];
-        for (let toEnd = 1; toEnd < rows.length; toEnd++)
-            if (rows[toEnd][0] <= filter.traffic && rows[toEnd][0] < Infinity)
-                result.push(toEnd);
+    // The cycles of each interval as a stage, at the speed of its IPU and with its links.
+    function findCycles(model, cycles, number) {
+        const { numUnits: n } = model;
+        const speed = number < 0 ? SPEED_ONE : speedOf(model, ipuOf(model, number));
+        if (cycles === null || (speed === SPEED_ONE && model.wishes.links === null))
+            return cycles;
+        const from = number < 0 ? model.numUnits : number; // behind all that are told of
+        const before = Float64Array.from({ length: n + 1 }, (_, unit) =>
+            linkBefore(model, from, unit));
+        const behind = Float64Array.from({ length: n + 1 }, (_, unit) =>
+            linkBefore(model, from + 1, unit));
+        const result = new Float64Array(cycles.length);
+        for (let first = 0, i = 0; first < n; first++)
+            for (let last = first; last < n; last++, i++)
+                result[i] = atSpeed(speed, cycles[i]) + before[first] + behind[last + 1];
         return result;
     }
 
-    function isPossible(problem, filter) {
-        return lengths(fill(problem, filter), filter).length > 0;
+    // What may be a stage in a place that has nothing of its own: -1.
+    function findRule(model, settings, cycles, number) {
+        const ipu = number < 0 ? -1 : ipuOf(model, number);
+        return {
+            limit: limitOf(model, settings, ipu),
+            lastEnds: findLastEnds(model, ipu),
+            cycles: findCycles(model, cycles, number),
+        };
+    }
+
+    // How many of the first places have rules of their own: src/solve/problem.h.
+    function numSpecial(model, maxStages) {
+        const { device_map: map, ipu_limits: limits, ipu_speeds: speeds, placements, links } =
+            model.wishes;
+        if (map !== null)
+            return maxStages;
+        const ends = [0, ...limits.map(([ipu]) => ipu + 1), ...speeds.map(([ipu]) => ipu + 1),
+            ...placements.map(([, ipu]) => ipu + 1),
+            ...(links === null ? [] : links.single.map(([first, second]) =>
+                Math.max(first, second) + 1))];
+        return Math.min(maxStages, Math.max(...ends));
+    }
+
+    // The problem of some settings: how long pipelines may be, what stages need in each place, and
+    // which intervals may be stages at all.
+    function pose(model, settings) {
+        const n = model.numUnits;
+        const pipeline = model.pipelines[settings.pipeline];
+        const map = model.wishes.device_map;
+        const maxStages = Math.min(map === null ? settings.numIpus : map.length, n,
+            pipeline.max_stages);
+        const numIntervals = n * (n + 1) / 2;
+        // where no copies are kept, every place is like the last
+        const places = pipeline.keeps ? maxStages : 1;
+        const peaks = [];
+        for (let toEnd = 1; toEnd <= places; toEnd++) {
+            const row = new Float64Array(numIntervals);
+            for (let i = 0; i < numIntervals; i++)
+                row[i] = needBytes(pipeline, settings.need, i, toEnd);
+            peaks.push(row);
+        }
+        const special = numSpecial(model, maxStages);
+        const rules = Array.from({ length: special }, (_, number) =>
+            findRule(model, settings, pipeline.cycles, number));
+        rules.push(findRule(model, settings, pipeline.cycles, -1));
+        return { model, n, minStages: map === null ? 1 : map.length, maxStages, peaks, special,
+            rules, allowed: findAllowed(model), sorted: {} };
+    }
+
+    function peaksOf(problem, toEnd) {
+        return problem.peaks[Math.min(toEnd, problem.peaks.length) - 1];
+    }
+
+    function ruleOf(problem, number) {
+        return problem.rules[Math.min(number, problem.special)];
+    }
+
+    // ---- one question --------------------------------------------------------------------------
+
+    // What a split has to keep to beside the constraints.
+    const FREE = { memory: Infinity, cycles: Infinity, traffic: Infinity, ipus: Infinity,
+        balance: Infinity, leastMemory: 0, leastCycles: 0, isOfCycles: false,
+        ignoresLimits: false };
+
+    function mayBe(problem, filter, rule, peaks, first, end, i) {
+        const { cycles } = rule;
+        return problem.allowed[i] !== 0 && end <= rule.lastEnds[first] &&
+            peaks[i] <= filter.memory && (filter.ignoresLimits || peaks[i] <= rule.limit) &&
+            peaks[i] >= filter.leastMemory && (cycles === null ||
+            (cycles[i] <= filter.cycles && cycles[i] >= filter.leastCycles));
+    }
+
+    // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages, of
+    // which the first is in a place with that rule and begins with one of the units in the range.
+    function fillRow(problem, filter, rule, toEnd, behind, range) {
+        const { n, allowed, model } = problem;
+        const row = new Float64Array(n + 1).fill(Infinity);
+        const peaks = peaksOf(problem, toEnd);
+        const most = filter.ignoresLimits ? filter.memory : Math.min(filter.memory, rule.limit);
+        const { cycles } = rule;
+        for (let first = Math.min(n - toEnd, range[1]); first >= range[0]; first--) {
+            const lastEnd = Math.min(rule.lastEnds[first], n - toEnd + 1);
+            let best = Infinity;
+            let end = toEnd === 1 ? n : first + 1;
+            let i = place(model, first, end - 1);
+            for (; end <= lastEnd; end++, i++) {
+                if (allowed[i] === 0 || behind[end] === Infinity || peaks[i] > most ||
+                    peaks[i] < filter.leastMemory || (cycles !== null &&
+                    (cycles[i] > filter.cycles || cycles[i] < filter.leastCycles)))
+                    continue;
+                const bytes = behind[end] + (end < n ? model.cuts[end] : 0);
+                if (bytes < best)
+                    best = bytes;
+            }
+            row[first] = best;
+        }
+        return row;
+    }
+
+    // The rows of pipelines of each length, by the stage that comes first. Places behind the
+    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row behind, and the
+    // first and the last unit that the stage may begin with.
+    function fillAll(problem, most, makeRow) {
+        const { n, special } = problem;
+        const shared = [new Float64Array(n + 1).fill(Infinity)];
+        shared[0][n] = 0;
+        for (let toEnd = 1; toEnd <= most - special; toEnd++)
+            shared.push(makeRow(problem.rules[special], toEnd, shared[toEnd - 1],
+                [special, n]));
+        const result = [];
+        for (let length = problem.minStages; length <= most; length++) {
+            const rows = [];
+            for (let number = length; number >= 0; number--)
+                rows[number] = number === length ? shared[0]
+                    : number >= special ? shared[length - number]
+                    : makeRow(problem.rules[number], length - number, rows[number + 1],
+                        [number, number === 0 ? 0 : n]);
+            result.push(rows);
+        }
+        return result;
+    }
+
+    // The lengths in which there is a split within the filter, each with its rows.
+    function fill(problem, filter) {
+        return fillAll(problem, Math.min(problem.maxStages, filter.ipus),
+            (rule, toEnd, behind, range) => fillRow(problem, filter, rule, toEnd, behind, range))
+            .filter((rows) => rows[0][0] <= filter.traffic && rows[0][0] < Infinity);
     }
 
     function isBefore(cuts, others) {
@@ -291,125 +511,279 @@ const Model = (() => {
         return cuts.length < others.length;
     }
 
-    // Among the splits within the filter the one with the earliest cuts: popliner/solver.h.
-    function earliest(problem, filter) {
-        const { n, allowed, model, cycles } = problem;
-        const rows = fill(problem, filter);
-        let best = null;
-        for (const length of lengths(rows, filter)) {
-            const cuts = [];
-            let first = 0;
-            let left = filter.traffic;
-            for (let toEnd = length; toEnd > 0; toEnd--) {
-                for (let end = first + 1; end <= n; end++) {
-                    const i = place(model, first, end - 1);
-                    const cut = end < n ? model.cuts[end] : 0;
-                    if (!allowed[i] || peakOf(problem, toEnd, i) > filter.memory ||
-                        (cycles !== null && cycles[i] > filter.cycles) ||
-                        !(rows[toEnd - 1][end] + cut <= left) ||
-                        rows[toEnd - 1][end] === Infinity)
-                        continue;
-                    left -= cut;
-                    if (end < n)
-                        cuts.push(end);
-                    first = end;
-                    break;
-                }
+    // The earliest cuts that some rows have, within so many bytes over the cuts.
+    function walk(problem, filter, rows) {
+        const { n, model } = problem;
+        const length = rows.length - 1;
+        const cuts = [];
+        let left = filter.traffic;
+        for (let number = 0, first = 0; number < length; number++) {
+            const behind = rows[number + 1];
+            const rule = ruleOf(problem, number);
+            const peaks = peaksOf(problem, length - number);
+            for (let end = first + 1; end <= n; end++) {
+                const cut = end < n ? model.cuts[end] : 0;
+                if (behind[end] === Infinity || !(behind[end] + cut <= left) ||
+                    !mayBe(problem, filter, rule, peaks, first, end, place(model, first, end - 1)))
+                    continue;
+                left -= cut;
+                if (end < n)
+                    cuts.push(end);
+                first = end;
+                break;
             }
+        }
+        return cuts;
+    }
+
+    // Among the splits within the filter, but for its spread, the one with the earliest cuts:
+    // popliner/solver.h. Null if there is none.
+    function earliestOfAny(problem, filter) {
+        let best = null;
+        for (const rows of fill(problem, filter)) {
+            const cuts = walk(problem, filter, rows);
             if (best === null || isBefore(cuts, best))
                 best = cuts;
         }
         return best;
     }
 
-    // The smallest of some ascending values for which there is a split; the last one is known to
-    // have one.
-    function halve(values, isEnough) {
+    // The same with the fewest bytes over the cuts, or the fewest stages.
+    function fewestOfAny(problem, filter, objective) {
+        const all = fill(problem, filter);
+        if (all.length === 0)
+            return null;
+        if (objective === 'ipus')
+            return walk(problem, filter, all[0]);
+        const fewest = all.reduce((least, rows) => rows[0][0] < least[0][0] ? rows : least);
+        return walk(problem, Object.assign({}, filter, { traffic: fewest[0][0] }), fewest);
+    }
+
+    function anyOfAny(problem, filter) {
+        const all = fill(problem, filter);
+        return all.length === 0 ? null : walk(problem, filter, all[0]);
+    }
+
+    // ---- spreads -------------------------------------------------------------------------------
+
+    // What a split has of an objective.
+    function valueOf(problem, filter, objective, cuts) {
+        const begins = [0, ...cuts, problem.n];
+        const length = begins.length - 1;
+        if (objective === 'ipus')
+            return length;
+        if (objective === 'traffic')
+            return cuts.reduce((sum, unit) => sum + problem.model.cuts[unit], 0);
+        const isOfCycles = objective === 'cycles' ||
+            (objective === 'balance' && filter.isOfCycles);
+        const values = [];
+        for (let number = 0; number < length; number++) {
+            const i = place(problem.model, begins[number], begins[number + 1] - 1);
+            values.push(isOfCycles ? ruleOf(problem, number).cycles[i]
+                : peaksOf(problem, length - number)[i]);
+        }
+        return objective === 'balance' ? spread(values) : Math.max(...values);
+    }
+
+    // All values that stages may have of memory or cycles, each once, ascending.
+    function sortedValues(problem, objective) {
+        if (problem.sorted[objective] === undefined) {
+            const lists = objective === 'memory' ? problem.peaks
+                : problem.rules.map((rule) => rule.cycles);
+            const all = new Float64Array(lists.reduce((sum, list) => sum + list.length, 0));
+            let count = 0;
+            for (const list of new Set(lists))
+                for (let i = 0; i < list.length; i++)
+                    if (problem.allowed[i] !== 0)
+                        all[count++] = list[i];
+            problem.sorted[objective] = all.subarray(0, count).sort()
+                .filter((value, i, values) => i === 0 || value !== values[i - 1]);
+        }
+        return problem.sorted[objective];
+    }
+
+    // The place of the first of some ascending values that is no smaller.
+    function lowerBound(values, value) {
         let low = 0;
-        let high = values.length - 1;
+        let high = values.length;
         while (low < high) {
             const middle = (low + high) >> 1;
-            if (isEnough(values[middle]))
-                high = middle;
-            else
+            if (values[middle] < value)
                 low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
+    }
+
+    // Goes through the splits whose spread is no larger than `width()`: blocks of smallest values,
+    // as src/solve/windows.h has them. `find` tells the best split of a block that is better than
+    // what is known, or null; `keep` takes one, and says whether that is enough.
+    function overWindows(problem, filter, width, find, keep) {
+        const objective = filter.isOfCycles ? 'cycles' : 'memory';
+        const least = filter.isOfCycles ? 'leastCycles' : 'leastMemory';
+        const values = sortedValues(problem, objective);
+        let at = 0;
+        let step = Infinity;
+        while (width() >= 0) {
+            const next = lowerBound(values, at);
+            if (next === values.length)
+                return;
+            at = values[next];
+            const cuts = find(Object.assign({}, filter, { balance: Infinity,
+                [least]: at, [objective]: Math.min(filter[objective], at + width() + step) }));
+            if (cuts === null) {
+                at += step + 1;
+                step += step + 1;
+                continue;
+            }
+            if (valueOf(problem, filter, 'balance', cuts) > width()) {
+                const without = valueOf(problem, filter, objective, cuts) - at - width() - 1;
+                step = Math.min(Math.floor(step / 2), without);
+            } else if (keep(cuts)) {
+                return;
+            }
+        }
+    }
+
+    // The first split that a question has within the filter, its spread included; `ask` answers
+    // without that, and `isBetter` says of two such answers whether the first is.
+    function best(problem, filter, ask, isBetter) {
+        if (filter.balance === Infinity)
+            return ask(filter);
+        let known = null;
+        overWindows(problem, filter, () => filter.balance, (block) => {
+            const cuts = ask(block);
+            return cuts !== null && (known === null || isBetter(cuts, known)) ? cuts : null;
+        }, (cuts) => {
+            known = cuts;
+            return isBetter === isNever;
+        });
+        return known;
+    }
+
+    const isNever = () => false;
+
+    // A split within the filter, whichever, or null.
+    function findAny(problem, filter) {
+        return best(problem, filter, (asked) => anyOfAny(problem, asked), isNever);
+    }
+
+    function findEarliest(problem, filter) {
+        return best(problem, filter, (asked) => earliestOfAny(problem, asked), isBefore);
+    }
+
+    // The smallest spread within the filter, of which a split is known.
+    function smallestSpread(problem, filter, cuts) {
+        let least = valueOf(problem, filter, 'balance', cuts);
+        overWindows(problem, filter, () => least - 1, (block) => anyOfAny(problem, block),
+            (found) => {
+                least = valueOf(problem, filter, 'balance', found);
+                return false;
+            });
+        return least;
+    }
+
+    // ---- solving -------------------------------------------------------------------------------
+
+    // The smallest of the values of memory or cycles for which there is a split within the filter;
+    // one is known.
+    function smallestLargest(problem, filter, objective, cuts) {
+        const values = sortedValues(problem, objective);
+        let low = 0;
+        let high = lowerBound(values, valueOf(problem, filter, objective, cuts));
+        while (low < high) {
+            const middle = (low + high) >> 1;
+            const found = findAny(problem,
+                Object.assign({}, filter, { [objective]: values[middle] }));
+            if (found === null)
+                low = middle + 1;
+            else
+                high = lowerBound(values, valueOf(problem, filter, objective, found));
         }
         return values[low];
     }
 
-    function ascending(lists, most) {
-        const all = [];
-        for (const list of lists)
-            for (const value of list)
-                if (value <= most)
-                    all.push(value);
-        const sorted = Float64Array.from(all).sort();
-        return sorted.filter((value, i) => i === 0 || value !== sorted[i - 1]);
-    }
-
     // The smallest value of an objective within the filter, in which there is a split.
     function smallest(problem, filter, objective) {
-        const limited = (value) => Object.assign({}, filter, { [objective]: value });
         if (objective === 'traffic' || objective === 'ipus') {
-            const rows = fill(problem, filter);
-            const possible = lengths(rows, filter);
-            return objective === 'ipus' ? possible[0]
-                : Math.min(...possible.map((length) => rows[length][0]));
+            const value = (cuts) => valueOf(problem, filter, objective, cuts);
+            return value(best(problem, filter, (asked) => fewestOfAny(problem, asked, objective),
+                (cuts, known) => value(cuts) < value(known)));
         }
-        const lists = objective === 'memory' ? problem.peaks : [problem.cycles];
-        return halve(ascending(lists, filter[objective]),
-            (value) => isPossible(problem, limited(value)));
+        const cuts = findAny(problem, filter);
+        return objective === 'balance' ? smallestSpread(problem, filter, cuts)
+            : smallestLargest(problem, filter, objective, cuts);
     }
 
-    const FREE = { memory: Infinity, cycles: Infinity, traffic: Infinity, ipus: Infinity };
+    // A value and so many percent of it, rounded down. A percentage is a whole number over a power
+    // of two.
+    function withSlack(value, percent) {
+        let above = percent;
+        let below = 100n;
+        while (!Number.isInteger(above)) {
+            above *= 2;
+            below *= 2n;
+        }
+        return value + Number(BigInt(value) * BigInt(above) / below);
+    }
 
-    function within(problem, start, objectives) {
+    function within(problem, start, objectives, slack) {
         const filter = Object.assign({}, start);
-        for (const objective of objectives)
-            filter[objective] = smallest(problem, filter, objective);
-        return earliest(problem, filter);
+        objectives.forEach((objective, i) => {
+            const value = smallest(problem, filter, objective);
+            // the last one yields to nothing
+            filter[objective] = i + 1 < objectives.length ? withSlack(value, slack) : value;
+        });
+        return findEarliest(problem, filter);
     }
 
-    // The objectives that can be had: no cycles without cycles.
+    // The objectives that can be had: no cycles without cycles. The smallest spread alone would be
+    // that of a single IPU: the command asks for the largest tile before it.
     function objectivesOf(model, settings) {
-        return settings.objectives.filter((name) => name !== 'cycles' || model.hasCycles);
+        const list = settings.objectives.filter((name) => name !== 'cycles' || model.hasCycles);
+        const isAlone = list.length === 1 && list[0] === 'balance';
+        return isAlone && model.wishes.device_map === null ? ['memory', 'balance'] : list;
     }
 
     // The best split, lexicographically; with ties the one with the earliest cuts. Without one the
-    // best effort: the smallest largest peak, whatever the limit; null if there is none at all.
+    // best effort: the smallest largest peak, whatever the limits; null if there is none at all.
     function solve(model, settings) {
         const problem = pose(model, settings);
-        const start = Object.assign({}, FREE, { memory: settings.limit });
-        const isFeasible = isPossible(problem, start);
-        if (!isFeasible && !isPossible(problem, FREE))
+        const objectives = objectivesOf(model, settings);
+        const start = Object.assign({}, FREE, { isOfCycles: spreadIsOfCycles(objectives) });
+        const withoutLimits = Object.assign({}, start, { ignoresLimits: true });
+        const isFeasible = findAny(problem, start) !== null;
+        if (!isFeasible && findAny(problem, withoutLimits) === null)
             return { status: 'infeasible', split: null };
-        const cuts = isFeasible ? within(problem, start, objectivesOf(model, settings))
-            : within(problem, FREE, ['memory']);
+        const cuts = isFeasible ? within(problem, start, objectives, settings.slack)
+            : within(problem, withoutLimits, ['memory'], 0);
         return {
             status: isFeasible ? 'optimal' : 'infeasible',
             split: evaluate(model, settings, cuts),
         };
     }
 
-    // The smallest largest peak for each number of IPUs from 1 on, whatever the limit; NaN where
+    // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
     // constraints leave no split.
     function curve(model, settings) {
         const problem = pose(model, Object.assign({}, settings, { numIpus: 64 }));
-        const { n, allowed, maxStages } = problem;
-        let behind = new Float64Array(n + 1).fill(Infinity);
-        behind[n] = 0;
-        let best = Infinity;
-        const result = [];
-        for (let toEnd = 1; toEnd <= maxStages; toEnd++) {
+        const { n, allowed } = problem;
+        const makeRow = (rule, toEnd, behind) => {
             const row = new Float64Array(n + 1).fill(Infinity);
+            const peaks = peaksOf(problem, toEnd);
             for (let first = n - toEnd; first >= 0; first--)
-                for (let end = first + 1, i = place(model, first, first); end <= n; end++, i++)
-                    if (allowed[i])
-                        row[first] = Math.min(row[first],
-                            Math.max(behind[end], peakOf(problem, toEnd, i)));
-            behind = row;
-            best = Math.min(best, row[0]);
-            result.push(best === Infinity ? NaN : best);
+                for (let end = first + 1, i = place(model, first, first);
+                    end <= rule.lastEnds[first]; end++, i++)
+                    if (allowed[i] !== 0)
+                        row[first] = Math.min(row[first], Math.max(behind[end], peaks[i]));
+            return row;
+        };
+        let least = Infinity;
+        const result = Array(problem.minStages - 1).fill(NaN);
+        for (const rows of fillAll(problem, problem.maxStages, makeRow)) {
+            least = Math.min(least, rows[0][0]);
+            result.push(least === Infinity ? NaN : least);
         }
         return result;
     }
@@ -417,10 +791,10 @@ const Model = (() => {
     // All best compromises of two objectives, the best of the first one first: src/solve/pareto.c.
     function pareto(model, settings, objectives) {
         const problem = pose(model, settings);
-        const filter = Object.assign({}, FREE, { memory: settings.limit });
+        const filter = Object.assign({}, FREE);
         const points = [];
-        while (points.length < 1000 && isPossible(problem, filter)) {
-            const split = evaluate(model, settings, within(problem, filter, objectives));
+        while (points.length < 1000 && findAny(problem, filter) !== null) {
+            const split = evaluate(model, settings, within(problem, filter, objectives, 0));
             points.push(split);
             const value = split.values[objectives[1]];
             if (value === 0)
@@ -438,8 +812,8 @@ const Model = (() => {
             need: wishes.need,
             limit: wishes.limit_bytes,
             numIpus: wishes.num_ipus,
-            objectives: wishes.objectives.length > 0 ? [...wishes.objectives]
-                : ['memory', 'traffic'],
+            objectives: [...wishes.objectives],
+            slack: wishes.slack_percent,
         };
     }
 
@@ -468,17 +842,55 @@ const Model = (() => {
 
     const joined = (words) => words.filter((word) => word !== '').join(' ');
 
+    // A fraction whose lower part is a power of ten, as a decimal.
+    function decimal([above, below]) {
+        const digits = below.length - 1;
+        const text = above.padStart(digits + 1, '0');
+        const behind = text.slice(text.length - digits).replace(/0+$/, '');
+        return text.slice(0, text.length - digits) +
+            (digits === 0 || behind === '' ? '' : `.${behind}`);
+    }
+
+    function option(name, values) {
+        return values.length === 0 ? '' : `${name} ${values.join(',')}`;
+    }
+
+    // What is said of single IPUs, as far as the command would take it with so many.
+    function ipuWords(words, model, numIpus) {
+        const { device_map: map, ipu_limits: limits, ipu_speeds: speeds, links } = model.wishes;
+        const isThere = (ipu) => map !== null || ipu < numIpus;
+        const single = links === null ? [] : links.single.filter(([first, second]) =>
+            isThere(first) && isThere(second));
+        const all = links !== null && links.all_is_asked_for ? [decimal(links.all)] : [];
+        return [
+            map === null ? '' : option(words.device_map, map),
+            option(words.ipu_limits, limits.filter(([ipu]) => isThere(ipu))
+                .map(([ipu, most]) => `${ipu}=${most}`)),
+            option(words.ipu_speeds, speeds.filter(([ipu]) => isThere(ipu))
+                .map(([ipu, speed]) => `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
+            option(words.links, [...all, ...single.map(([first, second, ...bandwidth]) =>
+                `${first}-${second}=${decimal(bandwidth)}`)]),
+        ];
+    }
+
     function solveCommand({ words }, model, settings) {
-        return joined([words.command, words.solve, `${words.max_stages} ${settings.numIpus}`,
+        return joined([words.command, words.solve,
+            model.wishes.device_map === null ? `${words.max_stages} ${settings.numIpus}` : '',
             `${words.objectives} ${settings.objectives.join(',')}`,
-            ...settingWords(words, model, settings), words.constraints]);
+            settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
+            ...settingWords(words, model, settings),
+            ...ipuWords(words, model, settings.numIpus), words.constraints]);
     }
 
     function evaluateCommand({ words }, model, settings, cuts) {
         const names = cuts.length === 0 ? 'whole'
             : cuts.map((unit) => model.chain.labels[unit - 1]).join('|');
+        const { device_map: map } = model.wishes;
+        const isMapped = map !== null && map.length === cuts.length + 1;
+        const [mapWords, limitWords] = ipuWords(words, model, cuts.length + 1);
         return joined([words.command, `${words.evaluate} ${quote(names)}`,
-            ...settingWords(words, model, settings)]);
+            ...settingWords(words, model, settings),
+            ...(map !== null && !isMapped ? [] : [mapWords, limitWords])]);
     }
 
     // The plan as JSON, with what was asked for.
@@ -494,11 +906,12 @@ const Model = (() => {
             limit_bytes: settings.limit,
             fits: split.fits,
             objectives: split.values,
-            stages: split.stages.map((s, ipu) => ({
-                ipu,
+            stages: split.stages.map((s) => ({
+                ipu: s.ipu,
                 unit_from: labels[s.first],
                 unit_to: labels[s.last],
                 need_bytes: s.need_bytes,
+                limit_bytes: s.limit_bytes,
                 headroom_bytes: s.headroom_bytes,
                 verdict: s.verdict,
                 tile: s.tile,
@@ -513,8 +926,9 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, unpack, starts, read, evaluate, solve, curve, pareto, settingsOf,
-        solveCommand, evaluateCommand, planJson,
+        NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus, solve,
+        curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf, solveCommand, evaluateCommand,
+        planJson,
     };
 })();
 

@@ -26,9 +26,17 @@ class Page {
             'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, title), make()))),
         el('footer', {}, `popliner ${this.data.version}`));
         if (this.plan) {
-            this.onPlan = (split) => this.liveness.markStages(split);
+            this.onPlan = (split) => {
+                this.memory.showSplit(split);
+                this.liveness.markStages(split);
+            };
             this.onPlan(this.plan.split);
         }
+        const prepare = () => {
+            if (this.places.prepare())
+                setTimeout(prepare);
+        };
+        setTimeout(prepare);
     }
 
     makePlan() {

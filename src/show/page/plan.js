@@ -13,13 +13,20 @@ const PART_TEXTS = {
     buffers: 'handed on and in', accumulators: 'accumulators', layout: 'unused by the layout',
 };
 const OBJECTIVE_TEXTS = { memory: 'largest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
-    ipus: 'IPUs' };
-const ORDERS = ['memory,traffic', 'memory,cycles', 'cycles,memory', 'cycles,traffic',
-    'traffic,memory', 'ipus,memory,traffic'];
+    ipus: 'IPUs', balance: 'spread over the IPUs' };
+const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
+    'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic'];
 
-function shownObjective(name, value) {
-    return value === null ? '–' : name === 'memory' || name === 'traffic' ? bytes(value)
-        : grouped(value);
+function shownObjective(name, value, spreadIsOfCycles) {
+    const isBytes = name === 'memory' || name === 'traffic' ||
+        (name === 'balance' && !spreadIsOfCycles);
+    return value === null ? '–' : isBytes ? bytes(value) : grouped(value);
+}
+
+// "a, b and c"
+function listed(texts) {
+    return texts.length < 2 ? texts.join('')
+        : `${texts.slice(0, -1).join(', ')} and ${texts[texts.length - 1]}`;
 }
 
 class PlanView {
@@ -44,13 +51,64 @@ class PlanView {
 
     notes() {
         const { unknown } = this.model.wishes;
-        return unknown.length === 0 ? null : el('p', { class: 'note' },
-            'The command was also given ', unknown.join(', '), ', which this page does not know: ' +
-            'what it says of stages and best plans leaves that out.');
+        const asked = this.constraints();
+        return [
+            asked.length === 0 ? null : el('details', { class: 'note', open: '' },
+                el('summary', {}, 'The best plans here keep to what the command was ' +
+                    'asked for'), el('ul', {}, asked.map((text) => el('li', {}, text)))),
+            unknown.length === 0 ? null : el('p', { class: 'note' },
+                'The command was also given ', listed(unknown), ', which this page does not ' +
+                'know: what it says of stages and best plans leaves that out.'),
+        ];
+    }
+
+    // What the best plans keep to beside what can be set here, as texts.
+    constraints() {
+        const { wishes } = this.model;
+        const result = [];
+        const behind = (kind) => wishes.cut_rules.map((_, unit) => unit).filter((unit) =>
+            unit > 0 && Model.cutRule(this.model, unit) === kind)
+            .map((unit) => this.named(unit - 1));
+        for (const [kind, text] of [['required', 'A cut behind'], ['forbidden', 'No cut behind']])
+            if (behind(kind).length > 0)
+                result.push(`${text} ${listed(behind(kind))}.`);
+        if (wishes.is_calibrated)
+            result.push('Needs are corrected by a calibration.');
+        if (wishes.min_units > 1)
+            result.push(`At least ${wishes.min_units} layers in a stage.`);
+        if (wishes.max_units > 0)
+            result.push(`At most ${wishes.max_units} layers in a stage.`);
+        for (const [unit, ipu] of wishes.placements)
+            result.push(`IPU ${ipu} for ${this.named(unit)}.`);
+        if (wishes.device_map !== null)
+            result.push(`${wishes.device_map.length} stages, on the IPUs ` +
+                `${wishes.device_map.join(', ')}.`);
+        for (const [ipu, limit] of wishes.ipu_limits)
+            result.push(`At most ${bytes(limit)} on a tile of IPU ${ipu}.`);
+        for (const [ipu, speed] of wishes.ipu_speeds)
+            result.push(`IPU ${ipu} has ${speed / 1e6} times the usual speed.`);
+        return result.concat(this.linkTexts());
+    }
+
+    linkTexts() {
+        const { links } = this.model.wishes;
+        const carries = ([amount, time]) =>
+            `${Number((Number(amount) / Number(time)).toPrecision(6))} B in a cycle.`;
+        return links === null ? [] : [
+            ...(links.all[0] === '0' ? [] : [`A link carries ${carries(links.all)}`]),
+            ...links.single.map(([first, second, ...bandwidth]) =>
+                `The link of the IPUs ${first} and ${second} carries ${carries(bandwidth)}`),
+        ];
     }
 
     label(unit) {
         return this.model.chain.labels[unit];
+    }
+
+    // The name within a sentence.
+    named(unit) {
+        const isLayer = this.model.wishes.counted[unit] === 1;
+        return isLayer ? `layer ${this.label(unit)}` : this.label(unit);
     }
 
     range(first, last) {
@@ -61,16 +119,19 @@ class PlanView {
 
     drawSettings() {
         const { model, settings } = this;
-        const number = (value, most, onChange) => {
-            const input = el('input', { type: 'number', min: 1, max: most, value });
+        const number = (value, least, most, onChange, round = Math.floor) => {
+            const input = el('input', { type: 'number', min: least, max: most, value,
+                step: round === Math.floor ? 1 : 'any' });
             input.addEventListener('change', () => {
-                const given = Math.floor(Number(input.value));
-                input.value = Number.isFinite(given) ? Math.max(1, Math.min(most, given)) : value;
+                const given = input.value === '' ? NaN : round(Number(input.value));
+                input.value = Number.isFinite(given) ? Math.max(least, Math.min(most, given))
+                    : value;
                 onChange(Number(input.value));
                 this.solve(false);
             });
             return input;
         };
+        const map = model.wishes.device_map;
         const orders = ORDERS.filter((order) => model.hasCycles || !order.includes('cycles'));
         const own = settings.objectives.join(',');
         if (!orders.includes(own))
@@ -80,12 +141,12 @@ class PlanView {
             p.copies_rule === null ? null : `copies: ${p.copies_rule}`,
             p.recompute === 'none' ? null : `recompute ${p.recompute}`,
         ].filter((text) => text !== null).join(', ')]);
-        this.numIpus = number(settings.numIpus, 65536, (n) => {
+        this.numIpus = number(settings.numIpus, Model.fewestIpus(model), 65536, (n) => {
             settings.numIpus = n;
         });
         replace(this.parts.settings,
-            field('IPUs, at most', this.numIpus),
-            field('Memory of a tile', number(settings.limit, 2 ** 40, (n) => {
+            map !== null ? null : field('IPUs, at most', this.numIpus),
+            field('Memory of a tile', number(settings.limit, 1, 2 ** 40, (n) => {
                 settings.limit = n;
             }), 'B'),
             pipelines.length < 2 ? null : field('Schedule', choice(pipelines, settings.pipeline,
@@ -103,6 +164,9 @@ class PlanView {
                 settings.objectives = order.split(',');
                 this.solve(false);
             })),
+            field('Slack', number(settings.slack, 0, 1000000, (percent) => {
+                settings.slack = percent;
+            }, Number), '%'),
             el('span', { class: 'buttons' },
                 button('Show the best plan', () => this.showBest(), { class: 'main' }),
                 button('Add a cut', () => this.addCut()),
@@ -156,7 +220,7 @@ class PlanView {
         const most = this.model.pipelines[this.settings.pipeline].max_stages;
         let best = null;
         for (let unit = 1; unit < this.model.numUnits && this.cuts.length + 1 < most; unit++) {
-            if (this.cuts.includes(unit))
+            if (this.cuts.includes(unit) || this.rule(unit) === 'forbidden')
                 continue;
             const cuts = [...this.cuts, unit].sort((a, b) => a - b);
             const { memory, traffic } = Model.evaluate(this.model, this.settings, cuts).values;
@@ -168,11 +232,30 @@ class PlanView {
             this.setCuts(best.cuts, `Cut behind ${this.label(best.unit - 1)}.`);
     }
 
+    rule(unit) {
+        return Model.cutRule(this.model, unit);
+    }
+
+    // Whether a cut must stay; says so.
+    isFixed(i) {
+        const isFixed = this.rule(this.cuts[i]) === 'required';
+        if (isFixed)
+            this.status.textContent = `Cut ${i + 1} has to be behind ` +
+                `${this.label(this.cuts[i] - 1)}: the command was asked for it.`;
+        return isFixed;
+    }
+
+    // As far towards the unit as cuts may be, or to the next place behind it.
     moveCut(i, unit) {
+        const from = this.cuts[i];
         const low = i > 0 ? this.cuts[i - 1] + 1 : 1;
         const high = i + 1 < this.cuts.length ? this.cuts[i + 1] - 1 : this.model.numUnits - 1;
-        const to = Math.max(low, Math.min(high, unit));
-        if (to === this.cuts[i])
+        let to = from;
+        for (let place = low; place <= high; place++)
+            if ((place - from) * (unit - from) > 0 && this.rule(place) !== 'forbidden' &&
+                (to === from || Math.abs(place - unit) < Math.abs(to - unit)))
+                to = place;
+        if (to === from || this.isFixed(i))
             return;
         const cuts = [...this.cuts];
         cuts[i] = to;
@@ -183,6 +266,8 @@ class PlanView {
     }
 
     removeCut(i) {
+        if (this.isFixed(i))
+            return;
         this.setCuts(this.cuts.filter((unit, k) => k !== i), `Cut ${i + 1} is gone.`);
         const handle = this.handles[Math.min(i, this.handles.length - 1)];
         if (handle)
@@ -241,7 +326,7 @@ class PlanView {
             'aria-label': 'The chain of layers with its cuts' });
         this.strip = strip;
         stages.forEach((stage, i) => {
-            const share = Math.min(1, stage.need_bytes / this.settings.limit);
+            const share = Math.min(1, stage.need_bytes / stage.limit_bytes);
             const block = el('button', { type: 'button', class: `block ${i % 2 ? 'odd' : 'even'}` +
                 `${stage.fits ? '' : ' over'}${i === this.chosenStage ? ' current' : ''}`,
                 'aria-pressed': String(i === this.chosenStage),
@@ -264,6 +349,13 @@ class PlanView {
                 mark.style.left = percent(unit);
                 strip.append(mark);
             }
+            if (this.rule(unit) === 'forbidden') {
+                const mark = el('span', { class: 'forbidden',
+                    title: `No cut may be behind ${this.label(unit - 1)}` });
+                mark.style.left = percent(unit);
+                strip.append(mark);
+                continue;
+            }
             if (this.cuts.includes(unit))
                 continue;
             const gap = button('', () => this.setCuts([...this.cuts, unit],
@@ -275,10 +367,15 @@ class PlanView {
         }
         this.handles = this.cuts.map((unit, i) => {
             const text = `Cut ${i + 1}, behind ${this.label(unit - 1)}`;
-            const handle = el('div', { class: 'handle', role: 'slider', tabindex: '0',
+            const rule = this.rule(unit);
+            const handle = el('div', { class: `handle ${rule}`, role: 'slider', tabindex: '0',
                 'aria-label': `Cut ${i + 1}`, 'aria-valuemin': 1, 'aria-valuemax': n - 1,
-                'aria-valuenow': unit, 'aria-valuetext': `behind ${this.label(unit - 1)}`,
-                title: `${text}: drag, arrows, or Delete`,
+                'aria-valuenow': unit, 'aria-valuetext': `behind ${this.label(unit - 1)}` +
+                    `${rule === 'required' ? ', where it has to be' : ''}` +
+                    `${rule === 'forbidden' ? ', where it may not be' : ''}`,
+                'aria-disabled': rule === 'required' ? 'true' : null,
+                title: rule === 'required' ? `${text}: it has to be there`
+                    : `${text}: drag, arrows, or Delete`,
                 onkeydown: (event) => this.onHandleKey(event, i),
                 ondblclick: () => this.removeCut(i),
                 onpointerdown: (event) => this.drag(event, i) });
@@ -306,16 +403,20 @@ class PlanView {
         const over = split.stages.filter((stage) => !stage.fits).length;
         const verdict = over === 0 ? 'Every stage fits.'
             : `${over} of ${split.stages.length} stages ${over === 1 ? 'does' : 'do'} not fit.`;
+        const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
+        const broken = Model.broken(this.model, this.settings, this.cuts);
         const answer = best === null ? 'No split is possible with these constraints.'
             : isBest ? `${word}: this is it.`
             : this.answer.status === 'optimal' ? 'The best plan is another one.'
             : 'No split fits on so many IPUs; the best effort is another one.';
         replace(this.parts.values, el('p', { class: over === 0 ? 'verdict' : 'verdict over' },
             verdict, ' ', answer),
+        broken.length === 0 ? null : el('p', { class: 'verdict over' },
+            `It breaks what the command was asked for: ${broken.join('; ')}.`),
         smallTable('The plan on screen and the best one', [['', false], ['on screen', true],
             [word.toLowerCase(), true], ['difference', true]],
         names.map((name) => {
-            const show = (value) => shownObjective(name, value);
+            const show = (value) => shownObjective(name, value, isOfCycles);
             return [OBJECTIVE_TEXTS[name], show(split.values[name]),
                 best === null ? '–' : show(best.values[name]),
                 best === null ? '–'
@@ -324,9 +425,8 @@ class PlanView {
     }
 
     drawStages() {
-        const { limit } = this.settings;
         const bar = (stage) => {
-            const width = Math.min(100, stage.need_bytes / limit * 100);
+            const width = Math.min(100, stage.need_bytes / stage.limit_bytes * 100);
             return svg('svg', { class: stage.fits ? 'bar' : 'bar over', viewBox: '0 0 100 10',
                 preserveAspectRatio: 'none', 'aria-hidden': 'true' },
             svg('rect', { class: 'room', width: 100, height: 10 }),
@@ -341,8 +441,9 @@ class PlanView {
                 button(String(i), () => this.chooseStage(i), { class: 'link',
                     'aria-label': `${i}: details of this stage` }),
                 this.range(s.first, s.last), bytes(s.need_bytes),
-                `${(s.need_bytes / limit * 100).toFixed(1)} %`, bar(s), bytes(s.headroom_bytes),
-                s.verdict, grouped(s.tile), grouped(s.step), grouped(s.cycles),
+                `${(s.need_bytes / s.limit_bytes * 100).toFixed(1)} %`, bar(s),
+                bytes(s.headroom_bytes), s.verdict, grouped(s.tile), grouped(s.step),
+                grouped(s.cycles),
                 s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–', bytes(s.total_bytes),
             ],
         }))));
@@ -362,7 +463,10 @@ class PlanView {
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`),
             facts([
+                s.ipu === this.chosenStage ? null : ['IPU', s.ipu < 0 ? 'none of the map' : s.ipu],
                 ['verdict', s.verdict],
+                s.limit_bytes === this.settings.limit ? null
+                    : ['limit', `${grouped(s.limit_bytes)} B`],
                 this.model.needs.length < 2 ? null
                     : ['at least', `${grouped(s.needs.least)} B`],
                 ['expected', `${grouped(s.needs.expected)} B`],
@@ -376,9 +480,11 @@ class PlanView {
                 ['parameters', bytes(s.parameter_bytes)],
             ]),
             el('div', { class: 'pair' },
-                smallTable('Over all tiles', [['part', false], ['bytes', true], ['share', true]],
+                smallTable(this.model.wishes.is_calibrated
+                    ? 'Over all tiles, without the correction' : 'Over all tiles',
+                [['part', false], ['bytes', true], ['share', true]],
                     parts.map((name) => [PART_TEXTS[name], grouped(s.mem[name]),
-                        `${(s.mem[name] / s.total_bytes * 100).toFixed(1)} %`])),
+                        `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
                     [['bytes', true], ['category', false], ['name', false]],
                     s.variables.map((v) => [grouped(v.size_bytes), v.category,
@@ -409,8 +515,9 @@ class PlanView {
             ['largest tile', true], ['', false]], possible.map((point) => ({
             attributes: { class: point.ipus === this.settings.numIpus ? 'current' : null },
             cells: [String(point.ipus), bytes(point.value),
-                button('use', () => this.useIpus(point.ipus), { class: 'link',
-                    'aria-label': `use at most ${point.ipus} IPUs` })],
+                this.model.wishes.device_map !== null ? ''
+                    : button('use', () => this.useIpus(point.ipus), { class: 'link',
+                        'aria-label': `use at most ${point.ipus} IPUs` })],
         })));
         replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'),
             svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
@@ -420,8 +527,8 @@ class PlanView {
     }
 
     useIpus(ipus) {
-        this.settings.numIpus = ipus;
-        this.numIpus.value = ipus;
+        this.settings.numIpus = Math.max(ipus, Model.fewestIpus(this.model));
+        this.numIpus.value = this.settings.numIpus;
         this.solve(true);
     }
 

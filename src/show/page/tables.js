@@ -4,9 +4,11 @@
 const ROWS_SHOWN = 50;
 
 class Rows {
-    // `columns` are names of the table; others: caption, sortBy, isDescending, onChoose(row).
+    // `columns` are names of the table; others: caption, sortBy, isDescending, onChoose(row),
+    // only(row): whether a row is there at all.
     constructor(table, options) {
-        Object.assign(this, { sortBy: null, isDescending: true, onChoose: null }, options);
+        Object.assign(this, { sortBy: null, isDescending: true, onChoose: null,
+            only: () => true }, options);
         this.table = table;
         this.columns = options.columns.filter((name) => table.column(name) !== undefined);
         this.query = '';
@@ -56,7 +58,11 @@ class Rows {
         const words = this.query.toLowerCase().split(/\s+/).filter((word) => word !== '');
         const columns = this.columns.map((name) => this.table.column(name));
         const rows = [];
+        this.all = 0;
         for (let i = 0; i < this.table.numRows; i++) {
+            if (!this.only(i))
+                continue;
+            this.all++;
             if (words.length > 0) {
                 const text = columns.map((values) => values[i]).join(' ').toLowerCase();
                 if (!words.every((word) => text.includes(word)))
@@ -77,9 +83,9 @@ class Rows {
 
     draw() {
         const rows = this.found.slice(0, this.shown);
-        this.count.textContent = this.found.length === this.table.numRows
+        this.count.textContent = this.found.length === this.all
             ? `${grouped(this.found.length)} rows`
-            : `${grouped(this.found.length)} of ${grouped(this.table.numRows)} rows`;
+            : `${grouped(this.found.length)} of ${grouped(this.all)} rows`;
         this.heads.forEach((th, i) => th.setAttribute('aria-sort',
             this.columns[i] !== this.sortBy ? 'none'
                 : this.isDescending ? 'descending' : 'ascending'));

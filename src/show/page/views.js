@@ -4,43 +4,94 @@ function rows(page, name, caption, columns, sortBy, others) {
     return new Rows(page.tables[name], Object.assign({ caption, columns, sortBy }, others)).element;
 }
 
-// The programs that others contain, opened step by step.
-function programTree(table) {
-    const parents = table.column('parent');
-    const children = new Map();
-    parents.forEach((parent, i) => {
-        if (!children.has(parent))
-            children.set(parent, []);
-        children.get(parent).push(i);
-    });
-    const types = table.column('type');
-    const names = table.column('name');
-    const cycles = table.column('cycles');
-    const called = table.column('called');
-    const text = (i) => [types[i] || '', names[i] ? shorten(names[i]) : '',
-        cycles[i] ? `${grouped(cycles[i])} cycles` : '',
-        called[i] === null ? '' : `calls ${called[i]}`].filter((part) => part !== '').join(' · ');
-    const most = 200;
-    const list = (numbers) => [numbers.slice(0, most).map((i) => {
-        const own = children.get(i);
-        const words = `${i}: ${text(i)}`;
-        if (own === undefined)
+// The programs that others contain, opened step by step, or those that hold some words.
+class ProgramTree {
+    constructor(table) {
+        const column = (name) => table.column(name);
+        this.parents = column('parent');
+        this.called = column('called');
+        this.children = new Map();
+        this.parents.forEach((parent, i) => {
+            if (!this.children.has(parent))
+                this.children.set(parent, []);
+            this.children.get(parent).push(i);
+        });
+        const [types, names, units, cycles] = ['type', 'name', 'unit', 'cycles'].map(column);
+        this.text = (i) => [types[i] || '', names[i] || '', units[i] ? `unit ${units[i]}` : '',
+            cycles[i] ? `${grouped(cycles[i])} cycles` : '', this.called[i] === null ? ''
+                : `calls ${grouped(this.called[i])}`].filter((own) => own !== '').join(' · ');
+        this.status = el('span', { class: 'status', 'aria-live': 'polite' });
+        this.holder = el('div');
+        const search = el('input', { type: 'search', 'aria-label': 'Search the tree',
+            placeholder: 'Search the tree' });
+        search.addEventListener('input', () => this.find(search.value));
+        this.element = el('div', {}, el('p', { class: 'tools' }, search, this.status),
+            this.holder);
+        this.find('');
+    }
+
+    // What is inside of a program: its children, or the body that it calls.
+    inside(i) {
+        return this.children.get(i) || (i !== null && this.called[i] !== null ? [this.called[i]]
+            : []);
+    }
+
+    list(numbers, chosen) {
+        const most = 200;
+        const own = chosen === null ? numbers : numbers.filter((i) => chosen.has(i));
+        return el('ul', {}, own.slice(0, most).map((i) => this.item(i, chosen)),
+            own.length > most ? el('li', {}, `and ${grouped(own.length - most)} more: search ` +
+                'the table') : null);
+    }
+
+    item(i, chosen) {
+        const text = this.text(i);
+        const words = el('span', { title: text.length > 150 ? text.slice(0, 2000) : null },
+            `${grouped(i)}: ${shorten(text, 150)}`);
+        const inside = chosen === null ? this.inside(i)
+            : (this.children.get(i) || []).filter((child) => chosen.has(child));
+        if (inside.length === 0)
             return el('li', {}, words);
-        const item = el('details', {}, el('summary', {}, `${words} (${own.length})`));
+        const item = el('details', { open: chosen !== null },
+            el('summary', {}, words, ` (${grouped(inside.length)})`),
+            chosen === null ? null : this.list(inside, chosen));
         item.addEventListener('toggle', () => {
             if (item.open && item.childElementCount === 1)
-                item.append(el('ul', {}, list(own)));
+                item.append(this.list(inside, chosen));
         });
         return el('li', {}, item);
-    }), numbers.length > most ? el('li', {}, `and ${grouped(numbers.length - most)} more: search ` +
-        'the table') : null];
-    return el('ul', { class: 'tree' }, list(children.get(null) || []));
+    }
+
+    find(query) {
+        const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '');
+        const most = 500;
+        let chosen = null;
+        let count = 0;
+        if (words.length > 0) {
+            chosen = new Set();
+            for (let i = 0; i < this.parents.length; i++) {
+                const text = `${i}: ${this.text(i)}`.toLowerCase();
+                if (!words.every((word) => text.includes(word)))
+                    continue;
+                count++;
+                for (let at = i; count <= most && at !== null && !chosen.has(at);
+                    at = this.parents[at])
+                    chosen.add(at);
+            }
+        }
+        this.status.textContent = chosen === null ? '' : `${several(count, 'program',
+            'programs')}${count > most ? `, of which the first ${most} are shown` : ''}`;
+        const list = this.list(this.children.get(null) || [], chosen);
+        list.setAttribute('class', 'tree');
+        replace(this.holder, list);
+    }
 }
 
 function programsView(page) {
-    return [programTree(page.tables.programs), rows(page, 'programs', 'Programs', ['program',
-        'type', 'name', 'unit', 'cycles', 'num_steps', 'first_step', 'control_code_bytes',
-        'exchange_code_bytes', 'vertex_state_bytes', 'num_vertices', 'num_repeats'], null)];
+    return [new ProgramTree(page.tables.programs).element, rows(page, 'programs', 'Programs',
+        ['program', 'parent', 'type', 'name', 'unit', 'cycles', 'num_steps', 'first_step',
+            'control_code_bytes', 'exchange_code_bytes', 'vertex_state_bytes', 'num_vertices',
+            'num_repeats', 'called', 'missing_reason'], null)];
 }
 
 function operationsView(page) {
@@ -58,41 +109,6 @@ function layersView(page) {
         rows(page, 'pairs', 'Pairs of layers', page.tables.pairs.columns, 'communication_bytes')];
 }
 
-// Tiles far above the others, with the reason as far as categories tell it.
-function standingOut(page) {
-    const { tiles } = page.tables;
-    const live = tiles.column('live_bytes');
-    const sorted = [...live].sort((a, b) => a - b);
-    const median = sorted[Math.floor(sorted.length / 2)] || 0;
-    const names = tiles.columns.filter((name) => name.startsWith('category_'));
-    const medians = new Map(names.map((name) => {
-        const values = [...tiles.column(name)].sort((a, b) => a - b);
-        return [name, values[Math.floor(values.length / 2)]];
-    }));
-    const most = live.map((value, i) => [i, value]).sort((a, b) => b[1] - a[1] || a[0] - b[0])
-        .slice(0, 10);
-    return smallTable(`Tiles with most live memory (the median tile has ${bytes(median)})`,
-        [['tile', true], ['live', true], ['above the median', true], ['most of it', false]],
-        most.map(([tile, value]) => {
-            const [name, above] = names.map((column) => [column,
-                tiles.column(column)[tile] - medians.get(column)])
-                .reduce((best, pair) => pair[1] > best[1] ? pair : best, ['', 0]);
-            return [button(grouped(tile), () => page.showTile(tile), { class: 'link' }),
-                bytes(value), difference(value - median, bytes), above > 0
-                    ? `${name.slice('category_'.length, -'_bytes'.length)}: ` +
-                        difference(above, bytes) : ''];
-        }));
-}
-
-function insightsView(page) {
-    return [standingOut(page), el('h3', {}, 'Variables'),
-        rows(page, 'variables', 'Variables', ['name', 'category', 'size_bytes', 'num_tiles',
-            'largest_tile', 'largest_tile_bytes', 'always_live', 'first_step', 'last_step',
-            'units'], 'size_bytes'),
-        el('h3', {}, 'Categories'),
-        rows(page, 'categories', 'Categories', page.tables.categories.columns, 'variables_bytes')];
-}
-
 function summaryView(page) {
     const { summary } = page.tables;
     const groups = summary.column('group');
@@ -103,21 +119,21 @@ function summaryView(page) {
         ? [names[i].replace(/_/g, ' '), shownValue(names[i], values[i]) || '–'] : null));
     const options = groups.map((own, i) => i).filter((i) => groups[i] === 'engine_option' &&
         defaults[i] !== true);
-    return [['version', 'Versions'], ['device', 'Device'], ['count', 'What there is'],
-        ['memory', 'Memory'], ['cycles', 'Cycles']].flatMap(([group, title]) =>
-        groups.includes(group) ? [el('h3', {}, title), list(group)] : [])
-        .concat([smallTable('Options of the engine that differ from their default',
+    const { files } = page.data;
+    return [el('h3', {}, 'Files'),
+        smallTable('What was read', [['what', false], ['file', false], ['bytes', true]],
+            files.map((file) => [file.what, file.name, grouped(file.size_bytes)])),
+        el('div', { class: 'tools' }, checksVerdict(page.tables.checks),
+            el('a', { href: '#diagnosis' }, 'Diagnosis')),
+        [['version', 'Versions'], ['device', 'Device'], ['count', 'What there is'],
+            ['memory', 'Memory'], ['cycles', 'Cycles']].flatMap(([group, title]) =>
+            groups.includes(group) ? [el('h3', {}, title), list(group)] : []),
+        el('h3', {}, 'Options of the engine'),
+        options.length > 0 ? smallTable('Those that differ from their default',
             [['option', false], ['value', false]], options.map((i) => [names[i],
-                shownValue(names[i], values[i])]))]);
-}
-
-function diagnosisView(page) {
-    const { checks } = page.tables;
-    const breached = checks.column('breached').filter((count) => count > 0).length;
-    return [el('p', { class: breached > 0 ? 'verdict over' : 'verdict' }, breached > 0
-        ? `${breached} of ${checks.numRows} relations do not hold in this profile.`
-        : `All ${checks.numRows} relations that a profile has to keep hold.`),
-    rows(page, 'checks', 'Checks', checks.columns, null)];
+                shownValue(names[i], values[i])]))
+            : el('p', {}, groups.includes('engine_option') ? 'All have their default.'
+                : 'The profile does not tell them.')];
 }
 
 // Cycles by a column, of what was estimated: [name, cycles], most first.
@@ -131,11 +147,28 @@ function estimatedCycles(programs, column) {
     return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
 }
 
-// The same of what ran.
+// The same of what ran, with what its tiles take on the mean.
 function executedCycles(sums, by) {
     const values = (name) => sums.column(name);
-    return values('by').map((own, i) => own === by ? [values('name')[i], values('cycles')[i]]
-        : null).filter((pair) => pair !== null).sort((a, b) => b[1] - a[1]);
+    return values('by').map((own, i) => own === by ? [values('name')[i], values('cycles')[i],
+        values('mean_tile_cycles')[i]] : null).filter((row) => row !== null)
+        .sort((a, b) => b[1] - a[1]);
+}
+
+function executionNote(page) {
+    const { summary } = page.tables;
+    const source = summary.column('value')[summary.column('group').indexOf('cycles')];
+    return {
+        measured: 'As it was measured, over all runs and IPUs. Cycles are those of the slowest ' +
+            'tile; the balance is what the tiles take on the mean, of that.',
+        estimated: 'Nothing was run. These are the compiler\'s estimates: the cycles of each ' +
+            'program times the liveness steps that run it, without repeats. How even the tiles ' +
+            'are is known of what ran alone.',
+        exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
+            'compile with the engine option profiler.includeCycleEstimates set to true. These ' +
+            'are the cycles of each program times the liveness steps that run it, without repeats.',
+    }[source] || 'Nothing was run, and the compiler estimated no cycles: compile with the ' +
+        'engine option profiler.includeCycleEstimates set to true.';
 }
 
 function executionView(page) {
@@ -143,15 +176,15 @@ function executionView(page) {
     const hasRun = execution.numRows > 0;
     const pairs = (by) => hasRun ? executedCycles(page.tables.execution_sums, by)
         : estimatedCycles(programs, by);
-    const byType = pairs('type');
-    const list = (caption, found) => smallTable(caption, [['', false], ['cycles', true]],
-        found.slice(0, 40).map(([name, sum]) => [name || 'none', grouped(sum)]));
-    return [el('p', {}, hasRun ? 'As it was measured, over all runs and IPUs.'
-        : byType.length > 0 ? 'Nothing was run. These are the compiler\'s estimates: the cycles ' +
-            'of each program times the liveness steps that run it, without repeats.'
-        : 'Nothing was run, and the compiler estimated no cycles: compile with the engine option ' +
-            'profiler.includeCycleEstimates set to true.'),
-    el('div', { class: 'pair' }, list('Cycles by type of program', byType),
-        list('Cycles by layer', pairs('unit'))),
-    hasRun ? rows(page, 'execution', 'Executed programs', execution.columns, null) : null];
+    const list = (caption, found) => {
+        const all = found.reduce((sum, row) => sum + row[1], 0);
+        return smallTable(`${caption}: ${grouped(all)}`, [['', false], ['cycles', true],
+            ['share', true]].concat(hasRun ? [['balance', true]] : []),
+        found.slice(0, 40).map(([name, sum, mean]) => [name || 'none', grouped(sum),
+            share(sum, all)].concat(hasRun ? [share(mean, sum)] : [])));
+    };
+    return [el('p', {}, executionNote(page)),
+        el('div', { class: 'pair' }, list('Cycles by type of program', pairs('type')),
+            list('Cycles by layer', pairs('unit'))),
+        hasRun ? rows(page, 'execution', 'Executed programs', execution.columns, null) : null];
 }
