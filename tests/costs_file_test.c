@@ -415,10 +415,12 @@ static void refuses_what_is_no_file_of_costs(void **state) {
     popliner_costs_file *file = NULL;
     popliner_error error = {0};
     static const char *const cases[][2] = {
-        {"SQLite format 3", "no file of costs: neither a JSON object nor a PipeDream profile, "
-                            "whose first line would begin like 'node1 -- '"},
-        {"[1]", "no file of costs: neither a JSON object nor a PipeDream profile, whose first line "
-                "would begin like 'node1 -- '"},
+        {"SQLite format 3",
+         "no file of costs: neither a JSON object, nor a table of layers with a "
+         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
+        {"[1]",
+         "no file of costs: neither a JSON object, nor a table of layers with a "
+         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
         {"{}", "the JSON is neither costs (\"format\": \"popliner-costs\") nor a graph (\"nodes\" "
                "and \"edges\")"},
         {"\n{\"a\": 1,\n \"a\": 2}", "line 3, column 4: duplicate object key near '\"a\"'"},

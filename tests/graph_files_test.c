@@ -223,10 +223,12 @@ static void refuses_bad_text_graphs(void **state) {
         {"node1 -- a -- forward_compute_time=4000000, backward_compute_time=4000000, "
          "activation_size=1, parameter_size=1\n",
          "with node1, the times or sizes add up to more than can be told apart"},
-        {"node\n", "no file of costs: neither a JSON object nor a PipeDream profile, whose first "
-                   "line would begin like 'node1 -- '"},
-        {"", "no file of costs: neither a JSON object nor a PipeDream profile, whose first line "
-             "would begin like 'node1 -- '"},
+        {"node\n",
+         "no file of costs: neither a JSON object, nor a table of layers with a "
+         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
+        {"",
+         "no file of costs: neither a JSON object, nor a table of layers with a "
+         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_refused(*state, cases[i][0], cases[i][1]);

@@ -151,8 +151,9 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
 
 /* ---- costs from a file ----
  *
- * The solver needs only a table of costs. Three formats fill one:
+ * The solver needs only a table of costs. Four formats fill one:
  *   - popliner's own JSON, an object with "format": "popliner-costs" (docs/costs.md);
+ *   - a table of layers as CSV, whose first row has the column "name" (docs/costs.md);
  *   - graphs of layers or operators as JSON, an object with "nodes" and "edges", as published with
  *     "Efficient Algorithms for Device Placement of DNN Graph Operators" (NeurIPS 2020);
  *   - PipeDream's profiles, text with lines "node1 -- what it is -- forward_compute_time=..., ...".

@@ -398,12 +398,17 @@ typedef struct popliner_option_names {
 
     /* of popliner_section_text, before the name of a section */
     const char *section; /* "section" */
+
+    /* of popliner_emit_options */
+    const char *layer_path;   /* "layer_path" */
+    const char *head_modules; /* "head_modules" */
+    const char *tail_modules; /* "tail_modules" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
         sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
-            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL                           \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL         \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

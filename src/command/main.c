@@ -6,6 +6,7 @@
 
 #include "command/calibrate.h"
 #include "command/commands.h"
+#include "command/emit.h"
 #include "command/page.h"
 #include "command/request.h"
 #include "command/sections.h"
@@ -60,6 +61,8 @@ static void warn_of_unused(session *s) {
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = request_check(o, error);
+    if (status == POPLINER_OK)
+        status = emit_check(o, error);
     if (status == POPLINER_OK)
         warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)
@@ -116,5 +119,6 @@ int main(int argc, char **argv) {
     if (status != POPLINER_OK)
         log_message(&s.log, POPLINER_LEVEL_ERROR, "%s", error.message);
     session_free(&s);
+    options_free(&s.options);
     return status == POPLINER_OK && s.failed_softly ? 1 : exit_status(status);
 }

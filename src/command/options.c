@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/nearest.h"
-#include "command/sizes.h"
+#include "popliner/sizes.h"
 
 /* What an option does with its value. */
 typedef enum kind {
@@ -25,6 +25,7 @@ typedef enum kind {
     KIND_REPEATED, /* repeated at `offset` */
     KIND_CHOICE,   /* one of `choices`, see set_choice */
     KIND_OUTPUT,   /* "SECTION=FILE", see set_output */
+    KIND_EMIT,     /* "FORMAT" or "FORMAT=FILE", see set_emit */
 } kind;
 
 typedef struct option {
@@ -57,6 +58,9 @@ static const popliner_schedule schedules[] = {
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
     "execution|checks|vertices|exchanges|advice|diagnosis|missing"
 
+/* In the order of popliner_emit_format. */
+#define EMITTED "json|optimum|poptorch|megatron|vllm|torch|titan|accelerate|tensorflow|popart|popxl"
+
 static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
 static const option table[] = {
@@ -86,6 +90,10 @@ static const option table[] = {
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
+    {KIND_EMIT, 0, "emit", "FORMAT[=FILE]", EMITTED, 0,
+     "the plan of --solve or --evaluate for a framework, instead\nof what these print, or into a "
+     "file: json, optimum,\npoptorch, megatron, vllm, torch, titan, accelerate,\ntensorflow, "
+     "popart, popxl (docs/emit.md)"},
     {KIND_TEXT, 0, "html", "FILE", NULL, offsetof(options, html),
      "write a page for a browser that shows the profile, and\nthe plan of --solve or --evaluate: "
      "its cuts can be moved\n(docs/page.md)"},
@@ -140,7 +148,7 @@ static const option table[] = {
      "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
-     "(docs/costs.md; layer graphs\nas JSON; PipeDream's graph.txt)"},
+     "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
     {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
     {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
@@ -260,6 +268,14 @@ static const option table[] = {
     {KIND_CHOICE, 0, "layer-order", "steps|natural", "steps|natural", 0,
      "as they first run (default: steps), or by name with\nnumbers in order"},
 
+    {KIND_HEADING, 0, "Names of modules, for --emit", NULL, NULL, 0, NULL},
+    {KIND_TEXT, 0, "layer-path", "PATH", NULL, offsetof(options, layer_path),
+     "the module of a layer, like model.layers.{}: {} stands\nfor the layer's name"},
+    {KIND_TEXT, 0, "head-modules", "A,B,...", NULL, offsetof(options, head_modules),
+     "the modules before the first layer: model.embed_tokens"},
+    {KIND_TEXT, 0, "tail-modules", "A,B,...", NULL, offsetof(options, tail_modules),
+     "those behind the last one: model.norm,lm_head"},
+
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
     {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
      "of tables (default: tsv); --solve prints its stages as\n"
@@ -267,6 +283,9 @@ static const option table[] = {
      "answer with its proof (docs/certificate.md);\n"
      "--memory-totals has json, too; --diagnose and\n"
      "--evaluate have json alone (default: text to read)"},
+    {KIND_TEXT, 0, "config", "FILE", NULL, offsetof(options, config_path),
+     "options from a JSON object with their names as keys; what\nthe command line gives, too, "
+     "counts instead\n(docs/config.md)"},
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
      "threads that read and measure (default: one for each\nprocessor); the result is the same for "
      "any number"},
@@ -387,7 +406,7 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
 
 static popliner_status set_bytes(const option *o, const char *value, uint64_t *bytes,
                                  popliner_error *error) {
-    const char *end = size_take(value, bytes);
+    const char *end = popliner_size_take(value, bytes);
     if (end == NULL || *end != '\0' || *bytes == 0)
         return fail(error,
                     "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
@@ -416,11 +435,18 @@ static popliner_status set_seconds(const option *o, const char *value, double *s
     return POPLINER_OK;
 }
 
-static popliner_status add_repeated(const option *o, const char *value, repeated *list,
-                                    popliner_error *error) {
-    if (list->count == MAX_REPEATS)
-        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
-    list->texts[list->count++] = value;
+static popliner_status fail_memory(popliner_error *error) {
+    error->status = POPLINER_ERROR_MEMORY;
+    snprintf(error->message, sizeof error->message, "not enough memory for the options");
+    return POPLINER_ERROR_MEMORY;
+}
+
+static popliner_status add_repeated(const char *value, repeated *list, popliner_error *error) {
+    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
+    if (texts == NULL)
+        return fail_memory(error);
+    texts[list->count++] = value;
+    list->texts = texts;
     return POPLINER_OK;
 }
 
@@ -441,7 +467,7 @@ static popliner_status set_reserve(const option *o, const char *value, options *
         result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
         return status;
     }
-    const char *end = size_take(value, &result->reserve_amount);
+    const char *end = popliner_size_take(value, &result->reserve_amount);
     result->reserve = RESERVE_BYTES;
     if (end == NULL || *end != '\0')
         return fail(error,
@@ -543,10 +569,36 @@ static popliner_status set_output(const option *o, const char *value, options *r
     }
     if (value[length] == '\0' || value[length + 1] == '\0')
         return fail(error, "--%s %s: into which file? Give --output %s=FILE", o->name, value, name);
-    if (result->num_outputs == MAX_REPEATS)
-        return fail(error, "--%s is given more than %d times", o->name, MAX_REPEATS);
-    result->outputs[result->num_outputs++] =
-        (output_file){(popliner_section)section, value + length + 1};
+    output_file *outputs = realloc(result->outputs, (result->num_outputs + 1) * sizeof *outputs);
+    if (outputs == NULL)
+        return fail_memory(error);
+    outputs[result->num_outputs++] = (output_file){(popliner_section)section, value + length + 1};
+    result->outputs = outputs;
+    return POPLINER_OK;
+}
+
+static popliner_status set_emit(const option *o, const char *value, options *result,
+                                popliner_error *error) {
+    char name[16] = "";
+    size_t length = strcspn(value, "=");
+    if (length < sizeof name)
+        memcpy(name, value, length);
+    int format = find_choice(o->choices, name);
+    if (format < 0) {
+        char hint[NEAREST_HINT_BYTES];
+        nearest n = nearest_begin(value, length);
+        nearest_offer_list(&n, o->choices, '|');
+        return fail(error, "--%s %s: expected FORMAT or FORMAT=FILE with one of the formats %s%s",
+                    o->name, value, o->choices, nearest_hint(&n, "", "", hint));
+    }
+    if (value[length] == '=' && value[length + 1] == '\0')
+        return fail(error, "--%s %s: into which file? Give --emit %s=FILE", o->name, value, name);
+    emitted_file *emits = realloc(result->emits, (result->num_emits + 1) * sizeof *emits);
+    if (emits == NULL)
+        return fail_memory(error);
+    emits[result->num_emits++] = (emitted_file){(popliner_emit_format)format,
+                                                value[length] == '=' ? value + length + 1 : NULL};
+    result->emits = emits;
     return POPLINER_OK;
 }
 
@@ -590,10 +642,13 @@ static popliner_status set(const option *o, const char *value, options *result,
         status = set_seconds(o, value, (double *)place, error);
         break;
     case KIND_REPEATED:
-        status = add_repeated(o, value, (repeated *)place, error);
+        status = add_repeated(value, (repeated *)place, error);
         break;
     case KIND_OUTPUT:
         status = set_output(o, value, result, error);
+        break;
+    case KIND_EMIT:
+        status = set_emit(o, value, result, error);
         break;
     case KIND_HEADING:
         break;
@@ -654,8 +709,9 @@ typedef struct given {
 static void note(given *g, const option *o, const char *value, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && o->kind != KIND_GROWTH &&
-        before != NULL && strcmp(before, value) != 0)
+    const bool is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT ||
+                             o->kind == KIND_GROWTH || o->kind == KIND_EMIT;
+    if (!is_repeated && before != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->values[place] = value;
@@ -695,10 +751,11 @@ enum {
     PLOT = 1 << 12,
     HTML = 1 << 13,
     COMPARE = 1 << 14,
-    NUM_ACTIONS = 15,
+    EMIT = 1 << 15,
+    NUM_ACTIONS = 16,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT | HTML |
-                  COMPARE, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT | HTML | COMPARE |
+                  EMIT, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -716,6 +773,7 @@ static const char *const action_names[NUM_ACTIONS] = {
     "plot",
     "html",
     "compare",
+    "emit",
 };
 
 static unsigned actions_of(const options *o) {
@@ -728,7 +786,7 @@ static unsigned actions_of(const options *o) {
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
            (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
            (o->has_plot ? PLOT : 0u) | (o->html != NULL ? HTML : 0u) |
-           (o->compare != NULL ? COMPARE : 0u);
+           (o->compare != NULL ? COMPARE : 0u) | (o->num_emits > 0 ? EMIT : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -781,6 +839,9 @@ static const use uses[] = {
     {"interleave", SOLVE | EVALUATE | HTML, false},
     {"v-shape", SOLVE | EVALUATE | HTML, false},
     {"max-growth", COMPARE, false},
+    {"layer-path", EMIT, false},
+    {"head-modules", EMIT, false},
+    {"tail-modules", EMIT, false},
 };
 
 static const char *const unknown_to_greedy[] = {
@@ -813,7 +874,7 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
                     o->costs, o->profile);
     if (!o->solve)
         return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
-    if (actions_of(o) != SOLVE || o->load_from_file)
+    if ((actions_of(o) & ~(unsigned)EMIT) != SOLVE || o->load_from_file)
         return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
@@ -846,7 +907,7 @@ static const char *plan_option(const options *o) {
 static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
     const unsigned printing =
-        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML);
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML | EMIT);
     const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
@@ -875,6 +936,51 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
             if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
                 return fail(error, "--output: two sections are to be written into %s",
                             o->outputs[i].path);
+    return POPLINER_OK;
+}
+
+/* Whether there is one split to write, and at most one format for standard output, alone there. */
+static popliner_status check_emit(const options *o, const given *g, popliner_error *error) {
+    static const char *const module_options[] = {"layer-path", "head-modules", "tail-modules",
+                                                 NULL};
+    static const char *const of_several[] = {"sweep", "pareto", "calibrate", "compare", NULL};
+    const unsigned splitting = actions_of(o) & (SOLVE | EVALUATE);
+    const unsigned files = SAVE_TO_FILE | OUTPUT | TRACE | HTML | EMIT;
+    const char *module_option = first_given(g, module_options);
+    const char *several = first_given(g, of_several);
+    const char *printed = NULL;
+    if (o->num_emits == 0)
+        return module_option == NULL
+                   ? POPLINER_OK
+                   : fail(error, "--%s means something for --emit only", module_option);
+    const char *name = popliner_emit_format_name(o->emits[0].format);
+    if (splitting != SOLVE && splitting != EVALUATE)
+        return fail(error, "--emit %s: give --solve or --evaluate, whose plan it writes%s", name,
+                    splitting != 0 ? ", not both" : "");
+    if (several != NULL)
+        return fail(error, "--emit %s: writes the plan of one split; leave out --%s", name,
+                    several);
+    for (size_t i = 0; i < o->num_emits; i++) {
+        if (o->emits[i].path != NULL)
+            continue;
+        name = popliner_emit_format_name(o->emits[i].format);
+        if (printed != NULL)
+            return fail(error,
+                        "--emit %s and --emit %s are both for standard output; give one of them a "
+                        "file, like --emit %s=FILE",
+                        printed, name, name);
+        printed = name;
+    }
+    if (printed != NULL && (actions_of(o) & ~files) != splitting)
+        return fail(error,
+                    "--emit %s: is all that is printed; leave out the rest, or write it into a "
+                    "file, like --emit %s=FILE",
+                    printed, printed);
+    if (printed != NULL && o->has_format)
+        return fail(error,
+                    "--emit %s: is printed instead of what has a --format; leave it out, or "
+                    "write it into a file, like --emit %s=FILE",
+                    printed, printed);
     return POPLINER_OK;
 }
 
@@ -913,6 +1019,20 @@ static popliner_status check_written(const options *o, popliner_error *error) {
             if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
                 return fail(error, "--output %s=%s: is the file of another option, too",
                             popliner_section_name(o->outputs[i].section), o->outputs[i].path);
+    for (size_t i = 0; i < o->num_emits; i++) {
+        const emitted_file *file = &o->emits[i];
+        bool is_twice = file->path != NULL && o->html != NULL && strcmp(file->path, o->html) == 0;
+        for (size_t k = 0; file->path != NULL && k < sizeof others / sizeof *others; k++)
+            is_twice = is_twice || (others[k] != NULL && strcmp(file->path, others[k]) == 0);
+        for (size_t k = 0; file->path != NULL && k < o->num_outputs; k++)
+            is_twice = is_twice || strcmp(file->path, o->outputs[k].path) == 0;
+        for (size_t k = 0; file->path != NULL && k < i; k++)
+            is_twice =
+                is_twice || (o->emits[k].path != NULL && strcmp(file->path, o->emits[k].path) == 0);
+        if (is_twice)
+            return fail(error, "--emit %s=%s: something else is to be written there, too",
+                        popliner_emit_format_name(file->format), file->path);
+    }
     for (size_t i = 0; o->html != NULL && i < sizeof others / sizeof *others; i++)
         if (others[i] != NULL && strcmp(o->html, others[i]) == 0)
             return fail(error, "--html %s: is the file of another option, too", o->html);
@@ -1189,6 +1309,8 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     popliner_status status = check_solving(o, g, error);
     if (status == POPLINER_OK)
         status = check_effects(o, g, error);
+    if (status == POPLINER_OK)
+        status = check_emit(o, g, error);
     if (status != POPLINER_OK)
         return status;
     if (o->costs != NULL)
@@ -1218,51 +1340,172 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     return status == POPLINER_OK ? check_format(o, error) : status;
 }
 
-popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
+/* ---- parsing ---- */
+
+/* What is known of the arguments before them. */
+typedef struct parsing {
+    options *result;
+    given given;
+    const given *skipped; /* options that are not to be taken; NULL: none */
+    bool only_names;      /* behind "--" */
+} parsing;
+
+static popliner_status take_file(parsing *p, const char *argument, popliner_error *error) {
+    options *result = p->result;
+    if (argument[0] == '\0')
+        return fail(error, "an empty file name was given; expected PROFILE [DEBUG]");
+    if (result->profile == NULL)
+        result->profile = argument;
+    else if (result->debug == NULL)
+        result->debug = argument;
+    else
+        return fail(error, "'%s': a third file was given; expected PROFILE [DEBUG]", argument);
+    return POPLINER_OK;
+}
+
+/* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL behind the
+ * last. */
+static popliner_status take_argument(parsing *p, const char *argument, const char *next,
+                                     int *num_taken, popliner_error *error) {
+    *num_taken = 1;
+    if (p->only_names || argument[0] != '-' || argument[1] == '\0')
+        return take_file(p, argument, error);
+    if (strcmp(argument, "--") == 0) {
+        p->only_names = true;
+        return POPLINER_OK;
+    }
+    const char *value;
+    const option *o = find(argument, &value);
+    if (o == NULL)
+        return fail_unknown(argument, error);
+    if (o->kind == KIND_FLAG && value != NULL)
+        return fail(error, "--%s takes no value", o->name);
+    if (o->kind != KIND_FLAG) {
+        if (value == NULL && next != NULL && !is_option(next)) {
+            value = next;
+            *num_taken = 2;
+        }
+        if (value == NULL || *value == '\0')
+            return fail(error, "--%s needs a value: %s", o->name, o->value);
+    }
+    if (p->skipped != NULL && p->skipped->is[o - table])
+        return POPLINER_OK;
+    popliner_status status = set(o, value, p->result, error);
+    if (status == POPLINER_OK)
+        note(&p->given, o, value, p->result);
+    return status;
+}
+
+static popliner_status take_arguments(parsing *p, int argc, char **argv, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    int num_taken = 1;
+    for (int i = 1; status == POPLINER_OK && i < argc; i += num_taken)
+        status = take_argument(p, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &num_taken, error);
+    return status;
+}
+
+/* How the file of --config may say an option. */
+static config_rule rule_of(const char *name) {
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind != KIND_HEADING && strcmp(table[i].name, name) == 0)
+            return (config_rule){
+                .is_known = strcmp(name, "config") != 0,
+                .is_repeated = table[i].kind == KIND_REPEATED || table[i].kind == KIND_OUTPUT ||
+                               table[i].kind == KIND_EMIT,
+                .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
+            };
+    return (config_rule){0};
+}
+
+/* Puts the name of the file before a message. */
+static popliner_status in_config(const char *path, popliner_error *error) {
+    const popliner_error inner = *error;
+    const int length = snprintf(error->message, sizeof error->message, "%.200s: ", path);
+    snprintf(error->message + length, sizeof error->message - (size_t)length, "%.790s",
+             inner.message);
+    return error->status;
+}
+
+/* Says which option a key of the file may have been meant to be. */
+static popliner_status fail_key(popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    const char *key = strchr(error->message, '"');
+    nearest n = nearest_begin(key == NULL ? "" : key + 1, key == NULL ? 0 : strcspn(key + 1, "\""));
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind != KIND_HEADING && strcmp(table[i].name, "config") != 0)
+            nearest_offer(&n, table[i].name, strlen(table[i].name));
+    nearest_offer_list(&n, "profile|debug", '|');
+    const char *text = nearest_hint(&n, "", "; popliner --help lists them", hint);
+    const size_t length = strlen(error->message);
+    snprintf(error->message + length, sizeof error->message - length, "%s", text);
+    return error->status;
+}
+
+/* Takes what the file of --config says and the arguments, `own`, do not. */
+static popliner_status take_config(parsing *p, const options *own, popliner_error *error) {
+    const char *path = own->config_path;
+    config *c = &p->result->config;
+    popliner_status status = config_read(path, rule_of, c, error);
+    if (status == POPLINER_ERROR_USAGE)
+        return fail_key(error);
+    for (size_t i = 0; status == POPLINER_OK && i < c->num_words; i++) {
+        const bool is_file = i < c->num_files;
+        int num_taken;
+        if (is_file && (own->profile != NULL || own->costs != NULL))
+            continue;
+        status = is_file ? take_file(p, c->words[i], error)
+                         : take_argument(p, c->words[i], NULL, &num_taken, error);
+        if (status != POPLINER_OK)
+            return in_config(path, error);
+    }
+    return status;
+}
+
+/* Either of two options in the arguments stands against the other in the file. */
+static void exclude(given *g, const char *name, const char *other) {
+    const bool is_given = first_given(g, (const char *const[]){name, other, NULL}) != NULL;
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (strcmp(table[i].name, name) == 0 || strcmp(table[i].name, other) == 0)
+            g->is[i] = is_given;
+}
+
+static void begin_options(options *result) {
     *result = (options){.tolerance_percent = 5,
                         .min_layers = MIN_LAYERS_USUAL,
                         .accumulators = POPLINER_ACCUMULATORS_AUTO,
                         .ipu = ALL_IPUS};
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
         result->max_growth_percent[i] = -1;
-    given g = {0};
-    bool only_names = false; /* behind "--" */
-    for (int i = 1; i < argc; i++) {
-        const char *argument = argv[i];
-        if (only_names || argument[0] != '-' || argument[1] == '\0') {
-            if (argument[0] == '\0')
-                return fail(error, "an empty file name was given; expected PROFILE [DEBUG]");
-            if (result->profile == NULL)
-                result->profile = argument;
-            else if (result->debug == NULL)
-                result->debug = argument;
-            else
-                return fail(error, "'%s': a third file was given; expected PROFILE [DEBUG]",
-                            argument);
-            continue;
-        }
-        if (strcmp(argument, "--") == 0) {
-            only_names = true;
-            continue;
-        }
-        const char *value;
-        const option *o = find(argument, &value);
-        if (o == NULL)
-            return fail_unknown(argument, error);
-        if (o->kind == KIND_FLAG && value != NULL)
-            return fail(error, "--%s takes no value", o->name);
-        if (o->kind != KIND_FLAG) {
-            if (value == NULL && i + 1 < argc && !is_option(argv[i + 1]))
-                value = argv[++i];
-            if (value == NULL || *value == '\0')
-                return fail(error, "--%s needs a value: %s", o->name, o->value);
-        }
-        popliner_status status = set(o, value, result, error);
-        if (status != POPLINER_OK)
-            return status;
-        note(&g, o, value, result);
+}
+
+popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
+    parsing p = {.result = result};
+    begin_options(result);
+    popliner_status status = take_arguments(&p, argc, argv, error);
+    if (status == POPLINER_OK && result->config_path != NULL && !result->help && !result->version) {
+        /* again, behind what the file says and the arguments do not */
+        options own = *result;
+        given told = p.given;
+        exclude(&told, "quiet", "verbose");
+        p = (parsing){.result = result, .skipped = &told};
+        begin_options(result);
+        status = take_config(&p, &own, error);
+        p.skipped = NULL;
+        p.only_names = false;
+        if (status == POPLINER_OK)
+            status = take_arguments(&p, argc, argv, error);
+        options_free(&own);
     }
-    return check(result, &g, error);
+    return status == POPLINER_OK ? check(result, &p.given, error) : status;
+}
+
+void options_free(options *o) {
+    for (size_t i = 0; i < NUM_OPTIONS; i++)
+        if (table[i].kind == KIND_REPEATED)
+            free(((repeated *)(void *)((char *)o + table[i].offset))->texts);
+    free(o->outputs);
+    free(o->emits);
+    config_free(&o->config);
 }
 
 /* One option of the help: name and value to the left, the lines of its text to the right. */

@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "command/config.h"
 #include "popliner/changes.h"
+#include "popliner/emit.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -30,9 +32,8 @@ typedef enum reserve_kind {
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
 /* What an option was given that may be given more than once. */
-enum { MAX_REPEATS = 256 };
 typedef struct repeated {
-    const char *texts[MAX_REPEATS];
+    const char **texts;
     size_t count;
 } repeated;
 
@@ -41,6 +42,12 @@ typedef struct output_file {
     popliner_section section;
     const char *path;
 } output_file;
+
+/* A format that the split is to be written in. */
+typedef struct emitted_file {
+    popliner_emit_format format;
+    const char *path; /* NULL: standard output */
+} emitted_file;
 
 enum { MAX_UNUSED = 2 };
 
@@ -57,11 +64,13 @@ typedef struct overridden {
 /* As --ipu: not said. */
 #define ALL_IPUS SIZE_MAX
 
-/* What the user asked for. Texts belong to argv. */
+/* What the user asked for. Texts belong to argv, or to `config`. */
 typedef struct options {
-    const char *profile; /* or a directory, or a saved analysis */
-    const char *debug;   /* NULL: look for it */
-    const char *costs;   /* a file of costs instead of a profile */
+    const char *profile;     /* or a directory, or a saved analysis */
+    const char *debug;       /* NULL: look for it */
+    const char *costs;       /* a file of costs instead of a profile */
+    const char *config_path; /* more options, of which the command line's own come first */
+    config config;           /* what it says */
 
     bool memory_totals;
     bool operation_breakdown;
@@ -77,8 +86,13 @@ typedef struct options {
     bool load_from_file;
     bool has_section; /* one is printed */
     popliner_section section;
-    output_file outputs[MAX_REPEATS];
+    output_file *outputs;
     size_t num_outputs;
+    emitted_file *emits;
+    size_t num_emits;
+    const char *layer_path;   /* with {} for the name of a layer */
+    const char *head_modules; /* names separated by ',' */
+    const char *tail_modules;
     const char *trace; /* a file */
     bool has_plot;     /* one is printed */
     popliner_plot plot;
@@ -150,8 +164,12 @@ typedef struct options {
     overridden overridden; /* the last one */
 } options;
 
-/* Fills *result from the arguments. Errors: USAGE, with a sentence that names the option. */
+/* Fills *result from the arguments, and from the file of --config for what they leave open. To be
+ * freed with options_free, whatever is returned; copies of it are not. Errors: USAGE, with a
+ * sentence that names the option; INPUT for that file; MEMORY. */
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
+
+void options_free(options *o);
 
 void options_print_help(FILE *stream);
 

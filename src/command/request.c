@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/request.h"
 
+#include "command/bandwidth.h"
 #include "command/copies.h"
 #include "command/names.h"
 
@@ -10,9 +11,9 @@
 #include "command/nearest.h"
 #include "command/replicas.h"
 #include "command/session.h"
-#include "command/sizes.h"
 #include "command/sweep.h"
 #include "popliner/operations.h"
+#include "popliner/sizes.h"
 
 void request_free(request *r) {
     free(r->unit_names);
@@ -425,7 +426,8 @@ static popliner_status parse_limits(request *r, const repeated *list,
             uint64_t ipu = 0;
             uint64_t bytes = 0;
             if (!parse_number(rest, MAX_IPU, &ipu, &rest) || *rest != '=' ||
-                (rest = size_take(rest + 1, &bytes)) == NULL || (*rest != ',' && *rest != '\0'))
+                (rest = popliner_size_take(rest + 1, &bytes)) == NULL ||
+                (*rest != ',' && *rest != '\0'))
                 return session_fail(
                     error, POPLINER_ERROR_USAGE,
                     "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",

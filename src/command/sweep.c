@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/sizes.h"
 #include "popliner/report.h"
+#include "popliner/sizes.h"
 
 enum { USUAL_STEPS = 15, MAX_ROWS = 10000 };
 
@@ -15,7 +15,7 @@ static const char *take_value(const char *text, const sweep_range *range, uint64
     if (text == NULL)
         return NULL;
     const char *end = text + strspn(text, "0123456789");
-    const char *size_end = size_take(text, value);
+    const char *size_end = popliner_size_take(text, value);
     if (range->of_ipus && size_end != end) /* IPUs have no unit */
         return NULL;
     return size_end != NULL && *value >= 1 ? size_end : NULL;

@@ -121,14 +121,18 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
     length -= (size_t)(bytes - text);
     const char *start = bytes + strspn(bytes, " \t\r\n");
     popliner_status status;
+    char delimiter;
     if (start[0] == '{')
         status = read_json(bytes, length, name, pipeline, made, error);
     else if (is_graph_text(start))
         status = pl_read_graph_text(bytes, length, name, made, error);
+    else if (pl_is_costs_csv(start, &delimiter))
+        status = pl_read_costs_csv(bytes, length, name, pipeline, made, error);
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: no file of costs: neither a JSON object nor a PipeDream profile, "
-                         "whose first line would begin like 'node1 -- '",
+                         "%s: no file of costs: neither a JSON object, nor a table of layers with "
+                         "a column 'name', nor a PipeDream profile, whose first line would begin "
+                         "like 'node1 -- '",
                          name);
     if (status != POPLINER_OK) {
         popliner_costs_file_free(made);

@@ -69,6 +69,14 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path,
 /* `text` ends with a NUL that is not counted in `length`. */
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
                                    popliner_costs_file *file, popliner_error *error);
+/* The same of a table of layers. */
+popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
+                                  const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                  popliner_error *error);
+
+/* Whether the first line has a column "name"; *delimiter is what stands between the columns: a
+ * comma, a semicolon or a tab. */
+bool pl_is_costs_csv(const char *text, char *delimiter);
 
 /* The keys that popliner's own format knows, for each kind of object in it, the required ones
  * first; docs/costs.schema.json lists the same. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/sizes.h"
+#include "popliner/sizes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static uint64_t unit_of(const char *text, size_t *length) {
     return 1;
 }
 
-const char *size_take(const char *text, uint64_t *bytes) {
+const char *popliner_size_take(const char *text, uint64_t *bytes) {
     const char *whole_end = text;
     while (is_digit(*whole_end))
         whole_end++;
@@ -61,23 +61,4 @@ const char *size_take(const char *text, uint64_t *bytes) {
         return NULL;
     *bytes = whole * unit + rest;
     return end + unit_length;
-}
-
-const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
-    enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
-    const char *end = size_take(text, bytes);
-    size_t before = strspn(text, "0123456789");
-    size_t behind = text[before] == '.' ? strspn(text + before + 1, "0123456789") : 0;
-    *times = 1;
-    if (end != NULL)
-        return *bytes > 0 ? end : NULL;
-    end = text + before + 1 + behind;
-    if (before == 0 || behind == 0 || behind > MOST_DIGITS || end - text > MOST_CHARACTERS)
-        return NULL;
-    *bytes = 0;
-    for (const char *c = text; c < end; c++)
-        *bytes = *c == '.' ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
-    for (size_t i = 0; i < behind; i++)
-        *times *= 10;
-    return *bytes > 0 ? end : NULL;
 }

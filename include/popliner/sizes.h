@@ -1,0 +1,23 @@
+/* Sizes in bytes as people write them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_SIZES_H
+#define POPLINER_SIZES_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reads the size that a text begins with, "638976", "624KiB" or "1.5M": a decimal number, and
+ * behind it, if wanted, one of the units K (1000), M, G, KiB (1024), MiB, GiB, written so. With a
+ * point it has to come to whole bytes. Returns what follows in the text, with *bytes set; NULL if
+ * that is no size, or one above INT64_MAX. O(characters of the number). */
+const char *popliner_size_take(const char *text, uint64_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

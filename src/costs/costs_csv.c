@@ -1,0 +1,359 @@
+/* A table of layers: what a spreadsheet or a script writes. It stands for the document of popliner's
+ * own format that says the same, and is read as that.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/costs_file_data.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/quoting.h"
+#include "popliner/sizes.h"
+
+/* What a column says, and the key of a unit that stands for it. */
+typedef enum column {
+    COLUMN_NAME,
+    COLUMN_MEMORY,
+    COLUMN_TIME,
+    COLUMN_STASH,
+    COLUMN_INPUTS,
+    COLUMN_PARAMETERS,
+    COLUMN_LAYER,
+    COLUMN_CUT, /* a list beside the units */
+    NUM_COLUMNS
+} column;
+static const char *const names[NUM_COLUMNS] = {"name",   "memory",     "time",  "stash",
+                                               "inputs", "parameters", "layer", "cut"};
+static const char *const keys[NUM_COLUMNS] = {"name",   "memory",     "cycles", "stash",
+                                              "inputs", "parameters", "layer",  NULL};
+
+typedef struct reader {
+    const char *path;
+    popliner_error *error;
+    char *rest;      /* of the text, which becomes cells in place */
+    size_t line;     /* of what was read last, from 1 */
+    size_t end_line; /* behind it */
+    char delimiter;
+    char **cells; /* of a row: [room] */
+    size_t num_cells;
+    size_t room;
+    size_t place_of[NUM_COLUMNS]; /* among the cells; SIZE_MAX: there is no such column */
+    size_t num_columns;
+    json_t *root;
+    json_t *units;
+    json_t *cuts;
+    json_t *seen; /* an object with the names */
+} reader;
+
+/* The cell is told with whatever a terminal would obey escaped. */
+static popliner_status refuse(const reader *r, const char *what, const char *cell) {
+    char beginning[101];
+    pl_text told = {0};
+    snprintf(beginning, sizeof beginning, "%s", cell);
+    pl_quote_json(&told, beginning);
+    popliner_status status =
+        pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: line %zu: %s: %s", r->path, r->line, what,
+                told.failed ? "(not enough memory to tell)" : told.data);
+    free(told.data);
+    return status;
+}
+
+static popliner_status fail_memory(const reader *r) {
+    return pl_fail_memory(r->error, "the table of layers");
+}
+
+/* ---- Rows and cells, by RFC 4180 ------------------------------------------------------------- */
+
+/* Takes the cell that the rest begins with; *is_last if the row ends behind it. */
+static popliner_status take_cell(reader *r, char **cell, bool *is_last) {
+    char *from = r->rest;
+    char *to;
+    const char end_marks[] = {r->delimiter, '\r', '\n', '\0'};
+    while (*from == ' ')
+        from++;
+    *cell = to = from;
+    if (*from == '"') {
+        for (from++; *from != '\0' && (*from != '"' || from[1] == '"'); from++) {
+            from += *from == '"';
+            r->end_line += *from == '\n';
+            *to++ = *from;
+        }
+        if (*from == '\0')
+            return refuse(r, "a quoted cell does not end", *cell);
+        from++;
+        while (*from == ' ')
+            from++;
+        if (strchr(end_marks, *from) == NULL)
+            return refuse(r, "something follows a quoted cell", from);
+    } else {
+        from += strcspn(from, end_marks);
+        to = from;
+        while (to > *cell && to[-1] == ' ')
+            to--;
+    }
+    *is_last = *from != r->delimiter;
+    if (*from == '\r' && from[1] == '\n')
+        from++;
+    r->end_line += *from == '\n' || *from == '\r';
+    r->rest = *from == '\0' ? from : from + 1;
+    *to = '\0';
+    return POPLINER_OK;
+}
+
+/* The next row that is not empty; no cells behind the last. */
+static popliner_status take_row(reader *r) {
+    bool is_last = false;
+    popliner_status status = POPLINER_OK;
+    r->num_cells = 0;
+    r->rest += strspn(r->rest, " ");
+    while (*r->rest == '\r' || *r->rest == '\n') {
+        r->end_line += *r->rest == '\n' || r->rest[1] != '\n';
+        r->rest++;
+        r->rest += strspn(r->rest, " ");
+    }
+    r->line = r->end_line;
+    while (status == POPLINER_OK && *r->rest != '\0' && !is_last) {
+        char *cell;
+        if (!pl_grow(&r->cells, &r->room, r->num_cells + 1, sizeof *r->cells))
+            return fail_memory(r);
+        status = take_cell(r, &cell, &is_last);
+        if (status == POPLINER_OK)
+            r->cells[r->num_cells++] = cell;
+        /* a delimiter at the very end has an empty cell behind it */
+        if (status == POPLINER_OK && !is_last && *r->rest == '\0' &&
+            pl_grow(&r->cells, &r->room, r->num_cells + 1, sizeof *r->cells))
+            r->cells[r->num_cells++] = r->rest;
+    }
+    return status;
+}
+
+/* ---- The first row --------------------------------------------------------------------------- */
+
+static bool is_same_name(const char *cell, const char *name) {
+    size_t i = 0;
+    while (cell[i] != '\0' && tolower((unsigned char)cell[i]) == name[i])
+        i++;
+    return cell[i] == '\0' && name[i] == '\0';
+}
+
+/* "time (ms)": puts an end behind "time", and finds the unit. */
+static char *split_unit(char *cell) {
+    const size_t length = strlen(cell);
+    char *opening = strchr(cell, '(');
+    if (opening == NULL || length < 3 || cell[length - 1] != ')' || opening == cell + length - 2)
+        return NULL;
+    cell[length - 1] = '\0';
+    char *end = opening;
+    while (end > cell && end[-1] == ' ')
+        end--;
+    *end = '\0';
+    return opening + 1;
+}
+
+static popliner_status take_column(reader *r, size_t place, const char **time_unit) {
+    char *cell = r->cells[place];
+    const char *unit = split_unit(cell);
+    column c = COLUMN_NAME;
+    if (is_same_name(cell, "cycles") && unit == NULL) {
+        c = COLUMN_TIME;
+        *time_unit = "cycles";
+    } else {
+        while (c < NUM_COLUMNS && !is_same_name(cell, names[c]))
+            c++;
+        if (c == NUM_COLUMNS)
+            return refuse(r,
+                          "expected the columns name, memory, time, stash, inputs, parameters, "
+                          "layer and cut, some of them",
+                          cell);
+        if (unit != NULL && c != COLUMN_TIME)
+            return refuse(r,
+                          "only time has a unit in the first row; sizes have theirs behind the "
+                          "number, like 1.5M",
+                          cell);
+        if (c == COLUMN_TIME)
+            *time_unit = unit == NULL ? "units" : unit;
+    }
+    if (r->place_of[c] != SIZE_MAX)
+        return refuse(r, "this column is there twice", cell);
+    r->place_of[c] = place;
+    return POPLINER_OK;
+}
+
+static popliner_status read_head(reader *r) {
+    const char *time_unit = NULL;
+    for (size_t c = 0; c < NUM_COLUMNS; c++)
+        r->place_of[c] = SIZE_MAX;
+    popliner_status status = take_row(r);
+    r->num_columns = r->num_cells;
+    for (size_t i = 0; status == POPLINER_OK && i < r->num_cells; i++)
+        status = take_column(r, i, &time_unit);
+    if (status != POPLINER_OK || time_unit == NULL)
+        return status;
+    json_t *text = json_string(time_unit);
+    if (text == NULL)
+        return refuse(r, "the unit of time is not UTF-8", time_unit);
+    return json_object_set_new(r->root, "time_unit", text) == 0 ? POPLINER_OK : fail_memory(r);
+}
+
+/* ---- The others ------------------------------------------------------------------------------ */
+
+static popliner_status read_name(const reader *r, const char *cell, json_t **value) {
+    if (*cell == '\0')
+        return refuse(r, "the layer has no name", cell);
+    if (json_object_get(r->seen, cell) != NULL)
+        return refuse(r, "a layer of this name is there already", cell);
+    *value = json_string(cell);
+    if (*value == NULL)
+        return refuse(r, "the name is not UTF-8", cell);
+    return json_object_set(r->seen, cell, *value) == 0 ? POPLINER_OK : fail_memory(r);
+}
+
+static popliner_status read_bytes(const reader *r, const char *cell, json_t **value) {
+    uint64_t bytes = 0;
+    const char *end = popliner_size_take(cell, &bytes);
+    if (end == NULL || *end != '\0' || bytes > PL_MAX_BYTES)
+        return refuse(r, "expected bytes, like 638976, 624KiB or 1.5M, at most 2^48", cell);
+    *value = json_integer((json_int_t)bytes);
+    return POPLINER_OK;
+}
+
+/* As JSON has numbers, whatever the locale is. */
+static popliner_status read_time(const reader *r, const char *cell, json_t **value) {
+    *value = json_loads(cell, JSON_DECODE_ANY, NULL);
+    if (!json_is_number(*value) || json_number_value(*value) < 0) {
+        json_decref(*value);
+        *value = NULL;
+        return refuse(r, "expected a number, at least 0", cell);
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status read_flag(const reader *r, const char *cell, json_t **value) {
+    const bool is_true = is_same_name(cell, "true") || is_same_name(cell, "1");
+    if (!is_true && !is_same_name(cell, "false") && !is_same_name(cell, "0"))
+        return refuse(r, "expected true or false", cell);
+    *value = json_boolean(is_true);
+    return POPLINER_OK;
+}
+
+static popliner_status read_cell(const reader *r, column c, const char *cell, json_t *unit) {
+    json_t *value = NULL;
+    popliner_status status = POPLINER_OK;
+    if (*cell == '\0' && c != COLUMN_NAME)
+        return c == COLUMN_CUT && json_array_append_new(r->cuts, json_integer(0)) != 0
+                   ? fail_memory(r)
+                   : POPLINER_OK;
+    if (c == COLUMN_NAME)
+        status = read_name(r, cell, &value);
+    else if (c == COLUMN_TIME)
+        status = read_time(r, cell, &value);
+    else if (c == COLUMN_LAYER)
+        status = read_flag(r, cell, &value);
+    else
+        status = read_bytes(r, cell, &value);
+    if (status != POPLINER_OK) {
+        json_decref(value);
+        return status;
+    }
+    const int failed = c == COLUMN_CUT ? json_array_append_new(r->cuts, value)
+                                       : json_object_set_new(unit, keys[c], value);
+    return failed == 0 ? POPLINER_OK : fail_memory(r);
+}
+
+static popliner_status read_row(reader *r) {
+    json_t *unit = json_object();
+    popliner_status status = POPLINER_OK;
+    if (unit == NULL || json_array_append_new(r->units, unit) != 0)
+        return fail_memory(r);
+    if (r->num_cells != r->num_columns)
+        return pl_fail(r->error, POPLINER_ERROR_INPUT,
+                       "%s: line %zu: expected as many cells as the first row has, %zu, found %zu",
+                       r->path, r->line, r->num_columns, r->num_cells);
+    if (json_array_size(r->units) > PL_MAX_UNITS)
+        return pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: line %zu: expected at most %d layers",
+                       r->path, r->line, (int)PL_MAX_UNITS);
+    for (column c = 0; status == POPLINER_OK && c < NUM_COLUMNS; c++)
+        if (r->place_of[c] != SIZE_MAX)
+            status = read_cell(r, c, r->cells[r->place_of[c]], unit);
+    return status;
+}
+
+static popliner_status read_table(reader *r) {
+    popliner_status status = read_head(r);
+    if (status == POPLINER_OK)
+        status = take_row(r);
+    while (status == POPLINER_OK && r->num_cells > 0) {
+        status = read_row(r);
+        if (status == POPLINER_OK)
+            status = take_row(r);
+    }
+    if (status == POPLINER_OK && json_array_size(r->units) == 0)
+        status = pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: the table has no layers", r->path);
+    if (status != POPLINER_OK || r->place_of[COLUMN_CUT] == SIZE_MAX)
+        return status;
+    /* nothing can be cut behind the last */
+    json_array_remove(r->cuts, json_array_size(r->cuts) - 1);
+    return json_object_set(r->root, "cuts", r->cuts) == 0 ? POPLINER_OK : fail_memory(r);
+}
+
+bool pl_is_costs_csv(const char *text, char *delimiter) {
+    static const char marks[] = ",;\t";
+    const size_t length = strcspn(text, "\r\n");
+    *delimiter = ',';
+    for (const char *mark = marks; *mark != '\0'; mark++)
+        if (memchr(text, *mark, length) != NULL) {
+            *delimiter = *mark;
+            break;
+        }
+    for (size_t from = 0; from <= length; from++) {
+        const char *cell = text + from;
+        size_t size = 0;
+        while (from + size < length && cell[size] != *delimiter)
+            size++;
+        from += size;
+        while (size > 0 && strchr(" \"", cell[0]) != NULL) {
+            cell++;
+            size--;
+        }
+        while (size > 0 && strchr(" \"", cell[size - 1]) != NULL)
+            size--;
+        if (size == 4 && tolower((unsigned char)cell[0]) == 'n' &&
+            tolower((unsigned char)cell[1]) == 'a' && tolower((unsigned char)cell[2]) == 'm' &&
+            tolower((unsigned char)cell[3]) == 'e')
+            return true;
+    }
+    return false;
+}
+
+popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
+                                  const popliner_pipeline *pipeline, popliner_costs_file *file,
+                                  popliner_error *error) {
+    char *copy = pl_copy_string(text, length);
+    reader r = {.path = path, .error = error, .rest = copy, .end_line = 1};
+    popliner_status status = POPLINER_OK;
+    pl_is_costs_csv(text + strspn(text, " \t\r\n"), &r.delimiter);
+    r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);
+    r.units = json_array();
+    r.cuts = json_array();
+    r.seen = json_object();
+    if (copy == NULL || r.root == NULL || r.units == NULL || r.cuts == NULL || r.seen == NULL ||
+        json_object_set(r.root, "units", r.units) != 0)
+        status = fail_memory(&r);
+    else if (strlen(copy) < length)
+        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: a NUL character is in the table", path);
+    if (status == POPLINER_OK)
+        status = read_table(&r);
+    if (status == POPLINER_OK)
+        status = pl_read_costs_json(r.root, path, pipeline, file, error);
+    json_decref(r.root);
+    json_decref(r.units);
+    json_decref(r.cuts);
+    json_decref(r.seen);
+    free(r.cells);
+    free(copy);
+    return status;
+}
