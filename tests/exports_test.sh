@@ -55,7 +55,7 @@ echo "$source" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -
 # every structure of a header is told of by popliner_structure_at
 texts=$(strings "$library")
 for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
-    echo "$texts" | grep -qx "$structure" || {
+    printf '%s\n' "$texts" | grep -qx "$structure" || {
         echo "src/base/structures.c has no row for $structure"
         exit 1
     }

@@ -336,15 +336,22 @@ class Interrupting:
     """Sends Ctrl-C after a random time, again and again; its handler raises once for each time that
     it is armed."""
 
-    def __init__(self, seconds):
-        self.end = time.monotonic() + seconds
+    def __init__(self, seconds, is_enough):
+        """Ends after so long, but not before it is enough, within a minute."""
+        start = time.monotonic()
+        self.ends = start + seconds, start + 60
+        self.is_enough = is_enough
         self.armed = False
         self.lost = []
         self.thread = threading.Thread(target=self.send)
 
+    def goes_on(self):
+        now = time.monotonic()
+        return now < self.ends[0] or (now < self.ends[1] and not self.is_enough())
+
     def send(self):
         chance = random.Random(1)
-        while time.monotonic() < self.end:
+        while self.goes_on():
             time.sleep(chance.random() * 0.004)
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -381,11 +388,12 @@ class CtrlC(unittest.TestCase):
             with popliner.read(SAMPLE, step=lambda *_: None) as analysis:
                 analysis.solve(max_stages=2).text()
 
-        with Interrupting(4 if common.ALL else 1.5) as interrupting:
-            while time.monotonic() < interrupting.end:
+        with Interrupting(4 if common.ALL else 1.5, lambda: counts["interrupted"] > 20) \
+                as interrupting:
+            while interrupting.goes_on():
                 try:
                     interrupting.armed = True
-                    while time.monotonic() < interrupting.end:
+                    while interrupting.goes_on():
                         work()
                         counts["done"] += 1
                 except KeyboardInterrupt:

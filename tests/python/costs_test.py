@@ -87,6 +87,15 @@ class Random:
 
 
 class Solving(unittest.TestCase):
+    def test_the_library_tells_of_glpk(self):
+        costs = popliner.Costs(2)
+        if popliner.has_glpk():
+            self.assertEqual(costs.solve(max_stages=1, method=popliner.Method.ILP)
+                             .peak_bytes, 0)
+        else:
+            with self.assertRaises(popliner.UsageError):
+                costs.solve(max_stages=1, method=popliner.Method.ILP)
+
     def test_against_every_split(self):
         for seed in range(30):
             it = Random(seed, 3 + seed % 5)

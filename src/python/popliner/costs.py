@@ -582,6 +582,12 @@ def solve(costs: Costs, request: Optional[Request] = None, **members: Any) -> An
     return costs.solve(request, **members)
 
 
+def has_glpk() -> bool:
+    """Whether the library was built with GLPK, which some splits with shared IPUs need for their
+    proof, and `Method.ILP` for everything."""
+    return bool(library.popliner_solver_has_glpk())
+
+
 def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
                **members: Any) -> Answer:
     """The best split where each stage may be run in any of several ways, each with costs of the
