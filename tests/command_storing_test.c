@@ -443,6 +443,73 @@ static void never_overwrites_what_it_reads(void **state) {
     assert_holds(in_scratch(""), "debug.cbor profile.pop");
 }
 
+/* SQLite would take what is written there for a part of the profile. */
+static void never_writes_beside_a_profile_what_belongs_to_it(void **state) {
+    static const char *const names[] = {"profile.pop-wal", "profile.pop-journal",
+                                        "profile.pop-shm"};
+    (void)state;
+    copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
+    copy_file(CASE_DEBUG, in_scratch("debug.cbor"), SIZE_MAX);
+    make_directory(in_scratch("other"));
+    assert_int_equal(symlink("../profile.pop", in_scratch("other/link.pop")), 0);
+    for (size_t i = 0; i < 3; i++) {
+        char section[100];
+        char *path = strdup(in_scratch(names[i]));
+        snprintf(section, sizeof section, "tiles=%s", path);
+        RUN(&run, in_scratch(""), "--save-to-file", path);
+        assert_refused(&run, 2, "would be taken for a part of");
+        RUN(&run, in_scratch("other/link.pop"), "--save-to-file", path);
+        assert_refused(&run, 2, "would be taken for a part of");
+        RUN(&run, in_scratch(""), "--output", section);
+        assert_refused(&run, 2, "would be taken for a part of");
+        RUN(&run, in_scratch(""), "--solve", "--num-ipus=2", "--write-lp", path);
+        assert_refused(&run, 2, "would be taken for a part of");
+        free(path);
+    }
+    assert_holds(in_scratch(""), "debug.cbor other profile.pop");
+    /* of the same name elsewhere it is nothing special */
+    RUN(&run, in_scratch(""), "-q", "--save-to-file", in_scratch("other/profile.pop-wal"));
+    assert_int_equal(run.status, 0);
+}
+
+/* The same for the files of --write-lp and --write-mps, and their links and modes. */
+static void programs_survive_a_full_disk(void) {
+    static const char *const options[] = {"--write-lp", "--write-mps"};
+    const char *costs = PROJECT_DIRECTORY "/data/costs/regions.json";
+    struct rlimit before;
+    struct stat info;
+    char *path = strdup(in_scratch("program"));
+    char *link = strdup(in_scratch("link"));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit little = {.rlim_cur = 300, .rlim_max = before.rlim_max};
+    assert_int_equal(symlink("program", link), 0);
+    for (size_t i = 0; i < 2; i++) {
+        test_write_bytes(path, "earlier", 7);
+        assert_int_equal(chmod(path, 0604), 0);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+        RUN(&run, "--costs", costs, "-q", "--solve", "--num-ipus=2", options[i], link);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(run.status, 3);
+        size_t size;
+        uint8_t *bytes = test_read_bytes(path, &size);
+        assert_int_equal(size, 7);
+        assert_memory_equal(bytes, "earlier", 7);
+        free(bytes);
+        RUN(&run, "--costs", costs, "-q", "--solve", "--num-ipus=2", options[i], link);
+        assert_int_equal(run.status, 0);
+        assert_int_equal(lstat(path, &info), 0);
+        assert_true(S_ISREG(info.st_mode));
+        assert_int_equal(info.st_mode & 07777, 0604);
+        assert_true(info.st_size > 300);
+        assert_int_equal(lstat(link, &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+    }
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(path), 0);
+    free(link);
+    free(path);
+}
+
 /* A file that may not grow stands for a disk that is full. */
 static void a_full_disk_leaves_the_earlier_file(void **state) {
     (void)state;
@@ -456,8 +523,10 @@ static void a_full_disk_leaves_the_earlier_file(void **state) {
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(sigaction(SIGXFSZ, &kept, NULL), 0);
     assert_refused(&run, 3, "cannot be written");
+    assert_holds(in_scratch(""), "stored");
+    programs_survive_a_full_disk();
+    assert_int_equal(sigaction(SIGXFSZ, &kept, NULL), 0);
     assert_holds(in_scratch(""), "stored");
     size_t size;
     uint8_t *bytes = test_read_bytes(in_scratch("stored"), &size);
@@ -493,6 +562,7 @@ int main(void) {
         SCRATCH_TEST(refuses_places_that_cannot_hold_an_analysis),
         SCRATCH_TEST(writes_one_thing_into_a_file),
         SCRATCH_TEST(never_overwrites_what_it_reads),
+        SCRATCH_TEST(never_writes_beside_a_profile_what_belongs_to_it),
         SCRATCH_TEST(a_full_disk_leaves_the_earlier_file),
         SCRATCH_TEST(failures_leave_no_analysis),
     };

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -742,14 +743,102 @@ static void is_not_hindered_by_what_a_killed_run_left(void **state) {
     golden_case c;
     make_tiny(&c);
     char *path = test_path(*state, "stored");
-    char name[100];
-    snprintf(name, sizeof name, "stored.%ld.part", (long)getpid());
-    char *part = test_path(*state, name);
-    save(&c, part); /* as far as another run of the same number came */
+    char *part = test_path(*state, "popliner-0123456789ab.part");
+    test_write_bytes(part, "half", 4);
     save(&c, path);
     assert_true(loads(&c, path, "stored"));
-    assert_int_equal(count_files(*state), 1);
+    assert_int_equal(count_files(*state), 2);
     free(part);
+    free(path);
+    golden_free(&c);
+}
+
+static mode_t mode_of(const char *path) {
+    struct stat info;
+    assert_int_equal(lstat(path, &info), 0);
+    return info.st_mode;
+}
+
+static void keeps_modes_and_links(void **state) {
+    golden_case c;
+    make_tiny(&c);
+    char *path = test_path(*state, "stored");
+    char *link = test_path(*state, "link");
+    save(&c, path);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(symlink("stored", link), 0);
+    save(&c, link);
+    assert_true(S_ISREG(mode_of(path)));
+    assert_int_equal(mode_of(path) & 07777, 0600);
+    assert_true(S_ISLNK(mode_of(link)));
+    assert_true(loads(&c, link, "stored"));
+    assert_int_equal(count_files(*state), 2);
+    free(link);
+    free(path);
+    golden_free(&c);
+}
+
+/* What SQLite would take for something else than a name, and as long as names can be. */
+static void takes_any_name(void **state) {
+    golden_case c;
+    char before[4096];
+    char name[256];
+    make_tiny(&c);
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(*state), 0);
+    save(&c, "file:x.pl");
+    assert_true(loads(&c, "file:x.pl", "a URI"));
+    memset(name, 'x', 255);
+    name[255] = '\0';
+    save(&c, name);
+    assert_true(loads(&c, name, "a long name"));
+    assert_int_equal(count_files("."), 2);
+    assert_int_equal(chdir(before), 0);
+    golden_free(&c);
+}
+
+typedef struct saver {
+    const golden_case *c;
+    const char *path;
+    bool done;
+} saver;
+
+static void *save_often(void *user) {
+    saver *s = user;
+    s->done = true;
+    for (int i = 0; i < 40 && s->done; i++)
+        s->done = pl_stored_analysis_save(s->c->profile, s->c->operations, NULL, 0, NULL, s->path,
+                                          NULL) == POPLINER_OK;
+    return NULL;
+}
+
+static void those_who_store_at_once_do_not_mix(void **state) {
+    enum { NUM_SAVERS = 3 };
+    golden_case c;
+    make_tiny(&c);
+    char *path = test_path(*state, "stored");
+    pthread_t threads[NUM_SAVERS];
+    saver savers[NUM_SAVERS];
+    save(&c, path);
+    for (size_t i = 0; i < NUM_SAVERS; i++) {
+        savers[i] = (saver){&c, path, false};
+        assert_int_equal(pthread_create(&threads[i], NULL, save_often, &savers[i]), 0);
+    }
+    for (size_t i = 0; i < 60; i++) {
+        popliner_profile *profile;
+        popliner_operations *operations;
+        popliner_error error = {.message = ""};
+        if (pl_stored_analysis_load(path, &profile, &operations, &error) != POPLINER_OK &&
+            strstr(error.message, "changed while it was being read") == NULL)
+            fail_msg("%s", error.message);
+        pl_profile_free(profile);
+        pl_operations_free(operations);
+    }
+    for (size_t i = 0; i < NUM_SAVERS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(savers[i].done);
+    }
+    assert_int_equal(count_files(*state), 1);
     free(path);
     golden_free(&c);
 }
@@ -773,6 +862,9 @@ int main(void) {
         IN_DIRECTORY(says_when_it_cannot_write),
         IN_DIRECTORY(replaces_a_file_only_on_success),
         IN_DIRECTORY(is_not_hindered_by_what_a_killed_run_left),
+        IN_DIRECTORY(keeps_modes_and_links),
+        IN_DIRECTORY(takes_any_name),
+        IN_DIRECTORY(those_who_store_at_once_do_not_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

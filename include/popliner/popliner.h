@@ -16,6 +16,7 @@
 #include "popliner/diagnosis.h"
 #include "popliner/emit.h"
 #include "popliner/error.h"
+#include "popliner/files.h"
 #include "popliner/listener.h"
 #include "popliner/liveness.h"
 #include "popliner/operations.h"

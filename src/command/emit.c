@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command/names.h"
-#include "command/written_files.h"
+#include "popliner/files.h"
 
 /* Names of modules in a list that is separated by ','. Zero-initialise; free `copy` and `names`. */
 typedef struct module_list {
@@ -175,8 +175,8 @@ popliner_status emit_write(const session *s, const emitted *made, popliner_error
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
         if (o->emits[i].path != NULL)
-            status =
-                write_output_file(o->emits[i].path, made->texts[i], strlen(made->texts[i]), error);
+            status = popliner_file_write(o->emits[i].path, made->texts[i], strlen(made->texts[i]),
+                                         error);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/request.h"
-#include "command/written_files.h"
+#include "popliner/files.h"
 #include "popliner/page.h"
 
 /* Words of a command line, each within quotes if a shell would change it. */
@@ -191,7 +191,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, changes, &text, error);
     if (status == POPLINER_OK)
-        status = write_output_file(path, text, strlen(text), error);
+        status = popliner_file_write(path, text, strlen(text), error);
     s->has_page = status == POPLINER_OK;
     request_free(&r);
     free(text);

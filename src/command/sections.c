@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command/terminal.h"
-#include "command/written_files.h"
+#include "popliner/files.h"
 #include "popliner/plot.h"
 #include "popliner/sections.h"
 #include "popliner/trace.h"
@@ -53,7 +53,7 @@ static popliner_status write_trace(session *s, const popliner_certificate *certi
         popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
                             certificate, &text, error);
     if (status == POPLINER_OK)
-        status = write_output_file(s->options.trace, text, strlen(text), error);
+        status = popliner_file_write(s->options.trace, text, strlen(text), error);
     free(text);
     return status;
 }
@@ -70,7 +70,7 @@ popliner_status write_outputs(session *s, const popliner_certificate *certificat
         status = make_text(s, output->section, certificate, format_of(output->path, o->format),
                            &text, error);
         if (status == POPLINER_OK)
-            status = write_output_file(output->path, text, strlen(text), error);
+            status = popliner_file_write(output->path, text, strlen(text), error);
         free(text);
     }
     if (status == POPLINER_OK && o->trace != NULL &&

@@ -3,7 +3,6 @@
 #include "command/written_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +24,46 @@ static char *directory_of(const char *path) {
     return length == 0 ? strdup(".") : strndup(path, length);
 }
 
+/* Whether SQLite would take the file `path` for one that belongs to the database `read`, if that
+ * is one: by its name beside that, behind all links. */
+static bool is_part_of(const char *path, const char *read) {
+    static const char *const suffixes[] = {"-wal", "-journal", "-shm"};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    char *database = read == NULL ? NULL : realpath(read, NULL);
+    char *folder = database == NULL ? NULL : directory_of(path);
+    char *real_folder = folder == NULL ? NULL : realpath(folder, NULL);
+    char *last = database == NULL ? NULL : strrchr(database, '/');
+    bool is_part = false;
+    if (real_folder != NULL && last != NULL) {
+        size_t length = strlen(last + 1);
+        *last = '\0';
+        bool is_beside = strcmp(real_folder, *database == '\0' ? "/" : database) == 0;
+        for (size_t i = 0; i < 3; i++)
+            is_part = is_part || (is_beside && strncmp(name, last + 1, length) == 0 &&
+                                  strcmp(name + length, suffixes[i]) == 0);
+    }
+    free(real_folder);
+    free(folder);
+    free(database);
+    return is_part;
+}
+
+static popliner_status fail_part(const char *option, const char *path, const char *read,
+                                 popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_USAGE,
+                        "--%s %s: would be taken for a part of %s, beside which it is", option,
+                        path, read);
+}
+
 popliner_status check_stored_file(const options *o, const char *profile, const char *debug,
                                   popliner_error *error) {
     const char *path = o->save_to_file;
     struct stat info;
     if (path == NULL)
         return POPLINER_OK;
+    if (is_part_of(path, profile))
+        return fail_part("save-to-file", path, profile, error);
     if (stat(path, &info) == 0) {
         if (!S_ISREG(info.st_mode))
             return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
@@ -82,6 +115,8 @@ static popliner_status check_file(const char *option, const char *what, const ch
     if (stat(path, &info) == 0 && (is_same_file(&info, read) || is_same_file(&info, also_read)))
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--%s %s: would overwrite a file that is read", option, path);
+    if (is_part_of(path, read) || is_part_of(path, also_read))
+        return fail_part(option, path, is_part_of(path, read) ? read : also_read, error);
     int fault = fault_of_writing(path);
     if (fault != 0)
         return session_fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
@@ -184,106 +219,4 @@ popliner_status check_compared_files(const options *o, popliner_error *error) {
     free(profile);
     free(debug);
     return status;
-}
-
-/* ---- writing ---- */
-
-/* Writes all bytes; false with errno. */
-static bool write_all(int file, const char *bytes, size_t length) {
-    while (length > 0) {
-        ssize_t written = write(file, bytes, length);
-        if (written < 0 && errno != EINTR)
-            return false;
-        bytes += written < 0 ? 0 : written;
-        length -= written < 0 ? 0 : (size_t)written;
-    }
-    return true;
-}
-
-/* Writes into an open file and closes it: an error that comes late is one, too. Returns errno. */
-static int fill_file(int file, bool is_synced, const char *bytes, size_t length) {
-    int fault = 0;
-    if (!write_all(file, bytes, length) || (is_synced && fsync(file) != 0))
-        fault = errno;
-    if (close(file) != 0 && fault == 0)
-        fault = errno;
-    return fault;
-}
-
-/* Makes a file that was not there before, beside `path`; its name goes into part[size]. Returns the
- * file, or -1 with errno. */
-static int make_part(const char *path, mode_t mode, char *part, size_t size) {
-    for (unsigned i = 0; i < 100; i++) {
-        int length = snprintf(part, size, "%s.part-%ld-%u", path, (long)getpid(), i);
-        if (length < 0 || (size_t)length >= size) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (file >= 0 || errno != EEXIST)
-            return file;
-    }
-    return -1;
-}
-
-/* Replaces a regular file, or makes it. Returns errno. */
-static int replace_file(const char *path, mode_t old_mode, const char *bytes, size_t length) {
-    enum { NAME_SIZE = 4096 };
-    char *part = malloc(NAME_SIZE);
-    if (part == NULL)
-        return ENOMEM;
-    int fault = 0;
-    int file = make_part(path, 0666, part, NAME_SIZE);
-    if (file < 0) {
-        fault = errno;
-    } else {
-        /* the file may belong to another user: then it gets a mode of ours */
-        if (old_mode != 0 && fchmod(file, old_mode & 07777) != 0)
-            errno = 0;
-        fault = fill_file(file, true, bytes, length);
-        if (fault == 0 && rename(part, path) != 0)
-            fault = errno;
-        if (fault != 0)
-            unlink(part);
-    }
-    free(part);
-    return fault;
-}
-
-/* Standard output or standard error, if a file is one of these under another name, as /dev/stdout
- * is: it is not replaced, nor begun anew. -1: neither. */
-static int standard_stream(const struct stat *info) {
-    for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
-        struct stat stream;
-        if (fstat(file, &stream) == 0 && stream.st_dev == info->st_dev &&
-            stream.st_ino == info->st_ino)
-            return file;
-    }
-    return -1;
-}
-
-popliner_status write_output_file(const char *path, const char *bytes, size_t length,
-                                  popliner_error *error) {
-    struct stat info;
-    struct stat link;
-    bool is_there = stat(path, &info) == 0;
-    bool is_dangling = !is_there && lstat(path, &link) == 0;
-    int stream = is_there ? standard_stream(&info) : -1;
-    /* what a link leads to is replaced, or made, not the link; in place of a file without a name
-     * nothing can be put */
-    char *real = is_there && S_ISREG(info.st_mode) ? realpath(path, NULL) : NULL;
-    int fault = 0;
-    if (stream >= 0 || is_dangling || (is_there && real == NULL)) {
-        int file =
-            stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        fault = file < 0 ? errno : fill_file(file, false, bytes, length);
-    } else {
-        fault =
-            replace_file(real == NULL ? path : real, is_there ? info.st_mode : 0, bytes, length);
-    }
-    free(real);
-    if (fault == 0)
-        return POPLINER_OK;
-    return session_fail(error, POPLINER_ERROR_OUTPUT, "%s cannot be written: %s", path,
-                        strerror(fault));
 }

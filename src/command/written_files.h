@@ -29,9 +29,4 @@ popliner_status check_emitted_files(const options *o, const char *read, const ch
 /* Refuses to write, with any of the options above, what --compare is to read. Errors: USAGE. */
 popliner_status check_compared_files(const options *o, popliner_error *error);
 
-/* Writes one of these: a regular file holds what it held before until all is written, and
- * keeps its mode. Errors: OUTPUT. */
-popliner_status write_output_file(const char *path, const char *bytes, size_t length,
-                                  popliner_error *error);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/new_file.h"
 #include "base/plain_locale.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Readers have limits for the length of a line. */
 enum { TERMS_PER_LINE = 6 };
@@ -171,33 +173,50 @@ static void print_mps(FILE *file, const pl_program_text *t, const groups *by_col
 
 /* ---- the file ---- */
 
+/* A stream into the file, which stays open behind it; NULL with errno. */
+static FILE *open_stream(const pl_new_file *new_file) {
+    int file = dup(new_file->file);
+    FILE *stream = file < 0 ? NULL : fdopen(file, "w");
+    if (file >= 0 && stream == NULL) {
+        int fault = errno;
+        close(file);
+        errno = fault;
+    }
+    return stream;
+}
+
 popliner_status pl_program_text_write(const pl_program_text *text, const char *path,
                                       popliner_error *error) {
     bool is_lp = text->format == POPLINER_PROGRAM_LP;
     groups g = {0};
     popliner_status status = POPLINER_OK;
+    pl_new_file new_file;
     FILE *file = NULL;
+    int fault = 0;
     if (!sort_entries(text->program, is_lp, &g)) {
         status = pl_fail_memory(error, "the integer program");
         goto done;
     }
-    errno = 0;
-    file = fopen(path, "w");
+    fault = pl_new_file_begin(&new_file, path);
+    if (fault == 0 && (file = open_stream(&new_file)) == NULL)
+        fault = pl_new_file_end(&new_file, errno);
     if (file != NULL) {
+        errno = 0;
         pl_plain_locale locale = pl_plain_locale_enter();
         if (is_lp)
             print_lp(file, text, &g);
         else
             print_mps(file, text, &g);
         pl_plain_locale_leave(&locale);
+        if (fflush(file) != 0 || ferror(file) != 0)
+            fault = errno != 0 ? errno : EIO;
+        if (fclose(file) != 0 && fault == 0)
+            fault = errno;
+        fault = pl_new_file_end(&new_file, fault);
     }
-    bool is_written = file != NULL && fflush(file) == 0 && ferror(file) == 0;
-    if (!is_written)
+    if (fault != 0)
         status = pl_fail(error, POPLINER_ERROR_OUTPUT,
-                         "%s: the integer program cannot be written (%s)", path, strerror(errno));
-    if (file != NULL && fclose(file) != 0 && is_written)
-        status = pl_fail(error, POPLINER_ERROR_OUTPUT,
-                         "%s: the integer program cannot be written (%s)", path, strerror(errno));
+                         "%s: the integer program cannot be written (%s)", path, strerror(fault));
 done:
     free_groups(&g);
     return status;

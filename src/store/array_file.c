@@ -71,10 +71,11 @@ bool pl_array_writer_commit(pl_array_writer *writer) {
     return sqlite3_exec(writer->sqlite, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-void pl_array_writer_close(pl_array_writer *writer) {
+bool pl_array_writer_close(pl_array_writer *writer) {
     sqlite3_finalize(writer->insert);
-    sqlite3_close(writer->sqlite);
+    int code = sqlite3_close(writer->sqlite);
     *writer = (pl_array_writer){0};
+    return code == SQLITE_OK;
 }
 
 /* ---- reading ---- */

@@ -15,14 +15,14 @@ typedef struct pl_array_writer {
     sqlite3_stmt *insert;
 } pl_array_writer;
 
-/* Makes the file, with the table of arrays. False when SQLite fails, here and below; its connection
+/* Fills the file, which is empty, with the table of arrays. False when SQLite fails, here and below; its connection
  * has the reason. */
 bool pl_array_writer_open(pl_array_writer *writer, const char *path);
 
 /* Adds an array under its name behind `group`, which keeps arrays of one name apart, or is "". */
 bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field);
 bool pl_array_writer_commit(pl_array_writer *writer);
-void pl_array_writer_close(pl_array_writer *writer);
+bool pl_array_writer_close(pl_array_writer *writer);
 
 /* A file that is being read. Zero-initialise; close with pl_array_reader_close. */
 typedef struct pl_array_reader {

@@ -9,12 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <xxhash.h>
 
 #include "base/failure.h"
-#include "base/growth.h"
+#include "base/new_file.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "model/operations_data.h"
@@ -25,11 +24,19 @@
 /* Written as a number and read back: other machines store it otherwise. */
 static const uint64_t byte_order_mark = 0x0102030405060708u;
 
-static popliner_status fail_saving(sqlite3 *sqlite, const char *path, popliner_error *error) {
-    if (sqlite == NULL ? errno == ENOMEM : sqlite3_errcode(sqlite) == SQLITE_NOMEM)
+/* As errno has it. */
+static popliner_status fail_saving(int fault, const char *path, popliner_error *error) {
+    if (fault == ENOMEM)
         return pl_fail_memory(error, "storing the analysis");
     return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
-                   sqlite == NULL ? strerror(errno) : sqlite3_errmsg(sqlite));
+                   strerror(fault));
+}
+
+static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *path, popliner_error *error) {
+    if (sqlite == NULL || sqlite3_errcode(sqlite) == SQLITE_NOMEM)
+        return pl_fail_memory(error, "storing the analysis");
+    return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
+                   sqlite3_errmsg(sqlite));
 }
 
 /* Of everything that the row of the target holds. */
@@ -110,9 +117,9 @@ static popliner_status write_file(const contents *c, const char *part, popliner_
     if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
         status = POPLINER_ERROR_OUTPUT;
     if (status == POPLINER_ERROR_OUTPUT)
-        status = writer.sqlite == NULL ? pl_fail_memory(error, "storing the analysis")
-                                       : fail_saving(writer.sqlite, c->path, error);
-    pl_array_writer_close(&writer);
+        status = fail_in_sqlite(writer.sqlite, c->path, error);
+    if (!pl_array_writer_close(&writer) && status == POPLINER_OK)
+        status = fail_saving(EIO, c->path, error);
     return status;
 }
 
@@ -121,28 +128,24 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
                                         const pl_measured_stages *stages, size_t num_stages,
                                         const popliner_listener *listener, const char *path,
                                         popliner_error *error) {
-    pl_text part = {0};
+    pl_new_file file;
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
-    pl_text_format(&part, "%s.%ld.part", path, (long)getpid());
-    if (part.failed) {
-        free(part.data);
-        return pl_fail_memory(error, "a file name");
-    }
-    unlink(part.data); /* a run of the same number may have been killed here */
+    int fault = pl_new_file_begin_apart(&file, path);
+    if (fault != 0)
+        return fail_saving(fault, path, error);
     const contents all = {.profile = profile,
                           .operations = operations,
                           .stages = stages,
                           .num_stages = num_stages,
                           .listener = listener,
                           .path = path};
-    status = write_file(&all, part.data, error);
-    if (status == POPLINER_OK && rename(part.data, path) != 0)
-        status = fail_saving(NULL, path, error);
+    status = write_file(&all, file.part, error);
     if (status != POPLINER_OK)
-        unlink(part.data);
-    free(part.data);
+        pl_new_file_end(&file, ECANCELED);
+    else if ((fault = pl_new_file_end(&file, 0)) != 0)
+        status = fail_saving(fault, path, error);
     return status;
 }
 

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700 /* realpath, readlink */
+#include "base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/growth.h"
+
+/* ---- Names ---------------------------------------------------------------------------------- */
+
+/* How many bytes of a path are its folder, without the slash. */
+static size_t folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (size_t)(slash - path);
+}
+
+/* The folder of a file as it is called from anywhere; NULL with errno. The caller frees it. */
+static char *find_folder(const char *path) {
+    size_t length = folder_length(path);
+    char *folder = path[0] == '/' && length == 0 ? pl_copy_string("/", 1)
+                   : length == 0                 ? pl_copy_string(".", 1)
+                                                 : pl_copy_string(path, length);
+    if (folder == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    char *real = realpath(folder, NULL);
+    free(folder);
+    return real;
+}
+
+/* The text, or NULL with errno. */
+static char *text_or_memory(pl_text *text) {
+    if (!text->failed)
+        return text->data;
+    free(text->data);
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* folder/name */
+static char *join(const char *folder, const char *name) {
+    pl_text path = {0};
+    pl_text_format(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+    return text_or_memory(&path);
+}
+
+/* What is behind the last slash. */
+static const char *last_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* Where the link `path` leads to if it holds `target`; NULL with errno. */
+static char *follow_once(const char *path, const char *target) {
+    pl_text followed = {0};
+    if (target[0] != '/' && strchr(path, '/') != NULL)
+        pl_text_append(&followed, path, folder_length(path) + 1);
+    pl_text_add(&followed, target);
+    return text_or_memory(&followed);
+}
+
+/* The name of a file that is not there, behind all links; NULL with errno. */
+static char *follow_links(const char *path) {
+    enum { MOST_LINKS = 40 };
+    char *name = pl_copy_string(path, strlen(path));
+    char *target = malloc(PATH_MAX + 1);
+    if (name == NULL || target == NULL) {
+        free(target);
+        free(name);
+        errno = ENOMEM;
+        return NULL;
+    }
+    for (int i = 0; name != NULL; i++) {
+        ssize_t length = readlink(name, target, PATH_MAX);
+        if (length < 0) /* no link */
+            break;
+        target[length] = '\0';
+        char *next = i < MOST_LINKS ? follow_once(name, target) : NULL;
+        free(name);
+        name = next;
+        if (i == MOST_LINKS)
+            errno = ELOOP;
+    }
+    int fault = errno;
+    free(target);
+    errno = fault;
+    return name;
+}
+
+/* The path as it is called from anywhere, behind all links; NULL with errno. */
+static char *find_place(const char *path, bool is_there) {
+    if (is_there)
+        return realpath(path, NULL);
+    char *name = follow_links(path);
+    char *folder = name == NULL ? NULL : find_folder(name);
+    char *place = NULL;
+    if (folder != NULL && last_name(name)[0] == '\0')
+        errno = EISDIR;
+    else if (folder != NULL)
+        place = join(folder, last_name(name));
+    int fault = errno;
+    free(folder);
+    free(name);
+    errno = fault;
+    return place;
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------ */
+
+/* The standard output or standard error, if a file is one of these; -1: neither. */
+static int standard_stream(const struct stat *info) {
+    for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
+        struct stat stream;
+        if (fstat(file, &stream) == 0 && stream.st_dev == info->st_dev &&
+            stream.st_ino == info->st_ino)
+            return file;
+    }
+    return -1;
+}
+
+/* Another number for each file, if not for each run: those that are there are not taken. */
+static uint64_t next_number(const pl_new_file *new_file, uint64_t number) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    number += (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^
+              (uint64_t)(uintptr_t)new_file;
+    return number * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Makes a file of its own in the folder of new_file->path, with a short name: that of the file may
+ * be as long as names can be. */
+static int make_part(pl_new_file *new_file, mode_t mode) {
+    enum { MOST_TRIES = 1000 };
+    char *folder = find_folder(new_file->path);
+    int fault = folder == NULL ? errno : EEXIST;
+    uint64_t number = 0;
+    for (int i = 0; fault == EEXIST && i < MOST_TRIES; i++) {
+        char name[40];
+        number = next_number(new_file, number);
+        char *end = name;
+        memcpy(end, "popliner-", 9);
+        end += 9;
+        for (int k = 0; k < 12; k++)
+            *end++ = "0123456789abcdefghijklmnopqrstuv"[number >> (4 + 5 * k) & 31];
+        memcpy(end, ".part", 6);
+        new_file->part = join(folder, name);
+        if (new_file->part == NULL) {
+            fault = ENOMEM;
+            break;
+        }
+        new_file->file = open(new_file->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        fault = new_file->file < 0 ? errno : 0;
+        if (fault != 0) {
+            free(new_file->part);
+            new_file->part = NULL;
+        }
+    }
+    free(folder);
+    return fault;
+}
+
+/* Gives it the owner and the mode of the file that it will replace, as far as it may. */
+static void take_over(const pl_new_file *new_file, const struct stat *old) {
+    struct stat now;
+    if (fstat(new_file->file, &now) != 0)
+        return;
+    bool is_owned = (now.st_uid == old->st_uid && now.st_gid == old->st_gid) ||
+                    fchown(new_file->file, old->st_uid, old->st_gid) == 0;
+    /* a program of another owner that would run as ours is not to come of it */
+    mode_t mode = old->st_mode & (is_owned ? 07777 : 0777);
+    if (fchmod(new_file->file, mode) != 0)
+        return;
+}
+
+/* Signals that end the process wait, if no other thread takes them. */
+static void hold_signals(pl_new_file *new_file) {
+    sigset_t ending;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigaddset(&ending, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ending, &new_file->signals);
+}
+
+static void let_go_signals(const pl_new_file *new_file) {
+    pthread_sigmask(SIG_SETMASK, &new_file->signals, NULL);
+}
+
+static int begin_apart(pl_new_file *new_file, const char *path, const struct stat *old) {
+    new_file->path = find_place(path, old != NULL);
+    if (new_file->path == NULL)
+        return errno;
+    hold_signals(new_file);
+    int fault = make_part(new_file, old != NULL ? old->st_mode & 0777 : 0666);
+    if (fault == 0 && old != NULL)
+        take_over(new_file, old);
+    if (fault != 0) {
+        let_go_signals(new_file);
+        free(new_file->path);
+        new_file->path = NULL;
+    }
+    return fault;
+}
+
+static int begin_in_place(pl_new_file *new_file, const char *path, const struct stat *info) {
+    int stream = standard_stream(info);
+    new_file->file = stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return new_file->file < 0 ? errno : 0;
+}
+
+int pl_new_file_begin(pl_new_file *new_file, const char *path) {
+    struct stat info;
+    *new_file = (pl_new_file){.file = -1};
+    if (stat(path, &info) != 0)
+        return begin_apart(new_file, path, NULL);
+    int fault = EACCES;
+    if (S_ISREG(info.st_mode) && standard_stream(&info) < 0)
+        fault = begin_apart(new_file, path, &info);
+    if (fault == EACCES || fault == ENOENT) /* nothing can be made there, or it has no name */
+        fault = begin_in_place(new_file, path, &info);
+    return fault;
+}
+
+int pl_new_file_begin_apart(pl_new_file *new_file, const char *path) {
+    struct stat info;
+    *new_file = (pl_new_file){.file = -1};
+    if (stat(path, &info) != 0)
+        return begin_apart(new_file, path, NULL);
+    if (S_ISDIR(info.st_mode))
+        return EISDIR;
+    return S_ISREG(info.st_mode) ? begin_apart(new_file, path, &info) : EINVAL;
+}
+
+/* ---- Writing and ending --------------------------------------------------------------------- */
+
+int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length) {
+    const char *rest = bytes;
+    while (length > 0) {
+        ssize_t written = write(new_file->file, rest, length);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        rest += written < 0 ? 0 : written;
+        length -= written < 0 ? 0 : (size_t)written;
+    }
+    return 0;
+}
+
+/* Has the file reach the disk; some file systems have nothing to do for that. */
+static int sync_file(int file) {
+    return fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
+}
+
+/* The same for the name of a file. A folder that may be written but not read is not synced. */
+static int sync_folder_of(const char *path) {
+    char *folder = find_folder(path);
+    int file = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fault = file < 0 ? (folder == NULL || errno == EACCES ? 0 : errno) : sync_file(file);
+    if (file >= 0)
+        close(file);
+    free(folder);
+    return fault;
+}
+
+int pl_new_file_end(pl_new_file *new_file, int fault) {
+    if (fault == 0 && new_file->part != NULL)
+        fault = sync_file(new_file->file);
+    /* an error may come as late as this */
+    if (close(new_file->file) != 0 && fault == 0)
+        fault = errno;
+    if (new_file->part != NULL) {
+        if (fault == 0 && rename(new_file->part, new_file->path) != 0)
+            fault = errno;
+        else if (fault == 0)
+            fault = sync_folder_of(new_file->path);
+        /* behind a rename there is nothing of this name */
+        if (fault != 0)
+            unlink(new_file->part);
+        let_go_signals(new_file);
+    }
+    free(new_file->part);
+    free(new_file->path);
+    *new_file = (pl_new_file){.file = -1};
+    return fault;
+}
