@@ -1,15 +1,19 @@
 /* The command as a user meets it: its options, its inputs, its log and its output.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700 /* terminals */
+
 #include "command_run.h"
 #include "popliner/popliner.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static command_run run;
 
@@ -214,7 +218,7 @@ static void refuses_wrong_usage(void **state) {
         {{"--quiet=yes", CASE_PROFILE}, "--quiet takes no value"},
         {{"--help=all"}, "--help takes no value"},
         {{"--load-from-file=x", CASE_PROFILE}, "--load-from-file takes no value"},
-        {{"--un\nknown", CASE_PROFILE}, "--un?known: unknown option"},
+        {{"--un\nknown", CASE_PROFILE}, "--un\\nknown: unknown option"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_command(&run, cases[i].arguments);
@@ -265,7 +269,7 @@ static void refuses_what_is_no_profile(void **state) {
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "file: cannot be read: No such file or directory");
     RUN(&run, in_scratch("no/such\nplace"), "--solve");
-    assert_refused(&run, 3, "no/such?place: cannot be read");
+    assert_refused(&run, 3, "no/such\\nplace: cannot be read");
     test_write_bytes(file, "", 0);
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "file: is empty, not a Poplar profile");
@@ -827,6 +831,102 @@ static void leaves_the_profile_as_it_is(void **state) {
     assert_holds(in_scratch(""), "run stored");
 }
 
+/* ---- Names that a terminal would obey ------------------------------------------------------- */
+
+/* Whether the text holds ESC, C1 as UTF-8, a byte that is no ASCII otherwise, or what turns the
+ * direction: of what make_hostile wrote. */
+static bool is_obeyed(const char *text) {
+    return strchr(text, '\x1b') != NULL || strstr(text, "\xc2\x9b") != NULL ||
+           strstr(text, "\xe2\x80\xae") != NULL;
+}
+
+static void assert_not_obeyed(const char *what, const command_run *r) {
+    if (is_obeyed(r->out) || is_obeyed(r->err))
+        fail_msg("%s: a terminal would obey: %s%s", what, r->out, r->err);
+}
+
+/* A report whose operations, variables and vertex types have such names. */
+static void make_hostile(void) {
+    copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
+    change_database(in_scratch("profile.pop"),
+                    "UPDATE vars_string_table SET string = string || char(27, 91, 155, 8238, 10);"
+                    "UPDATE vertex_types SET name = char(27, 155, 8238) || name;"
+                    "UPDATE string_table SET string = char(27, 155, 8238) || string");
+    size_t size;
+    size_t num_found = 0;
+    uint8_t *bytes = test_read_bytes(CASE_DEBUG, &size);
+    for (size_t i = 0; i + 6 < size; i++)
+        if (memcmp(bytes + i, "MatMul", 6) == 0) {
+            memcpy(bytes + i, "\x1b[31m\n", 6);
+            num_found++;
+        }
+    assert_true(num_found > 0);
+    test_write_bytes(in_scratch("debug.cbor"), bytes, size);
+    free(bytes);
+}
+
+static void names_are_no_orders_for_a_terminal(void **state) {
+    (void)state;
+    static const char *const ours[] = {
+        "--solve",      "--diagnose",         "--section=variables", "--section=operations",
+        "--plot=tiles", "--section=diagnosis"};
+    static const char *const formats[] = {"--format=tsv", "--format=csv"};
+    make_hostile();
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        RUN(&run, in_scratch(""), ours[i], "-v");
+        assert_int_equal(run.status, 0);
+        assert_not_obeyed(ours[i], &run);
+        for (size_t k = 0; k < 2 && strncmp(ours[i], "--plot", 6) != 0; k++) {
+            RUN(&run, in_scratch(""), ours[i], formats[k], "-v");
+            assert_not_obeyed(ours[i], &run);
+        }
+    }
+    RUN(&run, in_scratch(""), "--evaluate", "1", "-v");
+    assert_not_obeyed("--evaluate", &run);
+    /* names of units, and of files and regexes in messages */
+    static const char costs[] = "name,memory,time\n\xc2\x9bm,10,1\n\xe2\x80\xaex,20,2\n";
+    test_write_bytes(in_scratch("costs.csv"), costs, sizeof costs - 1);
+    RUN(&run, "--costs", in_scratch("costs.csv"), "--solve", "--num-ipus=2", "-v");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\\u009bm\t\\u009bm");
+    assert_not_obeyed("--costs", &run);
+    for (size_t k = 0; k < 2; k++) {
+        RUN(&run, "--costs", in_scratch("costs.csv"), "--solve", "--num-ipus=2", formats[k]);
+        assert_int_equal(run.status, 0);
+        assert_not_obeyed(formats[k], &run);
+    }
+    RUN(&run, in_scratch("\x1b[31m\xc2\x9b\xe2\x80\xae\x9b\n"), "--solve");
+    assert_refused(&run, 3, "\\u001b[31m\\u009b\\u202e\\x9b\\n: cannot be read");
+    assert_not_obeyed("a path", &run);
+}
+
+/* The original's tables hold the bytes, but not on a terminal. */
+static void tables_of_the_original_keep_their_bytes(void **state) {
+    (void)state;
+    static char shown[1 << 16];
+    make_hostile();
+    RUN(&run, in_scratch(""), "-q", "--operation-breakdown");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\x1b[31m\n");
+    int screen = posix_openpt(O_RDWR | O_NOCTTY);
+    if (screen < 0 || grantpt(screen) != 0 || unlockpt(screen) != 0)
+        skip(); /* no terminals here */
+    int kept = open(ptsname(screen), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    RUN_INTO(&run, ptsname(screen), in_scratch(""), "-q", "--operation-breakdown");
+    assert_int_equal(run.status, 0);
+    assert_int_equal(fcntl(screen, F_SETFL, O_NONBLOCK), 0);
+    size_t length = 0;
+    for (ssize_t count; length + 1 < sizeof shown &&
+                        (count = read(screen, shown + length, sizeof shown - 1 - length)) > 0;)
+        length += (size_t)count;
+    shown[length] = '\0';
+    close(kept);
+    close(screen);
+    assert_contains(shown, "\\u001b[31m");
+    assert_contains(shown, "Vertex state\t");
+    assert_false(is_obeyed(shown));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(help_tells_options_defaults_and_statuses),
@@ -860,6 +960,8 @@ int main(void) {
         SCRATCH_TEST(takes_the_limit_from_the_profile),
         SCRATCH_TEST(lost_output_is_an_error),
         SCRATCH_TEST(leaves_the_profile_as_it_is),
+        SCRATCH_TEST(names_are_no_orders_for_a_terminal),
+        SCRATCH_TEST(tables_of_the_original_keep_their_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

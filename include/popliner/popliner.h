@@ -24,6 +24,7 @@
 #include "popliner/pareto.h"
 #include "popliner/pipeline.h"
 #include "popliner/plot.h"
+#include "popliner/printable.h"
 #include "popliner/profile.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"

@@ -164,7 +164,7 @@ popliner_status emit_print(session *s, emitted *made, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
         if (o->emits[i].path == NULL) {
-            status = session_print(made->texts[i], error);
+            status = session_print_bytes(made->texts[i], error);
             made->texts[i] = NULL;
         }
     return status;

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "popliner/printable.h"
+
 void log_begin(log_state *log, popliner_level least_level, bool shows_progress) {
     *log = (log_state){.least_level = least_level,
                        .shows_progress = shows_progress && isatty(STDERR_FILENO)};
@@ -24,17 +26,10 @@ static void erase_bar(log_state *log) {
 /* Names from files may hold line ends, which would break the log's one line per message, and
  * sequences that a terminal obeys. */
 static void write_printable(const char *text) {
-    static const char controls[] = "\001\002\003\004\005\006\a\b\t\n\v\f\r\016\017"
-                                   "\020\021\022\023\024\025\026\027"
-                                   "\030\031\032\033\034\035\036\037\177";
+    char shown[POPLINER_PRINTABLE_SIZE];
     while (*text != '\0') {
-        size_t length = strcspn(text, controls);
-        fwrite(text, 1, length, stderr);
-        text += length;
-        if (*text != '\0') {
-            fputc('?', stderr);
-            text++;
-        }
+        text = popliner_printable_take(text, shown);
+        fputs(shown, stderr);
     }
 }
 

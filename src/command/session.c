@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/names.h"
 #include "command/written_files.h"
+#include "popliner/printable.h"
 
 popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
                              ...) {
@@ -28,8 +30,30 @@ popliner_status session_finish_printing(popliner_error *error) {
                         strerror(errno));
 }
 
+/* For a terminal: what names hold that it would obey is shown instead. A file gets all bytes. */
+static void show_on_terminal(const char *text) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    while (*text != '\0') {
+        bool is_layout = *text == '\n' || *text == '\t';
+        const char *next = popliner_printable_take(text, shown);
+        if (is_layout)
+            fputc(*text, stdout);
+        else
+            fputs(shown, stdout);
+        text = next;
+    }
+}
+
 popliner_status session_print(char *text, popliner_error *error) {
     fputs(text, stdout);
+    free(text);
+    return session_finish_printing(error);
+}
+
+popliner_status session_print_bytes(char *text, popliner_error *error) {
+    if (!isatty(STDOUT_FILENO))
+        return session_print(text, error);
+    show_on_terminal(text);
     free(text);
     return session_finish_printing(error);
 }

@@ -58,6 +58,10 @@ popliner_status session_fail(popliner_error *error, popliner_status status, cons
 /* Prints a text that the library made, and frees it. */
 popliner_status session_print(char *text, popliner_error *error);
 
+/* The same for a text that holds names byte by byte: what a terminal would obey is shown there as
+ * popliner_printable_take shows it, while files and pipes get the bytes. */
+popliner_status session_print_bytes(char *text, popliner_error *error);
+
 /* Whether all that was printed has arrived. */
 popliner_status session_finish_printing(popliner_error *error);
 

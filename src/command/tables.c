@@ -12,7 +12,7 @@ static popliner_status print_table(const session *s, popliner_table table, popli
     char *text = NULL;
     popliner_status status =
         popliner_report_table(s->analysis, table, model, s->options.format, &text, error);
-    return status == POPLINER_OK ? session_print(text, error) : status;
+    return status == POPLINER_OK ? session_print_bytes(text, error) : status;
 }
 
 popliner_status print_sharing(session *s, popliner_error *error) {

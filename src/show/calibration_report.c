@@ -211,5 +211,5 @@ popliner_status popliner_report_comparison(const popliner_comparison *comparison
             write_stage(&text, comparison, i);
         write_correction(&text, comparison);
     }
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/printable.h"
 #include "base/structs.h"
 #include "costs/pipeline.h"
 #include "memory/chain_data.h"
@@ -805,14 +806,19 @@ static void add_text(const popliner_certificate *c, pl_text *text) {
 }
 
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {
-    if (delimiter != ',' || strpbrk(field, ",\"\r\n") == NULL) {
-        pl_text_add(text, field);
+    if (delimiter != ',') {
+        pl_text_add_printable(text, field, "");
         return;
     }
-    pl_text_add(text, "\"");
-    for (const char *c = field; *c != '\0'; c++)
-        pl_text_append(text, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-    pl_text_add(text, "\"");
+    bool is_quoted = strpbrk(field, ",\"\r\n") != NULL;
+    pl_text_add(text, is_quoted ? "\"" : "");
+    for (const char *rest = field; *rest != '\0';) {
+        size_t length = strcspn(rest, "\"");
+        pl_text_append(text, rest, length);
+        pl_text_add(text, rest[length] == '"' ? "\"\"" : "");
+        rest += length + (rest[length] == '"');
+    }
+    pl_text_add(text, is_quoted ? "\"" : "");
 }
 
 static void add_table(const popliner_certificate *c, char delimiter, pl_text *text) {
@@ -883,5 +889,5 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
                        (int)form);
     }
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }

@@ -389,5 +389,5 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
         write_coverage(&c, &text);
         write_checks(&c, &text);
     }
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }

@@ -145,5 +145,5 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
             write_text(certificate, i, &text);
         pl_text_format(&text, "Memory model: %s\n", certificate->input.chain->model->name);
     }
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }

@@ -35,10 +35,10 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
         return status;
     if (format == POPLINER_FORMAT_JSON) {
         status = pl_report_json(pareto_json(pareto, &input), &text, error);
-        return pl_report_finish(&text, status, result, error);
+        return pl_report_finish_printable(&text, status, result, error);
     }
     pl_plan_rows_add_header(&input, delimiter, &text);
     for (size_t i = 0; i < popliner_pareto_get_summary(pareto)->num_points; i++)
         pl_plan_rows_add(&input, popliner_pareto_plan_at(pareto, i), delimiter, &text);
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+    return pl_report_finish_printable(&text, POPLINER_OK, result, error);
 }

@@ -132,7 +132,7 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
         return status;
     if (format == POPLINER_FORMAT_JSON) {
         status = pl_report_json(replicas_json(replicas, &input), &text, error);
-        return pl_report_finish(&text, status, result, error);
+        return pl_report_finish_printable(&text, status, result, error);
     }
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         pl_text_format(&text, "%s%c", heads[i],
@@ -140,5 +140,5 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     const popliner_replicas_candidate *c;
     for (size_t i = 0; (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
         add_row(c, &input, i == popliner_replicas_get_summary(replicas)->best, delimiter, &text);
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }

@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/plain_locale.h"
+#include "base/printable.h"
 #include "base/utf8.h"
 #include "costs/pipeline.h"
 
@@ -20,6 +21,12 @@ popliner_status pl_report_finish(pl_text *text, popliner_status status, char **r
     else
         free(text->data);
     return status;
+}
+
+popliner_status pl_report_finish_printable(pl_text *text, popliner_status status, char **result,
+                                           popliner_error *error) {
+    pl_text_make_printable(text);
+    return pl_report_finish(text, status, result, error);
 }
 
 /* Whether the text is valid UTF-8. jansson answers NULL both to what is not and to a lack of

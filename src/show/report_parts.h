@@ -19,6 +19,10 @@
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
                                  popliner_error *error);
 
+/* The same for a text that people read: no name in it reaches a terminal as more than text. */
+popliner_status pl_report_finish_printable(pl_text *text, popliner_status status, char **result,
+                                           popliner_error *error);
+
 /* A text as JSON. One that is no valid UTF-8 (a regex cut a character apart) keeps its ASCII part.
  * NULL without memory. */
 json_t *pl_report_json_text(const char *text);

@@ -45,7 +45,7 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
         return status;
     if (format == POPLINER_FORMAT_JSON) {
         status = pl_report_json(sweep_json(&own, &input), &text, error);
-        return pl_report_finish(&text, status, result, error);
+        return pl_report_finish_printable(&text, status, result, error);
     }
     pl_text_format(&text, "%s%c", own.what, delimiter);
     pl_plan_rows_add_header(&input, delimiter, &text);
@@ -53,5 +53,5 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
         pl_text_format(&text, "%" PRIu64 "%c", own.values[i], delimiter);
         pl_plan_rows_add(&input, own.plans[i], delimiter, &text);
     }
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+    return pl_report_finish_printable(&text, POPLINER_OK, result, error);
 }

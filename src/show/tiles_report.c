@@ -119,5 +119,5 @@ popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format
         write_text(&table, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
     }
     pl_tiles_table_clear(&table);
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }

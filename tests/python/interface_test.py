@@ -23,7 +23,7 @@ LEFT_OUT = {
     "popliner_emit_format_name",
     "popliner_reserve_limit", "popliner_reserve_memory",  # subtractions
     "popliner_replicas_take_reason",  # Replicas.reason is a copy
-    "popliner_file_write",  # of texts, which Python has functions for
+    "popliner_file_write", "popliner_printable_take",  # Python has files and texts of its own
 }
 
 
