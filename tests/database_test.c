@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "profile/database.h"
 
@@ -145,6 +146,47 @@ static void opens_any_database_but_finds_no_foreign_tables(void **state) {
     bool found = true;
     assert_int_equal(pl_database_has_table(&database, "vars_info", &found, &error), POPLINER_OK);
     assert_false(found);
+    pl_database_close(&database);
+    free(path);
+}
+
+/* Views can be as long and as large as they like, for the price of a line. */
+static void reads_what_is_stored_alone(void **state) {
+    static const char *const made[] = {
+        "CREATE VIEW t AS WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) "
+        "SELECT a FROM n LIMIT 3",
+        "CREATE TABLE real (a); INSERT INTO real VALUES (1); CREATE VIEW t AS SELECT a FROM real",
+        "CREATE VIEW t AS SELECT zeroblob(900000000) AS a",
+        "CREATE VIRTUAL TABLE t USING fts5 (a)",
+    };
+    const pl_column columns[] = {{"a", false}};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        char *path = make_database(*state, made[i]);
+        pl_database database;
+        popliner_error error = {.message = ""};
+        assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+        expect_no_walk(&database, "t", true, columns, 1, "t is a view or a virtual table");
+        expect_no_walk(&database, "t", false, columns, 1, "t is a view or a virtual table");
+        /* not even in another way: a schema can be written so that a view calls itself a table */
+        assert_int_not_equal(sqlite3_exec(database.sqlite, "SELECT a FROM t", NULL, NULL, NULL),
+                             i < 3 ? SQLITE_OK : -1);
+        pl_database_close(&database);
+        unlink(path);
+        free(path);
+    }
+}
+
+/* A value that is computed, not stored, cannot be longer than the file. */
+static void refuses_values_longer_than_the_file(void **state) {
+    char *path = make_database(*state, "CREATE TABLE t (a)");
+    pl_database database;
+    popliner_error error = {.message = ""};
+    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(
+        sqlite3_exec(database.sqlite, "SELECT hex(zeroblob(100000))", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(database.sqlite, "SELECT hex(zeroblob(90000000))", NULL, NULL, NULL),
+        SQLITE_TOOBIG);
     pl_database_close(&database);
     free(path);
 }
@@ -338,6 +380,8 @@ int main(void) {
         IN_DIRECTORY(hands_over_every_row),
         IN_DIRECTORY(opens_helpers),
         IN_DIRECTORY(fails_without_an_error_to_fill),
+        IN_DIRECTORY(reads_what_is_stored_alone),
+        IN_DIRECTORY(refuses_values_longer_than_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

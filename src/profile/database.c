@@ -23,16 +23,25 @@ popliner_status pl_database_fail(const pl_database *database, const char *action
 popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
                                       popliner_error *error) {
     sqlite3_stmt *statement = NULL;
+    bool is_plain = true;
+    /* what has no root page is computed: a view, or a table of a module */
     int code = sqlite3_prepare_v2(database->sqlite,
-                                  "SELECT 1 FROM sqlite_master WHERE type IN ('table', 'view') AND "
-                                  "name = ?1",
+                                  "SELECT type = 'table' AND rootpage > 0 FROM sqlite_master WHERE "
+                                  "type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
                                   -1, &statement, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        is_plain = sqlite3_column_int(statement, 0) != 0;
     popliner_status status = POPLINER_OK;
-    if (code == SQLITE_ROW || code == SQLITE_DONE)
+    if (!is_plain)
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: %s is a view or a virtual table, which no profile has; only tables "
+                         "that hold their rows are read",
+                         database->path, table);
+    else if (code == SQLITE_ROW || code == SQLITE_DONE)
         *found = code == SQLITE_ROW;
     else
         status = pl_database_fail(database, "reading the list of tables", error);

@@ -136,6 +136,27 @@ static void write_uri(pl_text *uri, const char *path, bool is_immutable) {
     pl_text_add(uri, is_immutable ? "?mode=ro&immutable=1" : "?mode=ro");
 }
 
+/* Nothing in the file is to make SQLite compute: neither views nor triggers nor functions of the
+ * schema; and no value can be longer than the file. */
+static int make_wary(sqlite3 *sqlite, const pl_file_state *state) {
+    static const struct {
+        int option;
+        int value;
+    } settings[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                    {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}};
+    enum { LEAST_LENGTH = 1000000 }; /* of queries, too */
+    off_t length = state->size_bytes + state->log_bytes;
+    int code = SQLITE_OK;
+    for (size_t i = 0; code == SQLITE_OK && i < sizeof settings / sizeof *settings; i++)
+        code = sqlite3_db_config(sqlite, settings[i].option, settings[i].value, NULL);
+    if (length < INT_MAX)
+        sqlite3_limit(sqlite, SQLITE_LIMIT_LENGTH,
+                      length < LEAST_LENGTH ? LEAST_LENGTH : (int)length);
+    return code;
+}
+
 static int open_connection(const pl_database *database, sqlite3 **sqlite) {
     pl_text uri = {0};
     write_uri(&uri, database->file_path, database->is_immutable);
@@ -149,6 +170,10 @@ static int open_connection(const pl_database *database, sqlite3 **sqlite) {
     free(uri.data);
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*sqlite, BUSY_MILLISECONDS);
+    if (code == SQLITE_OK)
+        code = make_wary(*sqlite, &database->state);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(*sqlite, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
     return code;
 }
 
