@@ -12,12 +12,15 @@
 #include "test_data.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "profile/debug_data.h"
 #include "profile/debug_info.h"
@@ -686,6 +689,165 @@ static void walks_up_long_chains(void **state) {
     pl_debug_info_free(info);
 }
 
+/* ---- Files larger than what is looked at at once -------------------------------------------- */
+
+typedef struct large {
+    uint8_t *data;
+    size_t size;
+    size_t num_contexts;
+} large;
+
+/* A document of some five MiB: texts of 0 to 300 bytes, one of two MiB, and bytes of as many, so
+ * that items of all kinds lie across any boundary. */
+static large make_large(void) {
+    enum { LONG = 1 << 21, COUNT = 10000 };
+    static bytes b;
+    large l = {.data = malloc((size_t)LONG * 4), .num_contexts = COUNT};
+    assert_non_null(l.data);
+#define FLUSH() (memcpy(l.data + l.size, b.data, b.size), l.size += b.size, b.size = 0)
+    b.size = 0;
+    put_head(&b, 5, 3);
+    put_head(&b, 3, 5);
+    FLUSH();
+    memcpy(l.data + l.size, "bytes", 5);
+    l.size += 5;
+    put_head(&b, 2, LONG);
+    FLUSH();
+    memset(l.data + l.size, 0xff, LONG);
+    l.size += LONG;
+    put_head(&b, 3, 8);
+    FLUSH();
+    memcpy(l.data + l.size, "contexts", 8);
+    l.size += 8;
+    put_head(&b, 4, COUNT);
+    FLUSH();
+    for (uint64_t id = 1; id <= COUNT; id++) {
+        put_head(&b, 5, 3);
+        put_head(&b, 3, 2);
+        put(&b, 'i' << 8 | 'd', 2);
+        put_head(&b, 0, id);
+        put_head(&b, 3, 4);
+        put(&b, (uint64_t)'n' << 24 | 'a' << 16 | 'm' << 8 | 'e', 4);
+        put_head(&b, 0, id - 1);
+        put_head(&b, 3, 1);
+        put(&b, 'x', 1);
+        put_head(&b, 1, id * 70000);
+        FLUSH();
+    }
+    put_head(&b, 3, 11);
+    FLUSH();
+    memcpy(l.data + l.size, "stringTable", 11);
+    l.size += 11;
+    put_head(&b, 4, COUNT + 1);
+    FLUSH();
+    for (size_t i = 0; i <= COUNT; i++) {
+        size_t length = i == COUNT ? LONG : 10 + i * 7 % 290;
+        put_head(&b, 3, length);
+        FLUSH();
+        memset(l.data + l.size, 'a' + (int)(i % 26), length);
+        l.size += length;
+    }
+#undef FLUSH
+    return l;
+}
+
+static void reads_what_is_larger_than_a_window(void **state) {
+    large l = make_large();
+    pl_debug_info *info = NULL;
+    popliner_error error = {0};
+    assert_true(l.size > 5000000);
+    assert_int_equal(read_data(*state, l.data, l.size, NULL, &info, &error), POPLINER_OK);
+    assert_false(pl_debug_info_is_truncated(info));
+    assert_int_equal(info->num_contexts, l.num_contexts);
+    for (size_t i = 0; i < l.num_contexts; i++) {
+        char path[400];
+        char expected[400];
+        size_t length = 10 + i * 7 % 290;
+        memset(expected, 'a' + (int)(i % 26), length);
+        expected[length] = '\0';
+        assert_true(pl_debug_info_path(info, i + 1, path, sizeof path));
+        assert_string_equal(path, expected);
+    }
+    pl_debug_info_free(info);
+    /* cut within the bytes, within the contexts, and within the last text */
+    const size_t cuts[] = {1500000, 2200000, l.size - 1};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(read_data(*state, l.data, cuts[i], NULL, &info, &error), POPLINER_OK);
+        assert_true(pl_debug_info_is_truncated(info));
+        assert_int_equal(info->num_contexts == l.num_contexts, i == 2);
+        pl_debug_info_free(info);
+    }
+    free(l.data);
+}
+
+/* What another program does to the file when it is read for the first time. */
+typedef struct meddler {
+    const char *path;
+    const char *other;
+    int deed;
+    bool is_done;
+} meddler;
+
+enum { CUT_OFF, CUT_A_LITTLE, OVERWRITE, GROW, REPLACE, NUM_DEEDS };
+
+static void meddle(void *user, const char *task, uint64_t done, uint64_t total) {
+    meddler *m = user;
+    (void)task;
+    (void)done;
+    if (m->is_done)
+        return;
+    m->is_done = true;
+    FILE *file;
+    switch (m->deed) {
+    case CUT_OFF:
+        assert_int_equal(truncate(m->path, 5000), 0);
+        break;
+    case CUT_A_LITTLE:
+        assert_int_equal(truncate(m->path, (off_t)total - 1), 0);
+        break;
+    case OVERWRITE:
+    case GROW:
+        assert_non_null(file = fopen(m->path, m->deed == GROW ? "ab" : "r+b"));
+        fputc('x', file);
+        fclose(file);
+        break;
+    default:
+        assert_int_equal(rename(m->other, m->path), 0);
+    }
+}
+
+static void notices_that_the_file_changes(void **state) {
+    large l = make_large();
+    char *path = test_path(*state, "debug.cbor");
+    char *other = test_path(*state, "other");
+    for (int deed = 0; deed < NUM_DEEDS; deed++) {
+        meddler m = {.path = path, .other = other, .deed = deed};
+        const popliner_listener listener = {.user = &m, .progress = meddle};
+        /* long ago, so that the time tells of what is done at once */
+        const struct timespec times[] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+        pl_debug_info *info = NULL;
+        popliner_error error = {0};
+        test_write_bytes(other, "{", 1);
+        test_write_bytes(path, l.data, l.size);
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+        popliner_status status = pl_debug_info_read(path, &listener, &info, &error);
+        if (deed == REPLACE) { /* the file that was opened is still whole */
+            assert_int_equal(status, POPLINER_OK);
+            assert_int_equal(info->num_contexts, l.num_contexts);
+        } else {
+            assert_int_equal(status, POPLINER_ERROR_INPUT);
+            test_assert_sentence(error.message);
+            assert_non_null(strstr(error.message, path));
+            assert_non_null(
+                strstr(error.message, "changed while it was being read; read it again"));
+        }
+        pl_debug_info_free(info);
+    }
+    free(other);
+    free(path);
+    free(l.data);
+}
+
 /* ---- Whole documents that are odd ----------------------------------------------------------- */
 
 static void reads_documents_without_contexts_or_names(void **state) {
@@ -1006,6 +1168,8 @@ int main(void) {
         IN_DIRECTORY(survives_any_changed_byte),
         cmocka_unit_test(reads_the_real_files),
         cmocka_unit_test(reads_every_golden_file),
+        IN_DIRECTORY(reads_what_is_larger_than_a_window),
+        IN_DIRECTORY(notices_that_the_file_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -143,53 +143,98 @@ static const struct cbor_callbacks callbacks = {
 
 /* ---- The file ---- */
 
-/* A file in memory, of which the beginning is given back while it is read: its pages would count as
- * memory of the process. */
-typedef struct mapping {
-    uint8_t *bytes;
-    size_t size;
-    size_t released; /* bytes that are gone; whole pages */
-} mapping;
+/* How much of the file is looked at, if no item is longer. */
+enum { WINDOW_BYTES = 1 << 20 };
 
-enum { RELEASED_BYTES = 1 << 24 };
+/* A part of a file in memory. It is not mapped: whoever cuts off a mapped file that is being read
+ * ends the reader, and its pages would count as memory of the process. */
+typedef struct window {
+    int file;
+    uint8_t *bytes; /* [room], owned */
+    size_t room;
+    size_t used;
+    size_t at;      /* the next item, up to `used` */
+    uint64_t begin; /* where in the file bytes[0] is */
+    uint64_t size;  /* of the file when it was opened */
+    int fault;      /* errno of reading; 0: none */
+    bool is_short;  /* the file ended before that */
+} window;
 
-static void release_before(mapping *file, size_t at) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t end = at / page * page;
-    if (end > file->released && munmap(file->bytes + file->released, end - file->released) == 0)
-        file->released = end;
+static uint64_t place_in(const window *w) {
+    return w->begin + w->at;
 }
 
-/* Feeds the bytes to the callbacks. Returns how many were used: all of them, or the place of the
- * first item that is incomplete or malformed. */
-static size_t decode(pl_debug_document *d, mapping *file, const popliner_listener *listener) {
-    const uint8_t *bytes = file->bytes;
-    size_t size = file->size;
-    size_t at = 0;
-    size_t next_look = 0;
-    while (at < size && !d->is_finished && !d->is_malformed && !d->records.is_out_of_memory) {
+/* Has `wanted` bytes, or all that follow, stand behind w->at. False with a fault, or if the file has
+ * become shorter. */
+static bool fill(window *w, size_t wanted) {
+    memmove(w->bytes, w->bytes + w->at, w->used - w->at);
+    w->begin += w->at;
+    w->used -= w->at;
+    w->at = 0;
+    uint64_t left = w->size - w->begin;
+    size_t room = wanted > w->room ? wanted : w->room;
+    if (room > left)
+        room = (size_t)left;
+    if (room > w->room) {
+        uint8_t *bytes = realloc(w->bytes, room);
+        if (bytes == NULL) {
+            w->fault = ENOMEM;
+            return false;
+        }
+        w->bytes = bytes;
+        w->room = room;
+    }
+    while (w->used < room) {
+        ssize_t count = read(w->file, w->bytes + w->used, room - w->used);
+        if (count < 0 && errno == EINTR)
+            continue;
+        w->fault = count < 0 ? errno : 0;
+        w->is_short = count == 0;
+        if (count <= 0)
+            return false;
+        w->used += (size_t)count;
+    }
+    return true;
+}
+
+/* Has the rest of the item be there of which so many bytes were too few. False if there is none. */
+static bool fill_for_item(window *w, size_t required) {
+    size_t seen = w->used - w->at;
+    uint64_t left = w->size - place_in(w);
+    if (seen >= left || required > left)
+        return false;
+    return fill(w, required > seen ? required : seen + 1);
+}
+
+/* Feeds the bytes to the callbacks, up to the end or to the first item that is incomplete or
+ * malformed. */
+static void decode(pl_debug_document *d, window *w, const popliner_listener *listener) {
+    uint64_t next_look = 0;
+    while (place_in(w) < w->size && !d->is_finished && !d->is_malformed &&
+           !d->records.is_out_of_memory) {
         struct cbor_decoder_result result =
-            cbor_stream_decode(bytes + at, size - at, &callbacks, d);
+            cbor_stream_decode(w->bytes + w->at, w->used - w->at, &callbacks, d);
+        if (result.status == CBOR_DECODER_NEDATA && fill_for_item(w, result.required))
+            continue;
         if (result.status == CBOR_DECODER_ERROR)
             d->is_malformed = true;
         if (result.status != CBOR_DECODER_FINISHED)
             break;
-        at += result.read;
-        if (at < next_look)
+        w->at += result.read;
+        if (place_in(w) < next_look)
             continue;
-        pl_progress(listener, "Reading debug information", at, size);
-        next_look = at + (size / 100 < RELEASED_BYTES ? size / 100 : RELEASED_BYTES) + 1;
-        if (at - file->released > RELEASED_BYTES)
-            release_before(file, at);
+        pl_progress(listener, "Reading debug information", place_in(w), w->size);
+        next_look = place_in(w) + w->size / 100 + 1;
     }
-    pl_progress(listener, "Reading debug information", size, size);
-    return at;
+    pl_progress(listener, "Reading debug information", w->size, w->size);
 }
 
-static popliner_status read_bytes(pl_debug_info *info, const char *path, mapping *file,
+static popliner_status read_bytes(pl_debug_info *info, const char *path, window *w,
                                   const popliner_listener *listener, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    const uint8_t *bytes = file->bytes;
+    const uint8_t *bytes = w->bytes;
+    if (!fill(w, WINDOW_BYTES))
+        return POPLINER_OK;
     if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: is no debug information: a debug.cbor begins with a CBOR map%s", path,
@@ -202,22 +247,23 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, mapping
         status = pl_fail_memory(error, "the debug information");
         goto done;
     }
-    size_t used = decode(d, file, listener);
+    decode(d, w, listener);
     info->truncated = !d->is_finished;
     if (d->records.is_out_of_memory || d->records.inputs.failed || d->chunks.failed) {
         status = pl_fail_memory(error, "the debug information");
     } else if (d->is_malformed && info->num_contexts == 0) {
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is no debug information: not CBOR from byte %zu on", path, used);
+                         "%s: is no debug information: not CBOR from byte %" PRIu64 " on", path,
+                         place_in(w));
     } else if (d->is_finished && !d->found_contexts) {
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: is no debug information: it has no list called contexts", path);
-    } else if (info->truncated) {
+    } else if (info->truncated && w->fault == 0 && !w->is_short) {
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "%s: %s after %zu debug contexts (byte %zu of %zu); only these are used, so "
-                "programs may seem to belong to no operation.",
-                path, d->is_malformed ? "is damaged" : "was cut off", info->num_contexts, used,
-                file->size);
+                "%s: %s after %zu debug contexts (byte %" PRIu64 " of %" PRIu64
+                "); only these are used, so programs may seem to belong to no operation.",
+                path, d->is_malformed ? "is damaged" : "was cut off", info->num_contexts,
+                place_in(w), w->size);
     }
 done:
     pl_debug_records_free(&d->records);
@@ -226,21 +272,42 @@ done:
     return status;
 }
 
+/* What went wrong with the file itself comes before what is wrong with the part that was read. */
+static popliner_status check_file(const window *w, const struct stat *before, const char *path,
+                                  popliner_status status, popliner_error *error) {
+    struct stat now;
+    if (w->fault == ENOMEM)
+        return pl_fail_memory(error, "the debug information");
+    if (w->fault != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(w->fault));
+    if (status != POPLINER_OK && status != POPLINER_ERROR_INPUT)
+        return status;
+    if (w->is_short || fstat(w->file, &now) != 0 || now.st_size != before->st_size ||
+        now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: changed while it was being read; read it again when no program writes "
+                       "it any more",
+                       path);
+    return status;
+}
+
 popliner_status pl_debug_info_read(const char *path, const popliner_listener *listener,
                                    pl_debug_info **result, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    void *bytes = MAP_FAILED;
-    mapping map = {0};
+    window w = {.file = -1, .room = WINDOW_BYTES};
     *result = NULL;
     pl_debug_info *info = calloc(1, sizeof *info);
-    /* without O_NONBLOCK opening a pipe would wait for a writer */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat about;
-    if (info == NULL) {
+    w.bytes = malloc(w.room);
+    if (info == NULL || w.bytes == NULL) {
         status = pl_fail_memory(error, "the debug information");
         goto done;
     }
-    if (file < 0 || fstat(file, &about) != 0) {
+    /* without O_NONBLOCK opening a pipe would wait for a writer */
+    w.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (w.file < 0 || fstat(w.file, &about) != 0) {
         status =
             pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
         goto done;
@@ -250,22 +317,13 @@ popliner_status pl_debug_info_read(const char *path, const popliner_listener *li
                          S_ISREG(about.st_mode) ? "empty" : "not a regular file");
         goto done;
     }
-    map.size = (size_t)about.st_size;
-    bytes = mmap(NULL, map.size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED) {
-        status = errno == ENOMEM ? pl_fail_memory(error, "the debug information")
-                                 : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
-                                           path, strerror(errno));
-        goto done;
-    }
-    map.bytes = bytes;
-    status = read_bytes(info, path, &map, listener, error);
+    w.size = (uint64_t)about.st_size;
+    status = check_file(&w, &about, path, read_bytes(info, path, &w, listener, error), error);
     pl_id_map_sort(&info->contexts);
 done:
-    if (bytes != MAP_FAILED)
-        munmap(map.bytes + map.released, map.size - map.released);
-    if (file >= 0)
-        close(file);
+    free(w.bytes);
+    if (w.file >= 0)
+        close(w.file);
     if (status == POPLINER_OK)
         *result = info;
     else
