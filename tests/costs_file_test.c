@@ -463,6 +463,17 @@ static void reads_texts_in_memory(void **state) {
     free(path);
 }
 
+static void refuses_what_has_no_end(void **state) {
+    popliner_costs_file *file = NULL;
+    popliner_error error = {0};
+    (void)state;
+    assert_int_equal(popliner_costs_file_read("/dev/zero", NULL, &file, &error),
+                     POPLINER_ERROR_INPUT);
+    assert_null(file);
+    test_assert_sentence(error.message);
+    assert_non_null(strstr(error.message, "/dev/zero: is no regular file and longer than 256 MiB"));
+}
+
 static void refuses_wrong_values_by_their_place(void **state) {
     static const char *const cases[][2] = {
         {"{\"format\": 1}", "format: expected a text, found a number"},
@@ -729,6 +740,7 @@ int main(void) {
         IN_DIRECTORY(a_name_is_enough),
         IN_DIRECTORY(random_costs_are_what_a_naive_count_says),
         IN_DIRECTORY(refuses_what_is_no_file_of_costs),
+        cmocka_unit_test(refuses_what_has_no_end),
         IN_DIRECTORY(refuses_wrong_values_by_their_place),
         IN_DIRECTORY(a_file_cut_off_anywhere_is_refused),
         IN_DIRECTORY(a_file_with_a_wrong_byte_is_read_or_refused),

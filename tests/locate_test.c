@@ -105,6 +105,28 @@ static void passes_over_a_directory_called_debug_cbor(void **state) {
     expect_found(*state, "r/profile.pop", "r/profile.pop", "debug.cbor");
 }
 
+/* Reading tells what is wrong with it. */
+static void finds_what_cannot_be_looked_at(void **state) {
+    static const char *const targets[] = {"nowhere", "debug.cbor", "profile.pop/x"};
+    touch(*state, "r/profile.pop");
+    char *profile = test_path(*state, "r/profile.pop");
+    char *debug = test_path(*state, "r/debug.cbor");
+    for (size_t i = 0; i < 3; i++) {
+        popliner_error error = {0};
+        char *profile_path;
+        char *debug_path;
+        assert_int_equal(symlink(targets[i], debug), 0);
+        assert_int_equal(pl_locate(profile, NULL, &profile_path, &debug_path, &error), POPLINER_OK);
+        assert_non_null(debug_path);
+        assert_string_equal(debug_path, debug);
+        free(debug_path);
+        free(profile_path);
+        assert_int_equal(unlink(debug), 0);
+    }
+    free(debug);
+    free(profile);
+}
+
 static void finds_none(void **state) {
     touch(*state, "r/profile.pop");
     expect_found(*state, "r/profile.pop", "r/profile.pop", NULL);
@@ -224,6 +246,7 @@ int main(void) {
         IN_DIRECTORY(takes_a_profile_of_any_name),
         IN_DIRECTORY(takes_a_directory_for_the_profile),
         IN_DIRECTORY(passes_over_a_directory_called_debug_cbor),
+        IN_DIRECTORY(finds_what_cannot_be_looked_at),
         IN_DIRECTORY(finds_none),
         IN_DIRECTORY(takes_the_debug_information_that_was_named),
         IN_DIRECTORY(takes_names_without_a_slash),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -45,21 +46,28 @@ static popliner_status fail_reading(const char *path, popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 }
 
-/* The whole file, with a NUL behind it. */
+/* The whole file, with a NUL behind it. What is no regular file may have no end. */
 static popliner_status read_text(const char *path, pl_text *text, popliner_error *error) {
+    enum { MOST_MIB = 256 };
     char piece[1 << 14];
     popliner_status status = POPLINER_OK;
+    struct stat info;
     FILE *stream = fopen(path, "rb");
     if (stream == NULL)
         return fail_reading(path, error);
-    for (;;) {
-        size_t count = fread(piece, 1, sizeof piece, stream);
+    const bool has_end = fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode);
+    const size_t most = has_end ? SIZE_MAX : (size_t)MOST_MIB << 20;
+    size_t count = sizeof piece;
+    while (count == sizeof piece && !text->failed && text->length <= most) {
+        count = fread(piece, 1, sizeof piece, stream);
         pl_text_append(text, piece, count);
-        if (count < sizeof piece)
-            break;
     }
     if (text->failed)
         status = pl_fail_memory(error, "the file of costs");
+    else if (text->length > most)
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: is no regular file and longer than %d MiB; store it as a file first",
+                         path, MOST_MIB);
     else if (ferror(stream))
         status = fail_reading(path, error);
     fclose(stream);

@@ -26,6 +26,16 @@ static bool is_file(const char *path) {
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
+/* Whether there is something to be read as debug information: also a link that leads nowhere, or
+ * what cannot be looked at. Reading it will say what is wrong, where nothing would seem to be
+ * there. */
+static bool is_debug(const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0)
+        return !S_ISDIR(info.st_mode);
+    return (errno != ENOENT && errno != ENOTDIR && errno != EACCES) || lstat(path, &info) == 0;
+}
+
 /* The directory part of a path, "." if it has none; NULL without memory. */
 static char *directory_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -92,7 +102,7 @@ static bool find_debug(const char *profile_path, char **debug_path) {
     for (size_t i = 0; memory && i < sizeof places / sizeof *places; i++) {
         char *candidate = join(directory, places[i], "debug.cbor");
         memory = candidate != NULL;
-        if (memory && is_file(candidate)) {
+        if (memory && is_debug(candidate)) {
             *debug_path = candidate;
             break;
         }
