@@ -34,7 +34,7 @@ typedef enum popliner_reason {
 typedef struct popliner_error {
     popliner_status status;
     popliner_reason reason;
-    char message[1000]; /* UTF-8, NUL-terminated, cut if longer */
+    char message[1000]; /* UTF-8, NUL-terminated; of more the middle is left out */
 } popliner_error;
 
 #ifdef __cplusplus

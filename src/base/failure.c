@@ -2,19 +2,48 @@
 #include "base/failure.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "base/plain_locale.h"
+
+/* Whether a character does not begin here. */
+static bool is_within_character(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Copies what has room. Of a longer text the middle is left out: paths and values are long, and
+ * what to do about them comes last. */
+static void shorten(char *text, size_t size, const char *whole) {
+    static const char left_out[] = " [...] ";
+    size_t length = strlen(whole);
+    if (length < size) {
+        memcpy(text, whole, length + 1);
+        return;
+    }
+    size_t head = size / 4;
+    size_t tail = length - (size - 1 - head - (sizeof left_out - 1));
+    while (head > 0 && is_within_character(whole[head]))
+        head--;
+    while (is_within_character(whole[tail]))
+        tail++;
+    memcpy(text, whole, head);
+    memcpy(text + head, left_out, sizeof left_out - 1);
+    memcpy(text + head + sizeof left_out - 1, whole + tail, length - tail + 1);
+}
 
 static void fill(popliner_error *error, popliner_status status, popliner_reason reason,
                  const char *format, va_list arguments) {
     if (error == NULL)
         return;
+    /* the longest path and the longest sentence */
+    char whole[6000];
     error->status = status;
     error->reason = reason;
-    pl_format(error->message, sizeof error->message, format, arguments);
+    pl_format(whole, sizeof whole, format, arguments);
+    shorten(error->message, sizeof error->message, whole);
 }
-
-#include "base/clock.h"
 
 popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
     va_list arguments;
