@@ -266,9 +266,10 @@ static bool add_variables(work *w, size_t tile) {
     const popliner_profile *p = w->meter->profile;
     const pl_unit_usage *usage = w->parts->usage;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (usage->variable_set[i] == 0)
+        uint32_t set = pl_unit_usage_of(usage, i);
+        if (set == 0)
             continue;
-        const pair *of = find_pair(w, p->variable_class[i], usage->variable_set[i]);
+        const pair *of = find_pair(w, p->variable_class[i], set);
         if (of == NULL)
             return false;
         if (p->class_always_live[of->class_index]) {

@@ -55,7 +55,8 @@ static void free_placing(placing *w) {
 /* The places that a variable belongs to: adds `share` to each and returns how many they are. */
 static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
     uint64_t count = 0;
-    for (uint32_t set = w->usage.variable_set[variable]; set != 0; set = w->usage.sets.rest[set]) {
+    for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
+         set = w->usage.sets.rest[set]) {
         uint32_t unit = w->usage.sets.last_unit[set];
         if (unit > 0) {
             w->shares[unit] += share;
@@ -95,7 +96,8 @@ static uint32_t most_touched(placing *w, const popliner_operation *operation, ui
 
 /* Whether the variable belongs to the place already. */
 static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
-    for (uint32_t set = w->usage.variable_set[variable]; set != 0; set = w->usage.sets.rest[set]) {
+    for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
+         set = w->usage.sets.rest[set]) {
         if (place > 0 && w->usage.sets.last_unit[set] == place)
             return true;
     }
@@ -153,10 +155,14 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
     /* first the layers that are sure; from them the places of all */
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = sure_layer(chain->layers, i);
-    status = w.touched == NULL || w.first_claim == NULL || w.shares == NULL
+    chain->usage = calloc(1, sizeof *chain->usage);
+    status = chain->usage == NULL || w.touched == NULL || w.first_claim == NULL || w.shares == NULL
                  ? pl_fail_memory(error, "the chain of layers")
-                 : pl_unit_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
-                                      pl_layers_num_units(chain->layers), NULL, error);
+                 : pl_operation_usage_find(chain->usage, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = pl_unit_usage_find(&w.usage, profile, operations, chain->usage,
+                                    chain->unit_of_operation, pl_layers_num_units(chain->layers),
+                                    NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t layer = chain->unit_of_operation[i];
         const popliner_operation *operation = pl_operation_at(operations, i);

@@ -21,7 +21,7 @@ typedef struct row {
     uint8_t category;
     bool is_always_live; /* all pieces are */
     uint32_t next;       /* row of the same unlowered variable, or PL_NONE */
-    uint32_t set;        /* of units that touch a piece */
+    uint32_t set;        /* of operations that touch a piece */
     uint64_t size_bytes;
     uint64_t num_pieces;
     uint32_t num_tiles;
@@ -127,7 +127,7 @@ static void mark_units(rows *own, row *r, const pl_unit_usage *usage, size_t var
     if (usage->variable_set[variable] == r->set)
         return;
     r->set = usage->variable_set[variable];
-    for (uint32_t s = r->set; s != 0; s = usage->sets.rest[s])
+    for (uint32_t s = usage->units_of_set[r->set]; s != 0; s = usage->sets.rest[s])
         marks[usage->sets.last_unit[s] % own->num_units] = 1;
 }
 
