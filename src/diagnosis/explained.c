@@ -159,8 +159,9 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
     count_operations(explained, &counter, layer_operations_only, groups);
     part_state(explained, &counter, state);
     sum_truth(explained);
-    status = pl_stage_measure(meter, explained->counted, explained->num_counted, &explained->stage,
-                              error);
+    if (explained->chain->model->compares_own_step)
+        status = pl_stage_measure(meter, explained->counted, explained->num_counted,
+                                  &explained->stage, error);
 done:
     free(state);
     pl_code_counter_free(&counter);
