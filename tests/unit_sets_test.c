@@ -168,8 +168,9 @@ static void check_usage(const golden_case *c) {
                 unit_of[i] = (uint32_t)popliner_chain_unit_of(chain, i);
             assert_int_equal(chain->usage != NULL, model == POPLINER_MEMORY_MODEL_FULL);
             pl_account account = {0};
-            assert_int_equal(pl_account_create(&account, chain->model, p, c->operations, NULL),
-                             POPLINER_OK);
+            assert_int_equal(
+                pl_account_create(&account, chain->model, p, c->operations, chain->usage, NULL),
+                POPLINER_OK);
             for (int has_account = 0; has_account < 2; has_account++) {
                 assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, chain->usage, unit_of,
                                                     popliner_chain_num_units(chain),

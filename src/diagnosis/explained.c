@@ -161,11 +161,14 @@ static void part_state(pl_explained *explained, pl_code_counter *counter, const 
 /* What the compiler counts of code. */
 static void sum_truth(pl_explained *explained) {
     const popliner_profile *p = explained->profile;
-    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
-        tile = pl_profile_tile_from(p, i, tile);
-        if (pl_explained_is_code(explained, i))
-            explained->truth_bytes[explained->code_of_category[p->variable_category[i]]][tile] +=
-                p->variable_size_bytes[i];
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: of data */
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+            if (p->class_always_live[p->variable_class[i]] != 0)
+                bytes[explained->code_of_category[p->variable_category[i]]] +=
+                    p->variable_size_bytes[i];
+        for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++)
+            explained->truth_bytes[code][tile] = bytes[code];
     }
 }
 

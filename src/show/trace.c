@@ -223,8 +223,8 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
     uint8_t *selection = pl_new_array(s->profile->num_variables, sizeof *selection);
     popliner_status status = selection == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     if (status == POPLINER_OK)
-        status =
-            pl_account_create(&data.account, s->chain->model, s->profile, s->operations, error);
+        status = pl_account_create(&data.account, s->chain->model, s->profile, s->operations,
+                                   s->chain->usage, error);
     if (status == POPLINER_OK)
         status = pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
                                     s->chain->unit_of_operation, s->chain->num_units, &data.account,
