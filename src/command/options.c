@@ -85,8 +85,9 @@ static const option table[] = {
      "bytes of the variables that go live in one layer\nand die in another"},
     {KIND_CHOICE, 0, "section", "NAME", SECTIONS, 0,
      "one table of what is known, for other programs: summary,\ntiles, categories, liveness, "
-     "variables, operations,\nprograms, layers, pairs, execution, checks; plan: of\n--solve or "
-     "--evaluate, instead of what they print\n(docs/sections.md)"},
+     "variables, operations,\nprograms, layers, pairs, execution, checks, vertices,\nexchanges, "
+     "advice, diagnosis, missing; plan: of --solve\nor --evaluate, instead of what they print\n"
+     "(docs/sections.md)"},
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
@@ -1530,6 +1531,36 @@ static void print_option(FILE *stream, const option *o) {
     }
 }
 
+const char options_about_profiles[] =
+    "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
+    "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
+    "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
+    "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
+    "compile, so that code of different layers is not merged into shared functions.\n";
+
+const char options_about_exit[] =
+    "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
+    "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
+    "finds a contradiction, or --compare finds more growth than --max-growth,\n"
+    "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+    "written, or with --strict a profile that contradicts itself), 4 internal error\n"
+    "or not enough memory.\n";
+
+const option_described *options_describe(size_t i, option_described *described) {
+    if (i >= NUM_OPTIONS)
+        return NULL;
+    const option *o = &table[i];
+    *described =
+        (option_described){.is_heading = o->kind == KIND_HEADING,
+                           .is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT,
+                           .letter = o->letter,
+                           .name = o->name,
+                           .value = o->value,
+                           .choices = o->choices,
+                           .help = o->help};
+    return described;
+}
+
 void options_print_help(FILE *stream) {
     fprintf(stream,
             "Usage: popliner [options] PROFILE [DEBUG]\n"
@@ -1545,21 +1576,12 @@ void options_print_help(FILE *stream) {
         else
             print_option(stream, &table[i]);
     }
-    fprintf(
-        stream,
-        "\n"
-        "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
-        "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
-        "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
-        "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
-        "compile, so that code of different layers is not merged into shared functions.\n"
-        "\n"
-        "Tables and JSON go to standard output, the log to standard error.\n"
-        "\n"
-        "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-        "finds a contradiction, or --compare finds more growth than --max-growth,\n"
-        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
-        "written, or with --strict a profile that contradicts itself), 4 internal error\n"
-        "or not enough memory.\n");
+    fprintf(stream,
+            "\n"
+            "%s"
+            "\n"
+            "Tables and JSON go to standard output, the log to standard error.\n"
+            "\n"
+            "%s",
+            options_about_profiles, options_about_exit);
 }
