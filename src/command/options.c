@@ -85,8 +85,9 @@ static const option table[] = {
      "bytes of the variables that go live in one layer\nand die in another"},
     {KIND_CHOICE, 0, "section", "NAME", SECTIONS, 0,
      "one table of what is known, for other programs: summary,\ntiles, categories, liveness, "
-     "variables, operations,\nprograms, layers, pairs, execution, checks; plan: of\n--solve or "
-     "--evaluate, instead of what they print\n(docs/sections.md)"},
+     "variables, operations,\nprograms, layers, pairs, execution, checks, vertices,\nexchanges, "
+     "advice, diagnosis, missing; plan: of --solve or\n--evaluate, instead of what they print "
+     "(docs/sections.md)"},
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
@@ -1578,10 +1579,12 @@ void options_print_help(FILE *stream) {
         stream,
         "\n"
         "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
-        "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
-        "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
-        "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
-        "compile, so that code of different layers is not merged into shared functions.\n"
+        "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\",\n"
+        "\"debug.allowOutOfMemory\":\"true\"}'; a model that runs out of memory while\n"
+        "compiling is fine. For PopART and PopTorch set the environment variable\n"
+        "POPART_POPLINER_OUTLINER_REGEX to the layer regex when you compile, so that code\n"
+        "of different layers is not merged into shared functions; unset it when you\n"
+        "compile the pipeline. docs/guide.md goes through all of it.\n"
         "\n"
         "Tables and JSON go to standard output, the log to standard error.\n"
         "\n"
