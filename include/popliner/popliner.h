@@ -30,6 +30,7 @@
 #include "popliner/sizes.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/structures.h"
 #include "popliner/trace.h"
 #include "popliner/variants.h"
 

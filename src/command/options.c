@@ -1560,6 +1560,38 @@ static void print_option(FILE *stream, const option *o) {
     }
 }
 
+const char options_about_profiles[] =
+    "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
+    "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\",\n"
+    "\"debug.allowOutOfMemory\":\"true\"}'; a model that runs out of memory while\n"
+    "compiling is fine. For PopART and PopTorch set the environment variable\n"
+    "POPART_POPLINER_OUTLINER_REGEX to the layer regex when you compile, so that code\n"
+    "of different layers is not merged into shared functions; unset it when you\n"
+    "compile the pipeline. docs/guide.md goes through all of it.\n";
+
+const char options_about_exit[] =
+    "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
+    "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
+    "finds a contradiction, or --compare finds more growth than --max-growth,\n"
+    "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+    "written, or with --strict a profile that contradicts itself), 4 internal error\n"
+    "or not enough memory.\n";
+
+const option_described *options_describe(size_t i, option_described *described) {
+    if (i >= NUM_OPTIONS)
+        return NULL;
+    const option *o = &table[i];
+    *described =
+        (option_described){.is_heading = o->kind == KIND_HEADING,
+                           .is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT,
+                           .letter = o->letter,
+                           .name = o->name,
+                           .value = o->value,
+                           .choices = o->choices,
+                           .help = o->help};
+    return described;
+}
+
 void options_print_help(FILE *stream) {
     fprintf(stream,
             "Usage: popliner [options] PROFILE [DEBUG]\n"
@@ -1575,23 +1607,12 @@ void options_print_help(FILE *stream) {
         else
             print_option(stream, &table[i]);
     }
-    fprintf(
-        stream,
-        "\n"
-        "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
-        "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\",\n"
-        "\"debug.allowOutOfMemory\":\"true\"}'; a model that runs out of memory while\n"
-        "compiling is fine. For PopART and PopTorch set the environment variable\n"
-        "POPART_POPLINER_OUTLINER_REGEX to the layer regex when you compile, so that code\n"
-        "of different layers is not merged into shared functions; unset it when you\n"
-        "compile the pipeline. docs/guide.md goes through all of it.\n"
-        "\n"
-        "Tables and JSON go to standard output, the log to standard error.\n"
-        "\n"
-        "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-        "finds a contradiction, or --compare finds more growth than --max-growth,\n"
-        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
-        "written, or with --strict a profile that contradicts itself), 4 internal error\n"
-        "or not enough memory.\n");
+    fprintf(stream,
+            "\n"
+            "%s"
+            "\n"
+            "Tables and JSON go to standard output, the log to standard error.\n"
+            "\n"
+            "%s",
+            options_about_profiles, options_about_exit);
 }

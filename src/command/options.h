@@ -173,6 +173,24 @@ void options_free(options *o);
 
 void options_print_help(FILE *stream);
 
+/* What the help ends with. */
+extern const char options_about_profiles[];
+extern const char options_about_exit[];
+
+/* A row of the table, for what is generated from it: see manual.c. */
+typedef struct option_described {
+    bool is_heading; /* `name` begins a group; there is nothing else */
+    bool is_repeated;
+    char letter;         /* '\0': none */
+    const char *name;    /* without "--" */
+    const char *value;   /* how the help calls it; NULL: takes none */
+    const char *choices; /* separated by '|'; NULL: anything */
+    const char *help;    /* lines */
+} option_described;
+
+/* Fills and returns `described`; NULL behind the last row. */
+const option_described *options_describe(size_t i, option_described *described);
+
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);
 
