@@ -86,7 +86,7 @@ static const option table[] = {
     {KIND_CHOICE, 0, "section", "NAME", SECTIONS, 0,
      "one table of what is known, for other programs: summary,\ntiles, categories, liveness, "
      "variables, operations,\nprograms, layers, pairs, execution, checks, vertices,\nexchanges, "
-     "advice, diagnosis, missing; plan: of --solve or\n--evaluate, instead of what they print "
+     "advice, diagnosis, missing; plan: of --solve\nor --evaluate, instead of what they print\n"
      "(docs/sections.md)"},
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
