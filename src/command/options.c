@@ -885,10 +885,16 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     if (o->profile != NULL)
         return fail(error, "--costs %s: is solved instead of a profile, but '%s' was given",
                     o->costs, o->profile);
+    const unsigned others = actions_of(o) & ~(unsigned)(SOLVE | EMIT);
+    const char *other = o->load_from_file ? "load-from-file" : NULL;
+    for (size_t i = 0; i < NUM_ACTIONS && other == NULL; i++)
+        if ((others >> i & 1) != 0)
+            other = action_names[i];
+    if (other != NULL)
+        return fail(error, "--costs %s: can be solved, and nothing else; leave out --%s%s",
+                    o->costs, other, o->solve ? "" : ", and give --solve");
     if (!o->solve)
         return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
-    if ((actions_of(o) & ~(unsigned)EMIT) != SOLVE || o->load_from_file)
-        return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
     if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
