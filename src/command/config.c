@@ -83,7 +83,12 @@ static bool append_scalar(word *w, const json_t *value) {
     if (!json_is_number(value))
         return false;
     number = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    append(w, number == NULL ? "" : number);
+    if (number == NULL) { /* a number has a text where there is memory */
+        free(w->text);
+        *w = (word){NULL, 0};
+    } else {
+        append(w, number);
+    }
     free(number);
     return true;
 }

@@ -291,6 +291,7 @@ const char *pl_rows_text(pl_rows *rows, int column) {
 }
 
 const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
+    static const uint8_t nothing[1] = {0};
     const void *blob = NULL;
     if (rows->values != NULL) {
         blob = sqlite3_value_blob(rows->values[column]);
@@ -299,7 +300,7 @@ const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
         blob = sqlite3_column_blob(rows->statement, column);
         *size = (size_t)sqlite3_column_bytes(rows->statement, column);
     }
-    return blob;
+    return blob != NULL ? blob : nothing; /* readers go from its beginning to its end */
 }
 
 popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,

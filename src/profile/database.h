@@ -154,7 +154,7 @@ bool pl_rows_is_null(const pl_rows *rows, int column);
 /* Text of the current row, "" for NULL; valid until the next row. */
 const char *pl_rows_text(pl_rows *rows, int column);
 
-/* Bytes of the current row, size 0 for NULL; valid until the next row. */
+/* Bytes of the current row, size 0 for NULL, and never NULL; valid until the next row. */
 const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size);
 
 /* An INPUT error about a column of the current row; `format` says what is wrong with it. */
