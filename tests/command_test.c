@@ -287,7 +287,7 @@ static void refuses_what_is_no_profile(void **state) {
     RUN(&run, in_scratch("report"), "--solve");
     assert_refused(&run, 3,
                    "report: the directory holds no profile.pop, but inference/ and training/ do: "
-                   "name one of them\n");
+                   "name one of them, or take it with --report\n");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "not a Poplar profile");
     remove(file);

@@ -77,6 +77,7 @@ typedef struct options {
     const char *calibration; /* what was learnt from one before */
     const char *save_to_file;
     bool load_from_file;
+    repeated reports; /* names of sub-directories of the profile, or "all" */
     bool has_section; /* one is printed */
     popliner_section section;
     output_file *outputs;
@@ -160,6 +161,9 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
 void options_free(options *o);
 
 void options_print_help(FILE *stream);
+
+/* Whether --report asks for several reports together. */
+bool options_are_together(const options *o);
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);

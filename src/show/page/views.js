@@ -139,7 +139,8 @@ function summaryView(page) {
         notes.length > 0 ? [el('h3', {}, 'Notes beside the profile'),
             smallTable('What framework.json and app.json say',
                 [['file', false], ['name', false], ['value', false]],
-                shown.map((i) => [`${groups[i]}.json`, names[i], String(values[i] ?? '–')])),
+                shown.map((i) => [`${groups[i]}.json`, names[i],
+                    values[i] === null ? '–' : String(values[i])])),
             shown.length < notes.length ? el('p', {}, `${grouped(notes.length - shown.length)} ` +
                 'more are in the section summary.') : []] : []];
 }
