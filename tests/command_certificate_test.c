@@ -119,6 +119,14 @@ static json_t *document_of(size_t i) {
     return run_json(&run, runs[i].status, runs[i].arguments);
 }
 
+/* Whether the command was built without what a run needs. */
+static bool is_left_out(size_t i) {
+    for (size_t k = 0; runs[i].arguments[k] != NULL; k++)
+        if (strcmp(runs[i].arguments[k], "ilp") == 0)
+            return !test_has_glpk();
+    return false;
+}
+
 /* Whether an answer ought to say what proved it. */
 static bool is_proven(size_t i) {
     for (size_t k = 0; runs[i].arguments[k] != NULL; k++)
@@ -131,6 +139,8 @@ static bool is_proven(size_t i) {
 static void every_answer_is_as_described(void **state) {
     (void)state;
     for (size_t i = 0; i < NUM_RUNS; i++) {
+        if (is_left_out(i))
+            continue;
         bool is_profile = strcmp(runs[i].arguments[0], "--costs") != 0;
         json_t *answer = document_of(i);
         assert_string_equal(json_string_value(JSON_AT(answer, "status")), runs[i].answer);
@@ -330,6 +340,8 @@ static void spoil(json_t *document, json_t *place, bool is_map) {
 static void nothing_else_is_accepted(void **state) {
     (void)state;
     for (size_t i = 0; i < NUM_RUNS; i++) {
+        if (is_left_out(i))
+            continue;
         json_t *answer = document_of(i);
         char complaint[SCHEMA_COMPLAINT_SIZE];
         spoil(answer, answer, false);

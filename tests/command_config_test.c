@@ -69,6 +69,8 @@ static void a_file_says_what_a_command_line_says(void **state) {
          {"--layer-breakdown", "--format", "csv", "--layer-name-regex", "ayer(\\d)"}},
         {"{}", {"--layer-breakdown", "--memory-totals"}},
         {"{\"diagnose\": true, \"tolerance\": 0}", {"--diagnose", "--tolerance", "0"}},
+        {"{\"solve\": true, \"num-ipus\": 2, \"emit\": [\"vllm\"]}",
+         {"--solve", "--num-ipus", "2", "--emit", "vllm"}},
         /* wrong on a command line, too */
         {"{\"num-ipus\": 2}", {"--num-ipus", "2"}},
         {"{\"solve\": true, \"sweep\": \"num-ipus=3\"}", {"--solve", "--sweep", "num-ipus=3"}},

@@ -30,6 +30,26 @@ enum { NUM_SECTIONS = sizeof sections / sizeof *sections };
 
 /* ---- what is asked for ---- */
 
+/* --help names every section: among the words of the option's own text, that of others left out. */
+static void help_names_every_section(void **state) {
+    (void)state;
+    RUN(&run, "--help");
+    char *text = strstr(run.out, "--section NAME");
+    assert_non_null(text);
+    char *end = strstr(text, "--output");
+    assert_non_null(end);
+    *end = '\0';
+    for (size_t i = 0; i < NUM_SECTIONS; i++) {
+        bool told = false;
+        for (const char *at = text; (at = strstr(at, sections[i])) != NULL && !told; at++) {
+            told = at[-1] == ' ' && strchr(",;\n", at[strlen(sections[i])]) != NULL;
+        }
+        if (!told) {
+            fail_msg("--help does not name the section %s", sections[i]);
+        }
+    }
+}
+
 static void plans_need_a_split(void **state) {
     (void)state;
     char option[600];
@@ -419,6 +439,7 @@ static void plans_that_do_not_fit_are_shown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        SCRATCH_TEST(help_names_every_section),
         SCRATCH_TEST(plans_need_a_split),
         SCRATCH_TEST(sections_are_all_that_is_printed),
         SCRATCH_TEST(names_are_suggested),

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Another project can have popliner inside it, and then builds and installs the library alone; and
-# what is built does not depend on the folder. Arguments: cmake, the source folder, the compiler,
+# Another project can have popliner inside it, by add_subdirectory or FetchContent, and then builds
+# and installs the library alone, or the solver alone; and what is built does not depend on the
+# folder. Arguments: cmake, the source folder, the compiler,
 # the version.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
@@ -46,7 +47,32 @@ done
 quietly "$cmake" --install "$scratch/here/build" --prefix "$scratch/installed"
 [ -n "$(find "$scratch/installed" -name libpopliner.a)" ]
 [ -n "$(find "$scratch/installed" -name popliner-config.cmake)" ]
-[ ! -e "$scratch/installed/bin" ]
+[ ! -e "$scratch/installed/bin/popliner" ]
+[ "$("$scratch/installed/bin/with_static")" = "$version" ]
+
+# FetchContent: the same targets; and the solver alone, without pkg-config
+quietly "$cmake" -S "$project" -B "$scratch/fetched" -DCMAKE_C_COMPILER="$compiler" \
+    -DFETCHCONTENT_SOURCE_DIR_POPLINER="$scratch/here/source"
+quietly "$cmake" -S "$project/solver" -B "$scratch/solver" -DPOPLINER_SOLVER_ONLY=ON \
+    -DCMAKE_C_COMPILER="$compiler" -DFETCHCONTENT_SOURCE_DIR_POPLINER="$scratch/here/source" \
+    -DPKG_CONFIG_EXECUTABLE=/no/pkg-config
+quietly "$cmake" --build "$scratch/solver" --parallel 2
+quietly "$cmake" --install "$scratch/solver" --prefix "$scratch/solver-installed"
+for program in "$scratch/solver/with_shared" "$scratch/solver/with_static" \
+    "$scratch/solver-installed/bin/with_static"; do
+    [ "$("$program")" = 'proven 6: 0 2 4
+proven 9: 0 3 4' ]
+done
+[ -z "$(find "$scratch/solver-installed" -name 'libpopliner.*')" ]
+# and a project finds it as installed, but nothing else
+quietly "$cmake" -S "$project/solver" -B "$scratch/found" -DCMAKE_C_COMPILER="$compiler" \
+    -DCMAKE_PREFIX_PATH="$scratch/solver-installed"
+if "$cmake" -S "$project" -B "$scratch/refused" -DCMAKE_C_COMPILER="$compiler" \
+    -DCMAKE_PREFIX_PATH="$scratch/solver-installed" >"$scratch/log" 2>&1; then
+    echo "find_package finds more than the solver"
+    exit 1
+fi
+grep -q 'only the solver is installed' "$scratch/log"
 
 build_in here -DPOPLINER_TOOLS=ON
 build_in a/folder/elsewhere -DPOPLINER_TOOLS=ON

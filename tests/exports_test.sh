@@ -1,6 +1,7 @@
 #!/bin/sh
 # The shared library exports popliner_* alone, with the version of its interface, every public header
-# stands on its own, in C and in C++, and no text of the library leads to an option of the command.
+# stands on its own, in C and in C++, no text of the library leads to an option of the command, and
+# it tells of every structure.
 # Arguments: the shared library, the include directory, the version of the interface.
 set -eu
 library=$1
@@ -50,6 +51,15 @@ for standard in c99 c11 c17 c2x; do
         -fsyntax-only -x c -
 done
 echo "$source" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c++ -
+
+# every structure of a header is told of by popliner_structure_at
+texts=$(strings "$library")
+for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
+    printf '%s\n' "$texts" | grep -qx "$structure" || {
+        echo "src/base/structures.c has no row for $structure"
+        exit 1
+    }
+done
 
 # every function that a header declares is there
 missing=$(cat "$include"/popliner/*.h | grep -oE '\bpopliner_[a-z0-9_]+\(' | sort -u |

@@ -62,10 +62,83 @@ configure -DWANTED_VERSION="${version%.*}" || {
 }
 prints_version "$scratch/build/with_shared"
 prints_version "$scratch/build/with_static"
+prints_version "$scratch/build/with_old_name"
 readelf -d "$scratch/build/with_shared" | grep -qF "[libpopliner.so.${version%.*}]"
 
-export PKG_CONFIG_PATH="$library_folder/pkgconfig"
-# shellcheck disable=SC2046,SC2086 # several options each
-"$compiler" $sanitizers "$project/main.c" $(pkg-config --cflags --libs popliner) \
-    -o "$scratch/with_pkg_config"
-prints_version "$scratch/with_pkg_config"
+# The solver alone: nothing is looked for with pkg-config, and nothing but GLPK is linked.
+quietly() {
+    "$@" >"$scratch/log" 2>&1 || {
+        cat "$scratch/log"
+        exit 1
+    }
+}
+
+prints_plans() { # program [folder of libraries]
+    printed=$(LD_LIBRARY_PATH=${2:-$library_folder} "$1")
+    [ "$printed" = 'proven 6: 0 2 4
+proven 9: 0 3 4' ] || {
+        echo "$1 prints '$printed'"
+        exit 1
+    }
+}
+
+quietly "$cmake" -S "$project/solver" -B "$scratch/solver" -DPKG_CONFIG_EXECUTABLE=/no/pkg-config \
+    -DCMAKE_PREFIX_PATH="$scratch/popliner" -DCMAKE_C_COMPILER="$compiler" \
+    -DCMAKE_C_FLAGS="$sanitizers"
+quietly "$cmake" --build "$scratch/solver"
+prints_plans "$scratch/solver/with_shared"
+prints_plans "$scratch/solver/with_static"
+readelf -d "$scratch/solver/with_shared" | grep -qF "[libpopliner-solver.so.${version%.*}]"
+foreign=$(readelf -d "$library_folder/libpopliner-solver.so" |
+    sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+    grep -vE '^(libc|libm|libglpk|libasan|libubsan|libtsan|ld-linux.*)\.so') || true
+[ -z "$foreign" ] || {
+    echo "libpopliner-solver.so needs $foreign"
+    exit 1
+}
+echo 'find_package(popliner REQUIRED COMPONENTS unheard)' >"$scratch/unknown.cmake"
+if "$cmake" -S "$project/solver" -B "$scratch/unknown" -DCMAKE_PREFIX_PATH="$scratch/popliner" \
+    -DCMAKE_C_COMPILER="$compiler" -DCMAKE_PROJECT_INCLUDE="$scratch/unknown.cmake" \
+    >"$scratch/log" 2>&1; then
+    echo "find_package finds a component that is not there"
+    exit 1
+fi
+tr -s ' \n' ' ' <"$scratch/log" | grep -q 'there is no component unheard' || {
+    cat "$scratch/log"
+    exit 1
+}
+
+if [ -z "${POPLINER_TEST_ALL:-}" ]; then
+    echo "[  QUICK   ] not all cases"
+    exit 0
+fi
+
+# Where the shared libraries are not there, pkg-config links the static ones. Moved once more.
+static=$scratch/static
+cp -R "$scratch/popliner" "$static"
+find "$static" -name '*.so*' -exec rm {} +
+with_pkg_config() { # prefix, source, module, program, arguments of pkg-config...
+    export PKG_CONFIG_PATH="$1/${library_folder#"$scratch/popliner/"}/pkgconfig"
+    source=$2
+    module=$3
+    program=$4
+    shift 4
+    # shellcheck disable=SC2046,SC2086 # several options each
+    quietly "$compiler" $sanitizers "$source" $(pkg-config "$@" --cflags --libs "$module") \
+        -o "$program"
+}
+with_pkg_config "$scratch/popliner" "$project/main.c" popliner "$scratch/by_pkg_config"
+prints_version "$scratch/by_pkg_config"
+with_pkg_config "$static" "$project/main.c" popliner "$scratch/by_static_pkg_config" --static
+prints_version "$scratch/by_static_pkg_config"
+! readelf -d "$scratch/by_static_pkg_config" | grep -q libpopliner
+with_pkg_config "$scratch/popliner" "$project/solver/main.c" popliner-solver "$scratch/solves"
+prints_plans "$scratch/solves"
+with_pkg_config "$static" "$project/solver/main.c" popliner-solver "$scratch/solves_static" --static
+prints_plans "$scratch/solves_static" /nowhere
+! readelf -d "$scratch/solves_static" | grep -qE 'libpopliner|sqlite|pcre|cbor|jansson'
+for module in popliner popliner-solver; do
+    [ "$(pkg-config --define-variable=prefix=/else --cflags-only-I "$module" | tr -d ' ')" = \
+        -I/else/include ]
+    [ "$(pkg-config --modversion "$module")" = "$version" ]
+done

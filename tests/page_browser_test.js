@@ -145,6 +145,28 @@ async function checkPointer(tab, name) {
         /^popliner .*--evaluate .*--mem-per-tile/);
 }
 
+// Few tiles have each its number, once; many have some.
+async function checkPlaces(tab, name) {
+    const { told, each, size, room } = await tab.evaluate(() => {
+        const { chart } = window.page.memory;
+        const list = (words) => [...chart.element.querySelectorAll(words)]
+            .map((e) => Number(e.textContent.replace(/\D/g, '')));
+        return { told: list('text.tick.place'), size: chart.size, room: chart.width - 86,
+            each: chart.element.querySelectorAll('text.tick').length };
+    });
+    assert.ok(each > 0, name);
+    assert.deepStrictEqual(told, room / size >= 40 ? [...Array(size).keys()] : [], name);
+}
+
+// The tiles that stand out have more live than the median; what adds up is said to.
+async function checkInsights(tab, name) {
+    const above = await tab.locator('#insights table', { hasText: 'Tiles with most live memory' })
+        .locator('tbody tr td:nth-child(3)').allInnerTexts();
+    assert.ok(above.every((text) => text.startsWith('+')), `${name}: ${above}`);
+    const words = await tab.locator('#diagnosis').innerText();
+    assert.ok(!words.includes('on 0 tiles'), name);
+}
+
 async function checkCharts(tab, name) {
     for (const [id, title] of [['memory', 'Tile'], ['liveness', 'Step']]) {
         const chart = tab.locator(`#${id} .chart svg[role=application]`);
@@ -310,6 +332,8 @@ async function main() {
                     `${page.name}-${width}-${colorScheme}.png`) });
                 await checkKeyboard(tab, name);
                 await checkPointer(tab, name);
+                await checkPlaces(tab, name);
+                await checkInsights(tab, name);
                 await checkCharts(tab, name);
                 await checkTables(tab);
                 await checkLists(tab, name);

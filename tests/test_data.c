@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
 
+#include "popliner/solver.h"
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,4 +248,10 @@ void test_assert_sentence(const char *message) {
     assert_null(strchr(message, '\n'));
     assert_null(strstr(message, ". "));
     assert_int_not_equal(message[length - 1], '.');
+}
+
+bool test_has_glpk(void) {
+    if (!popliner_solver_has_glpk())
+        print_message("[  SKIPPED ] What needs GLPK: the library was built without it\n");
+    return popliner_solver_has_glpk();
 }

@@ -81,6 +81,9 @@ typedef struct test_told {
 /* A listener that fills `told`, which is zeroed first. */
 popliner_listener test_listen(test_told *told);
 
+/* Whether the library solves integer programs; if not, says that what needs them is left out. */
+bool test_has_glpk(void);
+
 /* Asserts that a message is one sentence: no line end, no second sentence, not cut. */
 void test_assert_sentence(const char *message);
 

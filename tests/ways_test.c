@@ -79,7 +79,9 @@ static void draw_question(question *q, uint64_t *random) {
         q->objectives[k] = kept;
     }
     q->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    q->options.method = test_below(random, 8) == 0 ? POPLINER_METHOD_ILP : POPLINER_METHOD_AUTO;
+    q->options.method = test_below(random, 8) == 0 && popliner_solver_has_glpk()
+                            ? POPLINER_METHOD_ILP
+                            : POPLINER_METHOD_AUTO;
     q->options.objectives = q->objectives;
     q->options.num_objectives = 1 + test_below(random, 4);
     q->options.max_stages = 1 + test_below(random, MOST_UNITS);

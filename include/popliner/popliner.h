@@ -14,6 +14,7 @@
 #include "popliner/copies.h"
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"
+#include "popliner/emit.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/liveness.h"
@@ -29,6 +30,7 @@
 #include "popliner/sizes.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
+#include "popliner/structures.h"
 #include "popliner/trace.h"
 #include "popliner/variants.h"
 

@@ -185,8 +185,9 @@ typedef struct popliner_plan popliner_plan;
 
 typedef struct popliner_plan_summary {
     popliner_plan_status status;
-    /* The time was up, or the caller wanted it to end. Beside an OPTIMAL plan there may then be
-     * others that are as good and have earlier cuts. */
+    /* The time was up, the caller wanted it to end, or it would have needed GLPK, which is not
+     * there: see popliner_solver_has_glpk. Beside an OPTIMAL plan there may then be others that are
+     * as good and have earlier cuts. */
     bool is_stopped;
     size_t num_stages;
     size_t num_ipus;
@@ -240,6 +241,12 @@ typedef enum popliner_method {
      * INTERNAL. */
     POPLINER_METHOD_ILP,
 } popliner_method;
+
+/* Whether the library has GLPK: one that was built with POPLINER_GLPK=OFF has not. Then
+ * POPLINER_METHOD_ILP is an error of USAGE. POPLINER_METHOD_AUTO proves all answers but some where
+ * stages share IPUs, there are more than a million splits, and a longer stage may need less or the
+ * objective is BALANCE: such a search ends as if it was stopped, with a warning. */
+bool popliner_solver_has_glpk(void);
 
 /* What must be true of the place before a unit. */
 typedef enum popliner_cut_rule {
@@ -391,12 +398,17 @@ typedef struct popliner_option_names {
 
     /* of popliner_section_text, before the name of a section */
     const char *section; /* "section" */
+
+    /* of popliner_emit_options */
+    const char *layer_path;   /* "layer_path" */
+    const char *head_modules; /* "head_modules" */
+    const char *tail_modules; /* "tail_modules" */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
         sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
-            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL                           \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL         \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

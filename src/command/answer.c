@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/emit.h"
 #include "command/page.h"
 #include "command/remarks.h"
 #include "command/sections.h"
@@ -170,6 +171,7 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
                              const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    emitted made = {0};
     popliner_status status = POPLINER_OK;
     /* where stages share an IPU, the details are of the IPU, which the certificate tells */
     if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
@@ -177,7 +179,12 @@ popliner_status answer_print(session *s, const request *r, const popliner_certif
     if (status == POPLINER_OK)
         status = answer_tell(s, r, certificate, costs, error);
     if (status == POPLINER_OK)
-        status = print_plan(s, certificate, error);
+        status = emit_make(s, certificate, r->num_units, &made, error);
+    if (status == POPLINER_OK)
+        status = emit_prints(o) ? emit_print(s, &made, error) : print_plan(s, certificate, error);
+    if (status == POPLINER_OK)
+        status = emit_write(s, &made, error);
+    emitted_free(&made);
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
     if (status == POPLINER_OK && o->costs == NULL)

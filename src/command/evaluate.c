@@ -6,6 +6,7 @@
 
 #include "command/calibrate.h"
 #include "command/commands.h"
+#include "command/emit.h"
 #include "command/no_layers.h"
 #include "command/page.h"
 #include "command/sections.h"
@@ -170,6 +171,7 @@ static popliner_status print_evaluation(session *s, const popliner_certificate *
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     given_split split = {0};
     popliner_certificate *certificate = NULL;
+    emitted made = {0};
     bool can = true;
     popliner_status status = can_evaluate(s, &can, error);
     if (status != POPLINER_OK || !can)
@@ -183,12 +185,18 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = measure_split(s, &split, &certificate, error);
     if (status == POPLINER_OK)
-        status = print_evaluation(s, certificate, error);
+        status = emit_make(s, certificate, split.request.num_units, &made, error);
+    if (status == POPLINER_OK)
+        status = emit_prints(&s->options) ? emit_print(s, &made, error)
+                                          : print_evaluation(s, certificate, error);
+    if (status == POPLINER_OK)
+        status = emit_write(s, &made, error);
     if (status == POPLINER_OK)
         status = write_outputs(s, certificate, error);
     if (status == POPLINER_OK && !s->options.solve)
         status = write_page(s, certificate, NULL, error);
 done:
+    emitted_free(&made);
     popliner_certificate_free(certificate);
     split_free(&split);
     return status;

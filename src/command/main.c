@@ -6,6 +6,7 @@
 
 #include "command/calibrate.h"
 #include "command/commands.h"
+#include "command/emit.h"
 #include "command/page.h"
 #include "command/reports.h"
 #include "command/request.h"
@@ -61,6 +62,8 @@ static void warn_of_unused(session *s) {
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = request_check(o, error);
+    if (status == POPLINER_OK)
+        status = emit_check(o, error);
     if (status == POPLINER_OK)
         warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)

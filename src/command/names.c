@@ -22,6 +22,9 @@ static const popliner_option_names usual = {
                     [POPLINER_CONSTRAINT_PAIR] = "together",
                     [POPLINER_CONSTRAINT_PLACEMENT] = "place"},
     .section = "--section",
+    .layer_path = "--layer-path",
+    .head_modules = "--head-modules",
+    .tail_modules = "--tail-modules",
 };
 
 popliner_option_names names_of(const options *o) {

@@ -25,6 +25,7 @@ typedef enum kind {
     KIND_REPEATED, /* repeated at `offset` */
     KIND_CHOICE,   /* one of `choices`, see set_choice */
     KIND_OUTPUT,   /* "SECTION=FILE", see set_output */
+    KIND_EMIT,     /* "FORMAT" or "FORMAT=FILE", see set_emit */
 } kind;
 
 typedef struct option {
@@ -57,6 +58,9 @@ static const popliner_schedule schedules[] = {
     "summary|plan|tiles|categories|liveness|variables|operations|programs|layers|pairs|"           \
     "execution|checks|vertices|exchanges|advice|diagnosis|missing"
 
+/* In the order of popliner_emit_format. */
+#define EMITTED "json|optimum|poptorch|megatron|vllm|torch|titan|accelerate|tensorflow|popart|popxl"
+
 static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
 static const option table[] = {
@@ -81,11 +85,16 @@ static const option table[] = {
      "bytes of the variables that go live in one layer\nand die in another"},
     {KIND_CHOICE, 0, "section", "NAME", SECTIONS, 0,
      "one table of what is known, for other programs: summary,\ntiles, categories, liveness, "
-     "variables, operations,\nprograms, layers, pairs, execution, checks; plan: of\n--solve or "
-     "--evaluate, instead of what they print\n(docs/sections.md)"},
+     "variables, operations,\nprograms, layers, pairs, execution, checks, vertices,\nexchanges, "
+     "advice, diagnosis, missing; plan: of --solve\nor --evaluate, instead of what they print\n"
+     "(docs/sections.md)"},
     {KIND_OUTPUT, 0, "output", "SECTION=FILE", SECTIONS, 0,
      "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
      "which format"},
+    {KIND_EMIT, 0, "emit", "FORMAT[=FILE]", EMITTED, 0,
+     "the plan of --solve or --evaluate for a framework, instead\nof what these print, or into a "
+     "file: json, optimum,\npoptorch, megatron, vllm, torch, titan, accelerate,\ntensorflow, "
+     "popart, popxl (docs/emit.md)"},
     {KIND_TEXT, 0, "html", "FILE", NULL, offsetof(options, html),
      "write a page for a browser that shows the profile, and\nthe plan of --solve or --evaluate: "
      "its cuts can be moved\n(docs/page.md)"},
@@ -263,6 +272,14 @@ static const option table[] = {
      POPLINER_FIRST_LAYER_REGEX ")"},
     {KIND_CHOICE, 0, "layer-order", "steps|natural", "steps|natural", 0,
      "as they first run (default: steps), or by name with\nnumbers in order"},
+
+    {KIND_HEADING, 0, "Names of modules, for --emit", NULL, NULL, 0, NULL},
+    {KIND_TEXT, 0, "layer-path", "PATH", NULL, offsetof(options, layer_path),
+     "the module of a layer, like model.layers.{}: {} stands\nfor the layer's name"},
+    {KIND_TEXT, 0, "head-modules", "A,B,...", NULL, offsetof(options, head_modules),
+     "the modules before the first layer: model.embed_tokens"},
+    {KIND_TEXT, 0, "tail-modules", "A,B,...", NULL, offsetof(options, tail_modules),
+     "those behind the last one: model.norm,lm_head"},
 
     {KIND_HEADING, 0, "Output", NULL, NULL, 0, NULL},
     {KIND_CHOICE, 0, "format", "tsv|csv|json", "tsv|csv|json", 0,
@@ -565,6 +582,31 @@ static popliner_status set_output(const option *o, const char *value, options *r
     return POPLINER_OK;
 }
 
+static popliner_status set_emit(const option *o, const char *value, options *result,
+                                popliner_error *error) {
+    char name[16] = "";
+    size_t length = strcspn(value, "=");
+    if (length < sizeof name)
+        memcpy(name, value, length);
+    int format = find_choice(o->choices, name);
+    if (format < 0) {
+        char hint[NEAREST_HINT_BYTES];
+        nearest n = nearest_begin(value, length);
+        nearest_offer_list(&n, o->choices, '|');
+        return fail(error, "--%s %s: expected FORMAT or FORMAT=FILE with one of the formats %s%s",
+                    o->name, value, o->choices, nearest_hint(&n, "", "", hint));
+    }
+    if (value[length] == '=' && value[length + 1] == '\0')
+        return fail(error, "--%s %s: into which file? Give --emit %s=FILE", o->name, value, name);
+    emitted_file *emits = realloc(result->emits, (result->num_emits + 1) * sizeof *emits);
+    if (emits == NULL)
+        return fail_memory(error);
+    emits[result->num_emits++] = (emitted_file){(popliner_emit_format)format,
+                                                value[length] == '=' ? value + length + 1 : NULL};
+    result->emits = emits;
+    return POPLINER_OK;
+}
+
 static popliner_status set(const option *o, const char *value, options *result,
                            popliner_error *error) {
     char *place = (char *)result + o->offset;
@@ -609,6 +651,9 @@ static popliner_status set(const option *o, const char *value, options *result,
         break;
     case KIND_OUTPUT:
         status = set_output(o, value, result, error);
+        break;
+    case KIND_EMIT:
+        status = set_emit(o, value, result, error);
         break;
     case KIND_HEADING:
         break;
@@ -669,8 +714,9 @@ typedef struct given {
 static void note(given *g, const option *o, const char *value, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    if (o->kind != KIND_REPEATED && o->kind != KIND_OUTPUT && o->kind != KIND_GROWTH &&
-        before != NULL && strcmp(before, value) != 0)
+    const bool is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT ||
+                             o->kind == KIND_GROWTH || o->kind == KIND_EMIT;
+    if (!is_repeated && before != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->values[place] = value;
@@ -710,10 +756,11 @@ enum {
     PLOT = 1 << 12,
     HTML = 1 << 13,
     COMPARE = 1 << 14,
-    NUM_ACTIONS = 15,
+    EMIT = 1 << 15,
+    NUM_ACTIONS = 16,
     ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
-    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT | HTML |
-                  COMPARE, /* that PopLiner 1.0.0 did not have */
+    NEW_ACTIONS = EVALUATE | DIAGNOSE | SECTION | OUTPUT | TRACE | PLOT | HTML | COMPARE |
+                  EMIT, /* that PopLiner 1.0.0 did not have */
 };
 static const char *const action_names[NUM_ACTIONS] = {
     "solve",
@@ -731,6 +778,7 @@ static const char *const action_names[NUM_ACTIONS] = {
     "plot",
     "html",
     "compare",
+    "emit",
 };
 
 static unsigned actions_of(const options *o) {
@@ -743,7 +791,7 @@ static unsigned actions_of(const options *o) {
            (o->save_to_file != NULL ? SAVE_TO_FILE : 0u) | (o->has_section ? SECTION : 0u) |
            (o->num_outputs > 0 ? OUTPUT : 0u) | (o->trace != NULL ? TRACE : 0u) |
            (o->has_plot ? PLOT : 0u) | (o->html != NULL ? HTML : 0u) |
-           (o->compare != NULL ? COMPARE : 0u);
+           (o->compare != NULL ? COMPARE : 0u) | (o->num_emits > 0 ? EMIT : 0u);
 }
 
 /* Options that not every action uses: with others alone they would be ignored without a word. What
@@ -796,6 +844,9 @@ static const use uses[] = {
     {"interleave", SOLVE | EVALUATE | HTML, false},
     {"v-shape", SOLVE | EVALUATE | HTML, false},
     {"max-growth", COMPARE, false},
+    {"layer-path", EMIT, false},
+    {"head-modules", EMIT, false},
+    {"tail-modules", EMIT, false},
 };
 
 static const char *const unknown_to_greedy[] = {
@@ -829,7 +880,7 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
                     o->costs, o->profile);
     if (!o->solve)
         return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
-    if (actions_of(o) != SOLVE || o->load_from_file)
+    if ((actions_of(o) & ~(unsigned)EMIT) != SOLVE || o->load_from_file)
         return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
@@ -862,7 +913,7 @@ static const char *plan_option(const options *o) {
 static popliner_status check_shown(const options *o, const given *g, popliner_error *error) {
     static const char *const of_several[] = {"sweep", "pareto", "total-ipus", "calibrate", NULL};
     const unsigned printing =
-        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML);
+        actions_of(o) & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML | EMIT);
     const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
     const char *several = first_given(g, of_several);
@@ -891,6 +942,51 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
             if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
                 return fail(error, "--output: two sections are to be written into %s",
                             o->outputs[i].path);
+    return POPLINER_OK;
+}
+
+/* Whether there is one split to write, and at most one format for standard output, alone there. */
+static popliner_status check_emit(const options *o, const given *g, popliner_error *error) {
+    static const char *const module_options[] = {"layer-path", "head-modules", "tail-modules",
+                                                 NULL};
+    static const char *const of_several[] = {"sweep", "pareto", "calibrate", "compare", NULL};
+    const unsigned splitting = actions_of(o) & (SOLVE | EVALUATE);
+    const unsigned files = SAVE_TO_FILE | OUTPUT | TRACE | HTML | EMIT;
+    const char *module_option = first_given(g, module_options);
+    const char *several = first_given(g, of_several);
+    const char *printed = NULL;
+    if (o->num_emits == 0)
+        return module_option == NULL
+                   ? POPLINER_OK
+                   : fail(error, "--%s means something for --emit only", module_option);
+    const char *name = popliner_emit_format_name(o->emits[0].format);
+    if (splitting != SOLVE && splitting != EVALUATE)
+        return fail(error, "--emit %s: give --solve or --evaluate, whose plan it writes%s", name,
+                    splitting != 0 ? ", not both" : "");
+    if (several != NULL)
+        return fail(error, "--emit %s: writes the plan of one split; leave out --%s", name,
+                    several);
+    for (size_t i = 0; i < o->num_emits; i++) {
+        if (o->emits[i].path != NULL)
+            continue;
+        name = popliner_emit_format_name(o->emits[i].format);
+        if (printed != NULL)
+            return fail(error,
+                        "--emit %s and --emit %s are both for standard output; give one of them a "
+                        "file, like --emit %s=FILE",
+                        printed, name, name);
+        printed = name;
+    }
+    if (printed != NULL && (actions_of(o) & ~files) != splitting)
+        return fail(error,
+                    "--emit %s: is all that is printed; leave out the rest, or write it into a "
+                    "file, like --emit %s=FILE",
+                    printed, printed);
+    if (printed != NULL && o->has_format)
+        return fail(error,
+                    "--emit %s: is printed instead of what has a --format; leave it out, or "
+                    "write it into a file, like --emit %s=FILE",
+                    printed, printed);
     return POPLINER_OK;
 }
 
@@ -929,6 +1025,20 @@ static popliner_status check_written(const options *o, popliner_error *error) {
             if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
                 return fail(error, "--output %s=%s: is the file of another option, too",
                             popliner_section_name(o->outputs[i].section), o->outputs[i].path);
+    for (size_t i = 0; i < o->num_emits; i++) {
+        const emitted_file *file = &o->emits[i];
+        bool is_twice = file->path != NULL && o->html != NULL && strcmp(file->path, o->html) == 0;
+        for (size_t k = 0; file->path != NULL && k < sizeof others / sizeof *others; k++)
+            is_twice = is_twice || (others[k] != NULL && strcmp(file->path, others[k]) == 0);
+        for (size_t k = 0; file->path != NULL && k < o->num_outputs; k++)
+            is_twice = is_twice || strcmp(file->path, o->outputs[k].path) == 0;
+        for (size_t k = 0; file->path != NULL && k < i; k++)
+            is_twice =
+                is_twice || (o->emits[k].path != NULL && strcmp(file->path, o->emits[k].path) == 0);
+        if (is_twice)
+            return fail(error, "--emit %s=%s: something else is to be written there, too",
+                        popliner_emit_format_name(file->format), file->path);
+    }
     for (size_t i = 0; o->html != NULL && i < sizeof others / sizeof *others; i++)
         if (others[i] != NULL && strcmp(o->html, others[i]) == 0)
             return fail(error, "--html %s: is the file of another option, too", o->html);
@@ -1256,6 +1366,8 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     popliner_status status = check_solving(o, g, error);
     if (status == POPLINER_OK)
         status = check_effects(o, g, error);
+    if (status == POPLINER_OK)
+        status = check_emit(o, g, error);
     if (status != POPLINER_OK)
         return status;
     if (o->costs != NULL)
@@ -1357,7 +1469,8 @@ static config_rule rule_of(const char *name) {
         if (table[i].kind != KIND_HEADING && strcmp(table[i].name, name) == 0)
             return (config_rule){
                 .is_known = strcmp(name, "config") != 0,
-                .is_repeated = table[i].kind == KIND_REPEATED || table[i].kind == KIND_OUTPUT,
+                .is_repeated = table[i].kind == KIND_REPEATED || table[i].kind == KIND_OUTPUT ||
+                               table[i].kind == KIND_EMIT,
                 .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
             };
     return (config_rule){0};
@@ -1450,6 +1563,7 @@ void options_free(options *o) {
         if (table[i].kind == KIND_REPEATED)
             free(((repeated *)(void *)((char *)o + table[i].offset))->texts);
     free(o->outputs);
+    free(o->emits);
     config_free(&o->config);
 }
 
@@ -1475,6 +1589,36 @@ static void print_option(FILE *stream, const option *o) {
     }
 }
 
+const char options_about_profiles[] =
+    "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
+    "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
+    "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
+    "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
+    "compile, so that code of different layers is not merged into shared functions.\n";
+
+const char options_about_exit[] =
+    "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
+    "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
+    "finds a contradiction, or --compare finds more growth than --max-growth,\n"
+    "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+    "written, or with --strict a profile that contradicts itself), 4 internal error\n"
+    "or not enough memory.\n";
+
+const option_described *options_describe(size_t i, option_described *described) {
+    if (i >= NUM_OPTIONS)
+        return NULL;
+    const option *o = &table[i];
+    *described =
+        (option_described){.is_heading = o->kind == KIND_HEADING,
+                           .is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT,
+                           .letter = o->letter,
+                           .name = o->name,
+                           .value = o->value,
+                           .choices = o->choices,
+                           .help = o->help};
+    return described;
+}
+
 void options_print_help(FILE *stream) {
     fprintf(stream,
             "Usage: popliner [options] PROFILE [DEBUG]\n"
@@ -1490,21 +1634,12 @@ void options_print_help(FILE *stream) {
         else
             print_option(stream, &table[i]);
     }
-    fprintf(
-        stream,
-        "\n"
-        "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
-        "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
-        "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
-        "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
-        "compile, so that code of different layers is not merged into shared functions.\n"
-        "\n"
-        "Tables and JSON go to standard output, the log to standard error.\n"
-        "\n"
-        "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-        "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-        "finds a contradiction, or --compare finds more growth than --max-growth,\n"
-        "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
-        "written, or with --strict a profile that contradicts itself), 4 internal error\n"
-        "or not enough memory.\n");
+    fprintf(stream,
+            "\n"
+            "%s"
+            "\n"
+            "Tables and JSON go to standard output, the log to standard error.\n"
+            "\n"
+            "%s",
+            options_about_profiles, options_about_exit);
 }

@@ -11,6 +11,7 @@
 
 #include "command/config.h"
 #include "popliner/changes.h"
+#include "popliner/emit.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -41,6 +42,12 @@ typedef struct output_file {
     popliner_section section;
     const char *path;
 } output_file;
+
+/* A format that the split is to be written in. */
+typedef struct emitted_file {
+    popliner_emit_format format;
+    const char *path; /* NULL: standard output */
+} emitted_file;
 
 enum { MAX_UNUSED = 2 };
 
@@ -82,6 +89,11 @@ typedef struct options {
     popliner_section section;
     output_file *outputs;
     size_t num_outputs;
+    emitted_file *emits;
+    size_t num_emits;
+    const char *layer_path;   /* with {} for the name of a layer */
+    const char *head_modules; /* names separated by ',' */
+    const char *tail_modules;
     const char *trace; /* a file */
     bool has_plot;     /* one is printed */
     popliner_plot plot;
@@ -164,6 +176,24 @@ void options_print_help(FILE *stream);
 
 /* Whether --report asks for several reports together. */
 bool options_are_together(const options *o);
+
+/* What the help ends with. */
+extern const char options_about_profiles[];
+extern const char options_about_exit[];
+
+/* A row of the table, for what is generated from it: see manual.c. */
+typedef struct option_described {
+    bool is_heading; /* `name` begins a group; there is nothing else */
+    bool is_repeated;
+    char letter;         /* '\0': none */
+    const char *name;    /* without "--" */
+    const char *value;   /* how the help calls it; NULL: takes none */
+    const char *choices; /* separated by '|'; NULL: anything */
+    const char *help;    /* lines */
+} option_described;
+
+/* Fills and returns `described`; NULL behind the last row. */
+const option_described *options_describe(size_t i, option_described *described);
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);

@@ -6,6 +6,7 @@
 
 #include "command/answer.h"
 #include "command/bandwidth.h"
+#include "command/emit.h"
 #include "command/names.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
@@ -154,12 +155,22 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
 static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
                              const popliner_certificate_input *names, popliner_error *error) {
     char *report = NULL;
+    emitted made = {0};
     popliner_status status =
         popliner_report_replicas(replicas, names, s->options.format, &report, error);
     if (status == POPLINER_OK)
         status = tell(s, r, replicas, names, error);
     if (status == POPLINER_OK)
-        return session_print(report, error);
+        status = emit_make_replicas(s, replicas, names, &made, error);
+    if (status == POPLINER_OK && !emit_prints(&s->options)) {
+        status = session_print(report, error);
+        report = NULL;
+    } else if (status == POPLINER_OK) {
+        status = emit_print(s, &made, error);
+    }
+    if (status == POPLINER_OK)
+        status = emit_write(s, &made, error);
+    emitted_free(&made);
     free(report);
     return status;
 }

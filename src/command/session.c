@@ -97,6 +97,8 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
     if (status == POPLINER_OK)
         status = check_output_files(o, profile, debug, error);
     if (status == POPLINER_OK)
+        status = check_emitted_files(o, profile, debug, error);
+    if (status == POPLINER_OK)
         status = popliner_analysis_read(profile, debug, how, &s->analysis, error);
     free(profile);
     free(debug);
@@ -111,6 +113,8 @@ static popliner_status load_analysis(session *s, const popliner_analysis_options
         status = check_program_files(o, o->profile, NULL, error);
     if (status == POPLINER_OK)
         status = check_output_files(o, o->profile, NULL, error);
+    if (status == POPLINER_OK)
+        status = check_emitted_files(o, o->profile, NULL, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_load(o->profile, how, &s->analysis, error);
     return status;

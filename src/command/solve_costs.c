@@ -91,6 +91,9 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         status =
             check_program_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
     if (status == POPLINER_OK)
+        status =
+            check_emitted_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
+    if (status == POPLINER_OK)
         status = read_file(o, &pipeline, file, error);
     if (status == POPLINER_OK)
         status = check_file(s, *file, error);

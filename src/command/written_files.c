@@ -127,6 +127,30 @@ popliner_status check_output_files(const options *o, const char *read, const cha
     return status;
 }
 
+popliner_status check_emitted_files(const options *o, const char *read, const char *also_read,
+                                    popliner_error *error) {
+    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace, o->html};
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++) {
+        const char *path = o->emits[i].path;
+        const char *twice = NULL;
+        if (path == NULL)
+            continue;
+        status = check_file("emit", "the plan", path, read, also_read, error);
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            twice = is_one_file(path, others[k]) ? others[k] : twice;
+        for (size_t k = 0; k < o->num_outputs; k++)
+            twice = is_one_file(path, o->outputs[k].path) ? o->outputs[k].path : twice;
+        for (size_t k = 0; k < i; k++)
+            twice = is_one_file(path, o->emits[k].path) ? o->emits[k].path : twice;
+        if (status == POPLINER_OK && twice != NULL)
+            status =
+                session_fail(error, POPLINER_ERROR_USAGE,
+                             "--emit %s: something else is to be written into %s", path, twice);
+    }
+    return status;
+}
+
 /* Whether writing into a file, if one was named, would change what is to be compared. */
 static popliner_status check_not_compared(const char *option, const char *path,
                                           const char *const *read, size_t num_read,

@@ -22,6 +22,10 @@ popliner_status check_program_files(const options *o, const char *read, const ch
 popliner_status check_output_files(const options *o, const char *read, const char *also_read,
                                    popliner_error *error);
 
+/* The same for the files of --emit, also of --costs. */
+popliner_status check_emitted_files(const options *o, const char *read, const char *also_read,
+                                    popliner_error *error);
+
 /* Refuses to write, with any of the options above, what --compare is to read. Errors: USAGE. */
 popliner_status check_compared_files(const options *o, popliner_error *error);
 

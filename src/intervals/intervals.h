@@ -30,7 +30,7 @@ typedef struct pl_interval_options {
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
     size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
     const popliner_listener *listener; /* of the progress; may be NULL */
-    bool with_tile_needs; /* details have tile_needs */
+    bool with_tile_needs;              /* details have tile_needs */
     pl_stage_meter *meter; /* of the chain, whose account and pass usage are then taken, or NULL */
 } pl_interval_options;
 

@@ -32,7 +32,6 @@ static void add_version(pl_sheet *sheet, const char *name, unsigned major, unsig
     pl_text_format(&version, "%u.%u.%u", major, minor, point);
     add_text(sheet, "version", name, version.failed ? "" : version.data);
     sheet->text.failed = sheet->text.failed || version.failed;
-    sheet->cells.failed = sheet->cells.failed || version.failed;
     free(version.data);
 }
 

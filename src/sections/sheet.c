@@ -205,7 +205,9 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
 popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
                                      popliner_error *error) {
     assert(status != POPLINER_OK || sheet->column == 0);
-    return status == POPLINER_OK && sheet->cells.failed ? pl_fail_memory(error, "a table") : status;
+    /* the text is that of cells in the making, which are none where memory was short */
+    const bool failed = sheet->cells.failed || sheet->text.failed;
+    return status == POPLINER_OK && failed ? pl_fail_memory(error, "a table") : status;
 }
 
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,

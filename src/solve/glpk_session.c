@@ -90,6 +90,10 @@ static void escape_from_failure(void *info) {
     longjmp(current->escape, 1);
 }
 
+bool pl_glpk_exists(void) {
+    return true;
+}
+
 static int bound_type(double lower, double upper) {
     if (isinf(lower))
         return isinf(upper) ? GLP_FR : GLP_UP;

@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether GLPK is there: glpk_session.c has it, glpk_absent.c is built in its place without. */
+bool pl_glpk_exists(void);
+
 /* What GLPK may use. */
 typedef struct pl_glpk_limits {
     int memory_mib;      /* at least 1 */
@@ -33,7 +36,7 @@ typedef enum pl_mip_outcome {
  * set. GLPK looks at `stop` now and then: it may be missed by the time of one step. should_stop is
  * called by the calling thread.
  * Errors: MEMORY (the arrays, or no thread is to be had), INTERNAL (GLPK failed or used up its
- * memory, in its words). */
+ * memory, in its words), USAGE (there is no GLPK). */
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
                               double *objective, pl_mip_outcome *outcome, popliner_error *error);
 

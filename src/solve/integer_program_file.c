@@ -176,7 +176,7 @@ static void describe(const writing *w, char *text, size_t size) {
              "%s",
              popliner_objective_name(w->asked->objective), known,
              k->exists ? "left out: what costs more than that by itself\n" : "", w->unit,
-             k->is_loose ? "it was stopped before it was known which stages need too much together "
+             k->is_loose ? "it is not known of all stages whether they need too much together "
                            "on one IPU: the\n"
                            "smallest value of this program may be too small\n"
                          : "");

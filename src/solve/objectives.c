@@ -3,8 +3,10 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
+#include "solve/branch_and_bound.h"
 #include "solve/device_sweep.h"
 #include "solve/first_answer.h"
+#include "solve/glpk_session.h"
 #include "solve/neighbours.h"
 #include "solve/shared_bounds.h"
 #include "solve/spread_sweep.h"
@@ -103,10 +105,18 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
 }
 
 /* Whether pl_device_sweep is what answers it. With one shared IPU a few programs are enough, which
- * ask for fewer shared peaks. */
+ * ask for fewer shared peaks, if there is somebody to solve them. */
 static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
-    return !search->uses_programs && search->problem->num_shared_ipus > 1 &&
+    return !search->uses_programs && (search->problem->num_shared_ipus > 1 || !pl_glpk_exists()) &&
            !search->shared.is_wide && pl_spread_sweep_can(search->problem, filter, goal);
+}
+
+/* What neither a list, a sweep nor branch and bound can answer is left open. */
+static void give_up_without_glpk(const pl_search *search, pl_search_result *result) {
+    *result = (pl_search_result){.is_stopped = true};
+    pl_tell(search->problem->options->listener, POPLINER_LEVEL_WARNING,
+            "The search ends unproven: so many splits on shared IPUs need GLPK, which this "
+            "libpopliner was built without (POPLINER_GLPK=OFF)");
 }
 
 /* Answers it by the method that is quickest. */
@@ -120,6 +130,13 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
         if (status != POPLINER_OK || !gave_up)
             return status;
         search->shared.is_wide = true;
+    }
+    if (!search->uses_programs && !pl_glpk_exists()) {
+        search->shared.is_hard = true; /* so that no program is asked */
+        if (!pl_branch_and_bound_can(search->problem, filter)) {
+            give_up_without_glpk(search, result);
+            return POPLINER_OK;
+        }
     }
     return pl_no_goods_search(&asked, split, result, error);
 }

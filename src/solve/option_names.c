@@ -27,6 +27,9 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
                         [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
         .reserve = "reserve",
         .section = "section",
+        .layer_path = "layer_path",
+        .head_modules = "head_modules",
+        .tail_modules = "tail_modules",
     };
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
@@ -41,5 +44,8 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
         set(&names->constraints[kind], defaults.constraints[kind]);
     set(&names->section, defaults.section);
+    set(&names->layer_path, defaults.layer_path);
+    set(&names->head_modules, defaults.head_modules);
+    set(&names->tail_modules, defaults.tail_modules);
     return status;
 }

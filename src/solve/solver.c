@@ -2,6 +2,7 @@
 #include "popliner/solver.h"
 
 #include "base/failure.h"
+#include "solve/glpk_session.h"
 #include "solve/greedy.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program_file.h"
@@ -49,6 +50,10 @@ static popliner_status check_options(const popliner_costs *costs,
     if (options->num_mapped_stages == 0 && options->max_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "max_stages: 0, but at least one stage must be allowed");
+    if (options->method == POPLINER_METHOD_ILP && !pl_glpk_exists())
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "method: integer programs need GLPK, which this libpopliner was built "
+                       "without (POPLINER_GLPK=OFF)");
     if (options->method != POPLINER_METHOD_AUTO && options->method != POPLINER_METHOD_ILP &&
         options->method != POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE, "method: there is no %d", (int)options->method);
@@ -203,6 +208,10 @@ static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits
     popliner_status status = POPLINER_OK;
     known->is_loose = known->is_stopped;
     bool can_be_less = known->value > 0 && objective != POPLINER_OBJECTIVE_IPUS;
+    if (!pl_glpk_exists()) {
+        known->is_loose = true; /* other searches need not meet all of them */
+        return POPLINER_OK;
+    }
     if (!known->is_stopped && (!known->exists || can_be_less)) {
         pl_filter less =
             known->exists ? pl_filter_limited(limits, objective, known->value - 1) : *limits;
@@ -261,6 +270,10 @@ done:
 }
 
 /* ---- what programs call ---- */
+
+bool popliner_solver_has_glpk(void) {
+    return pl_glpk_exists();
+}
 
 /* A popliner_peak_function of a table. */
 static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_unit,

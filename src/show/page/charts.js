@@ -135,7 +135,12 @@ class Chart {
                 parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
                     : 'area', [shape.s.isLine ? 'stroke' : 'fill']: shape.s.color },
                     svg('title', {}, shape.s.name)));
-        const numTicks = width > 700 ? 6 : 3;
+        // Few places have each their number below their middle.
+        const isEach = binWidth >= 40 && places.length === this.to - this.from;
+        const numTicks = isEach ? -1 : width > 700 ? 6 : 3;
+        for (let i = this.from; isEach && i < this.to; i++)
+            parts.push(svg('text', { x: this.x(i + 0.5), y: height - 16,
+                class: 'tick middle place' }, grouped(i)));
         for (let i = 0; i <= numTicks; i++) {
             const place = Math.round(this.from + (this.to - this.from) * i / numTicks);
             parts.push(svg('text', { x: this.x(place), y: height - 16,

@@ -37,6 +37,7 @@ function bottleneck(page, table) {
         ['memory model', model.memory_model.value],
     ]), el('p', { class: off > 0 ? 'verdict over' : null }, off === null
         ? 'The profile has no account by tile to check this against.'
+        : off === 0 ? "Explained and missing add up to the compiler's account on every tile."
         : `Explained and missing do not add up to the compiler's account on ${several(off, 'tile',
             'tiles')}.`)];
 }

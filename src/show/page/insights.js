@@ -67,9 +67,12 @@ function standingOut(page) {
         return [name, values[Math.floor(values.length / 2)]];
     }));
     const most = live.map((value, i) => [i, value]).sort((a, b) => b[1] - a[1] || a[0] - b[0])
-        .slice(0, 10);
+        .filter(([, value]) => value > median).slice(0, 10);
+    if (most.length === 0)
+        return el('p', {}, `No tile has more live than the median tile, ${bytes(median)}.`);
     return smallTable(`Tiles with most live memory (the median tile has ${bytes(median)})`,
-        [['tile', true], ['live', true], ['above the median', true], ['most of it', false]],
+        [['tile', true], ['live', true], ['above the median', true],
+            ['category most above its median', false]],
         most.map(([tile, value]) => {
             const [name, above] = names.map((column) => [column,
                 tiles.column(column)[tile] - medians.get(column)])

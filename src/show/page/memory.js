@@ -301,7 +301,8 @@ class MemoryView {
                 ['highest address', `${grouped(value('total_including_gaps_bytes'))} B`],
             ]),
             el('div', { class: 'pair' },
-                smallTable('By category', [['category', false], ['bytes', true]],
+                smallTable('Sizes by category, also of what shares addresses',
+                    [['category', false], ['bytes', true]],
                     parts.map((name) => [name.slice('category_'.length, -'_bytes'.length),
                         grouped(value(name))])),
                 smallTable('Largest variables', columns, rows)));

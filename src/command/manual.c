@@ -1,0 +1,271 @@
+/* popliner-manual: writes the manual page and the completions of shells, from the table of options
+ * and nothing else. Run when the command is built; not installed.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/options.h"
+#include "popliner/popliner.h"
+
+/* Whether the value is a file or a directory. */
+static bool is_path(const option_described *o) {
+    static const char *const paths[] = {"FILE", "DIR", "OTHER"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (o->value != NULL && strcmp(o->value, paths[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Prints the choices with something between them. */
+static void print_choices(const char *choices, const char *between) {
+    for (; *choices != '\0'; choices++)
+        if (*choices == '|')
+            fputs(between, stdout);
+        else
+            putchar(*choices);
+}
+
+/* ---- the manual page ---- */
+
+/* Prints text as roff, in lines of its own; of what is filled, ends of lines mean nothing. */
+static void print_roff(const char *text) {
+    bool begins = true;
+    for (; *text != '\0'; text++) {
+        if (begins && (*text == '.' || *text == '\''))
+            fputs("\\&", stdout);
+        begins = *text == '\n';
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else if (*text == '\'')
+            fputs("\\(aq", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_roff_option(const option_described *o) {
+    printf(".TP\n");
+    if (o->letter != '\0')
+        printf("\\fB\\-%c\\fR, ", o->letter);
+    printf("\\fB\\-\\-");
+    print_roff(o->name);
+    printf("\\fR");
+    if (o->value != NULL) {
+        printf(" \\fI");
+        print_roff(o->value);
+        printf("\\fR");
+    }
+    printf("\n");
+    print_roff(o->help);
+    printf("\n");
+}
+
+static void print_manual(void) {
+    option_described o;
+    printf(".TH POPLINER 1 \"\" \"popliner %s\" \"User Commands\"\n", popliner_version());
+    printf(".SH NAME\n"
+           "popliner \\- says where to cut a neural network so that it fits on several IPUs\n"
+           ".SH SYNOPSIS\n"
+           ".B popliner\n[\\fIoptions\\fR] \\fIPROFILE\\fR [\\fIDEBUG\\fR]\n"
+           ".br\n"
+           ".B popliner\n[\\fIoptions\\fR] \\fB\\-\\-costs\\fR \\fIFILE\\fR \\fB\\-\\-solve\\fR\n"
+           ".SH DESCRIPTION\n"
+           "Reads what the Poplar compiler reports of a model that was compiled for one IPU,\n"
+           "and chooses the best cuts of it into stages, with proof, by the memory of the\n"
+           "largest tile, cycles, or traffic.\n"
+           ".TP\n"
+           "\\fIPROFILE\\fR\n"
+           "the profile.pop that Poplar wrote, or the directory that holds it\n"
+           ".TP\n"
+           "\\fIDEBUG\\fR\n"
+           "its debug.cbor (default: beside the profile, else one directory up)\n"
+           ".PP\n"
+           "Tables and JSON go to standard output, the log to standard error.\n"
+           ".SH OPTIONS\n");
+    for (size_t i = 0; options_describe(i, &o) != NULL; i++)
+        if (o.is_heading) {
+            printf(".SS ");
+            print_roff(o.name);
+            printf("\n");
+        } else {
+            print_roff_option(&o);
+        }
+    printf(".SH NOTES\n");
+    print_roff(options_about_profiles);
+    printf(".SH EXIT STATUS\n");
+    print_roff(options_about_exit);
+    printf(".SH EXAMPLES\n"
+           ".TP\n"
+           "popliner \\-\\-solve \\-\\-num\\-ipus 4 report\n"
+           "the best split of the profile in the folder \\(oqreport\\(cq over at most four IPUs\n"
+           ".TP\n"
+           "popliner \\-\\-costs costs.json \\-\\-solve \\-\\-format json\n"
+           "the same for costs of your own, with the proof\n");
+}
+
+/* ---- bash ---- */
+
+static void print_bash_cases(void) {
+    option_described o;
+    for (size_t i = 0; options_describe(i, &o) != NULL; i++) {
+        if (o.is_heading || o.value == NULL)
+            continue;
+        printf("    --%s)\n", o.name);
+        if (o.choices != NULL && strchr(o.value, '=') != NULL) {
+            printf("        compopt -o nospace\n        COMPREPLY=($(compgen -S = -W '");
+            print_choices(o.choices, " ");
+            printf("' -- \"$word\"))\n");
+        } else if (o.choices != NULL) {
+            printf("        COMPREPLY=($(compgen -W '");
+            print_choices(o.choices, " ");
+            printf("' -- \"$word\"))\n");
+        } else if (is_path(&o)) {
+            printf(
+                "        compopt -o filenames\n        COMPREPLY=($(compgen -f -- \"$word\"))\n");
+        }
+        printf("        return ;;\n");
+    }
+}
+
+static void print_bash(void) {
+    option_described o;
+    printf("# bash completion for popliner\n"
+           "_popliner() {\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} IFS=$' "
+           "\\n'\n"
+           "    COMPREPLY=()\n"
+           "    # bash takes --option=value apart\n"
+           "    if [[ $word == '=' ]]; then\n"
+           "        word=\n"
+           "    elif [[ $before == '=' && $COMP_CWORD -ge 2 ]]; then\n"
+           "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+           "    fi\n"
+           "    case $before in\n");
+    print_bash_cases();
+    printf("    esac\n"
+           "    if [[ $word == -* ]]; then\n"
+           "        COMPREPLY=($(compgen -W '");
+    for (size_t i = 0; options_describe(i, &o) != NULL; i++)
+        if (!o.is_heading) {
+            if (o.letter != '\0')
+                printf(" -%c", o.letter);
+            printf(" --%s", o.name);
+        }
+    printf("' -- \"$word\"))\n"
+           "    else\n"
+           "        compopt -o filenames\n"
+           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "    fi\n"
+           "}\n"
+           "complete -F _popliner popliner\n");
+}
+
+/* ---- zsh and fish ---- */
+
+/* The help as far as its first clause, in one line. `escaped` get a backslash; a ' becomes `quote`.
+ */
+static void print_summary(const option_described *o, const char *escaped, const char *quote) {
+    size_t length = strcspn(o->help, ";:(");
+    while (length > 0 && strchr(" \n", o->help[length - 1]) != NULL)
+        length--;
+    for (size_t i = 0; i < length; i++) {
+        char c = o->help[i];
+        if (strchr(escaped, c) != NULL)
+            putchar('\\');
+        if (c == '\'')
+            fputs(quote, stdout);
+        else
+            putchar(c == '\n' ? ' ' : c);
+    }
+}
+
+/* A text in single quotes, for zsh's _arguments. */
+static void print_zsh(const char *text) {
+    for (; *text != '\0'; text++) {
+        if (strchr("[]:\\", *text) != NULL)
+            putchar('\\');
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_zsh_all(void) {
+    option_described o;
+    printf("#compdef popliner\n\n_arguments -s");
+    for (size_t i = 0; options_describe(i, &o) != NULL; i++) {
+        if (o.is_heading)
+            continue;
+        printf(" \\\n  ");
+        if (o.letter != '\0')
+            printf("'(-%c --%s)'{-%c,--%s}'[", o.letter, o.name, o.letter, o.name);
+        else
+            printf("'%s--%s%s[", o.is_repeated ? "*" : "", o.name, o.value == NULL ? "" : "=");
+        print_summary(&o, "[]\\", "'\\''");
+        printf("]");
+        if (o.value != NULL) {
+            printf(":");
+            print_zsh(o.choices != NULL && strchr(o.value, '|') != NULL ? o.name : o.value);
+            printf(":");
+            if (o.choices != NULL) {
+                printf("(");
+                print_choices(o.choices, strchr(o.value, '=') != NULL ? "= " : " ");
+                printf("%s)", strchr(o.value, '=') != NULL ? "=" : "");
+            } else if (is_path(&o)) {
+                printf("_files");
+            }
+        }
+        printf("'");
+    }
+    printf(" \\\n  '1:PROFILE:_files' \\\n  '2:DEBUG:_files'\n");
+}
+
+static void print_fish(void) {
+    option_described o;
+    printf("# fish completion for popliner\n");
+    for (size_t i = 0; options_describe(i, &o) != NULL; i++) {
+        if (o.is_heading)
+            continue;
+        printf("complete -c popliner -l %s", o.name);
+        if (o.letter != '\0')
+            printf(" -s %c", o.letter);
+        if (is_path(&o))
+            printf(" -r -F");
+        else if (o.value != NULL)
+            printf(" -x");
+        if (o.choices != NULL) {
+            printf(" -a '");
+            print_choices(o.choices, strchr(o.value, '=') != NULL ? "= " : " ");
+            printf("%s'", strchr(o.value, '=') != NULL ? "=" : "");
+        }
+        printf(" -d '");
+        print_summary(&o, "\\", "\\'");
+        printf("'\n");
+    }
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } documents[] = {
+        {"man", print_manual}, {"bash", print_bash}, {"zsh", print_zsh_all}, {"fish", print_fish}};
+    for (size_t i = 0; argc == 3 && i < sizeof documents / sizeof *documents; i++) {
+        if (strcmp(argv[1], documents[i].name) != 0)
+            continue;
+        if (freopen(argv[2], "w", stdout) == NULL) {
+            perror(argv[2]);
+            return EXIT_FAILURE;
+        }
+        documents[i].print();
+        bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+        return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    fputs("usage: popliner-manual man|bash|zsh|fish FILE\n", stderr);
+    return 2;
+}

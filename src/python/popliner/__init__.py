@@ -1,0 +1,38 @@
+"""popliner: where to cut a large neural network so that it fits, and runs well, on several IPUs.
+
+    analysis = popliner.read("report")
+    answer = analysis.solve(max_stages=2, min_units=1)
+    print(answer.text())
+
+The solver also takes costs of your own:
+
+    costs = popliner.Costs(6)
+    costs.fill_peaks(lambda first, last: sum(layer_bytes[first:last + 1]))
+    print(costs.solve(max_stages=3).split)
+
+docs/python.md is a map. The module is libpopliner, by ctypes; `popliner.path` is the library.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from . import enums, records, request
+from ._installed import VERSION as __version__
+from ._library import path
+from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
+                       compare, load, locate, read)
+from .changes import Changes, Comparison, read_calibration
+from .costs import FORBIDDEN, MAX_CYCLES, Costs, has_glpk, solve, solve_ways
+from .diagnosis import Diagnosis
+from .enums import *  # noqa: F401,F403
+from .emit import check_emit
+from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, UsageError)
+from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
+from .profile import Profile
+from .records import Interval
+from .request import (Calibration, Copies, Request, Scales, bytes_of, copies_at,
+                      copies_max_stages)
+
+__all__ = [name for name, value in list(globals().items())
+           if not name.startswith("_") and getattr(value, "__module__", "").startswith(__name__)]
+__all__ += ["FIRST_LAYER_REGEX", "FORBIDDEN", "LAYER_NAME_REGEX", "MAX_CYCLES", "__version__",
+            "enums", "path", "records"]

@@ -1,0 +1,671 @@
+"""The analysis of one profile, from the files to the split.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import weakref
+from typing import (Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
+                    Tuple, Union)
+
+from . import _declared as c
+from . import _html
+from . import records as r
+from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path, ProgressFunction,
+                       StepFunction, Turn, array_of, ask, call, decoded, file_name, listed,
+                       listener_of, make, make_text, member, number, real, size, text)
+from ._library import begin, libc, library
+from .changes import Changes, Comparison
+from .costs import Costs, replicas_options
+from .diagnosis import Diagnosis
+from .enums import (Format, Growth, LayerOrder, MemoryModel, Objective, Plot, Section, Table,
+                    UnitKind)
+from .errors import UsageError
+from .plans import Answer, Naming, Pareto, Replicas, Sweep
+from .profile import Items, Profile
+from .request import Asked, Bandwidth, Request, Units, pairs_of, taken
+
+Model = Union[MemoryModel, str]
+
+#: PopLiner's own defaults, which the library's are.
+LAYER_NAME_REGEX = r"(?:^|\/)(?:[L|l]ayer|blocks|encoder)[\/_\.]?(\d+)"
+FIRST_LAYER_REGEX = "(word_embeddings|Embedding_Dict)"
+
+#: What a link carries in a second where nothing is said of it.
+LINK_BYTES_PER_SECOND = c.CONSTANTS["POPLINER_LINK_BYTES_PER_SECOND"]
+
+
+class Chain(Sequence[r.Unit]):
+    """The chain of units that is cut, in a memory model."""
+
+    def __init__(self, handle: Handle, pointer: Any) -> None:
+        self._handle = weakref.ref(handle)  # the analysis keeps its chains
+        self._pointer = pointer
+        with handle.turn.lock:
+            handle.turn.check()
+            self._units = tuple(
+                r.take(r.Unit, library.popliner_chain_unit_at(pointer, i).contents)
+                for i in range(library.popliner_chain_num_units(pointer)))
+
+    def unit_of(self, operation: int) -> Optional[int]:
+        """The unit that an operation belongs to; None beyond the last."""
+        return self._index(library.popliner_chain_unit_of, size(operation, "operation"))
+
+    def operation_at(self, step: int) -> Optional[int]:
+        """The operation that a liveness step runs for, or the last one before it; None for none,
+        and for a step beyond the last."""
+        return self._index(library.popliner_chain_operation_at, size(step, "step"))
+
+    def _index(self, function: Any, number: int) -> Optional[int]:
+        handle = self._handle()
+        if handle is None or not handle.pointer:
+            raise UsageError("this Chain is of an Analysis that is closed")
+        result = ask(handle.turn, function, self._pointer, number)
+        return None if result == SIZE_MAX else result
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._units[i]
+
+    @property
+    def labels(self) -> List[str]:
+        """How to call the units."""
+        return [unit.label for unit in self._units]
+
+    def __repr__(self) -> str:
+        return f"<Chain: {' '.join(self.labels)}>"
+
+    def _repr_html_(self) -> str:
+        return _html.table("Chain", ("unit", "kind"),
+                           [(unit.label, unit.kind) for unit in self])
+
+
+class Words(NamedTuple):
+    """How a page tells its reader to ask a program for what is on screen: words of a command line,
+    with their leading dashes."""
+
+    command: str
+    pipeline: str = ""
+    constraints: str = ""
+    solve: str = "--solve"
+    evaluate: str = "--evaluate"
+    max_stages: str = "--num-ipus"
+    max_stage_bytes: str = "--mem-per-tile"
+    objectives: str = "--objective"
+    schedule: str = "--schedule"
+    recompute: str = "--recompute"
+    slack: str = "--slack"
+    device_map: str = "--device-map"
+    ipu_limits: str = "--ipu-mem-per-tile"
+    ipu_speeds: str = "--ipu-speed"
+    links: str = "--link-bandwidth"
+    needs: Tuple[str, str, str] = ("", "--risk high", "--risk low")
+
+
+class Analysis(Owner):
+    """Owns a profile and everything that is made of it. Each part is made when it is first asked
+    for, and then kept. `popliner.read` and `popliner.load` make one.
+
+    Threads may share one: each call waits for its turn. Several analyses work at once."""
+
+    def __init__(self, function: Any, path: bytes, before: Tuple[Any, ...],
+                 options: "_Options") -> None:
+        turn = Turn()
+        self._listening = options.listening
+        listener = listener_of(options.listening, turn)
+        structure = options.structure(listener)
+        call(library.popliner_analysis_options_check, ctypes.byref(structure))
+        self._handle = make(function, path, *before, ctypes.byref(structure),
+                            free=library.popliner_analysis_free, turn=turn, kept=listener)
+        #: what it was read from
+        self.path: str = os.fsdecode(path)
+        self._chains: Dict[int, Chain] = {}
+
+    # ---- parts ----
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        handle = self._held()
+        call(function, handle.pointer, *arguments, turns=(handle.turn,))
+
+    def _text(self, function: Any, *arguments: Any, turns: Tuple[Turn, ...] = ()) -> str:
+        handle = self._held()
+        return make_text(function, handle.pointer, *arguments, turns=(handle.turn, *turns))
+
+    @property
+    def profile(self) -> Profile:
+        """What is in the profile."""
+        return Profile(self)
+
+    @property
+    def checks(self) -> Tuple[r.Check, ...]:
+        """Whether the profile agrees with itself."""
+        handle = self._held()
+        found: List[r.Check] = []
+        while True:
+            check = ask(handle.turn, library.popliner_analysis_check_at, handle.pointer, len(found))
+            if not check:
+                return tuple(found)
+            found.append(r.take(r.Check, check.contents))
+
+    @property
+    def operations(self) -> Sequence[r.Operation]:
+        """The operations of the model, in the order in which they first run."""
+        handle = self._held()
+        operations = ctypes.c_void_p()
+        self._call(library.popliner_analysis_operations, ctypes.byref(operations))
+        count = library.popliner_operations_count(operations)
+
+        def at(i: int) -> r.Operation:
+            held = self._held()
+            return r.operation_of(ask(held.turn, library.popliner_operations_at, operations,
+                                      i).contents)
+
+        return Items("operations", count, at)
+
+    @property
+    def operations_are_of_framework(self) -> bool:
+        """Whether operations come from a framework's contexts, and not from the programs' own."""
+        operations = ctypes.c_void_p()
+        self._call(library.popliner_analysis_operations, ctypes.byref(operations))
+        return library.popliner_operations_are_of_framework(operations)
+
+    @property
+    def layers(self) -> Sequence[r.LayerFinding]:
+        """The layer of each operation, and how it was found."""
+        count = len(self.operations)
+        layers = ctypes.c_void_p()
+        self._call(library.popliner_analysis_layers, ctypes.byref(layers))
+
+        def at(i: int) -> r.LayerFinding:
+            held = self._held()
+            return r.take(r.LayerFinding, ask(held.turn, library.popliner_layers_at, layers,
+                                              i).contents)
+
+        return Items("layers of operations", count, at)
+
+    def chain(self, memory_model: Model = MemoryModel.FULL) -> Chain:
+        """The chain of units in a memory model."""
+        model = member(MemoryModel, memory_model, "memory_model")
+        if model in self._chains:
+            self._held()
+            return self._chains[model]
+        pointer = ctypes.c_void_p()
+        self._call(library.popliner_analysis_chain, model, ctypes.byref(pointer))
+        self._chains[model] = Chain(self._held(), pointer)
+        return self._chains[model]
+
+    def is_training(self, memory_model: Model = MemoryModel.FULL) -> bool:
+        """Whether the layers train: without it a pipeline keeps nothing."""
+        result = ctypes.c_bool()
+        self._call(library.popliner_analysis_is_training,
+                   member(MemoryModel, memory_model, "memory_model"), ctypes.byref(result))
+        return result.value
+
+    def debug_path(self, debug_context: int) -> Optional[str]:
+        """The path of a debug context: names from its root to itself, joined by '/'; None for one
+        that is not known."""
+        handle = self._held()
+        context = number(debug_context, "debug_context")
+        room = 256
+        while True:
+            path = ctypes.create_string_buffer(room)
+            if not ask(handle.turn, library.popliner_analysis_debug_path, handle.pointer, context,
+                       path, room):
+                return None
+            if len(path.value) < room - 1:
+                return decoded(path.value)
+            room *= 4
+
+    def load_rest(self, request: Optional[Request] = None, **members: Any) -> None:
+        """Loads what is missing of a loaded analysis: the lowered variables, and, if anything is
+        said of a request, the stages that were stored for it."""
+        if request is None and not members:
+            self._call(library.popliner_analysis_load_rest, None)
+            return
+        asked = self._ask(request, members)
+        self._call(library.popliner_analysis_load_rest, ctypes.byref(asked.request))
+
+    def prepare(self, request: Optional[Request] = None, **members: Any) -> None:
+        """Does beforehand what solving for a request needs beside the units."""
+        asked = self._ask(request, members)
+        self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request))
+
+    def save(self, path: Path, memory_model: Model = MemoryModel.FULL) -> None:
+        """Stores the analysis in one file, with all stages of this memory model measured, for
+        popliner.load."""
+        self._call(library.popliner_analysis_store,
+                   member(MemoryModel, memory_model, "memory_model"), file_name(path))
+
+    # ---- questions ----
+
+    def _ask(self, request: Optional[Request], members: Mapping[str, Any],
+             defaults: Optional[Mapping[str, Any]] = None) -> Asked:
+        r_ = taken(request, members, defaults)
+        chain = self.chain(r_.memory_model)
+        counted = [unit.kind == UnitKind.LAYER for unit in chain]
+        r_ = taken(r_, {}, {"counted_units": counted,
+                            "max_stage_bytes": self.profile.info.bytes_per_tile or None})
+        asked = Asked(r_, Units(chain.labels, counted), self._held().turn)
+        asked.listening = Listening(r_.message, r_.progress, r_.step).or_else(self._listening)
+        return asked
+
+    def measure(self, stages: Iterable[Any], request: Optional[Request] = None,
+                **members: Any) -> r.Measurement:
+        """Measures stages that are together on one IPU, of which one is usual: each (first unit,
+        last unit), or with the number of stages to the end behind these."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        given = [r.Interval(*stage) for stage in listed(stages, "stages")]
+        intervals = (c.popliner_interval * max(len(given), 1))(
+            *[c.popliner_interval(size(it.first_unit, "first_unit"),
+                                  size(it.last_unit, "last_unit"),
+                                  size(it.stages_to_end, "stages_to_end")) for it in given])
+        result = ctypes.POINTER(c.popliner_measurement)()
+        try:
+            call(library.popliner_analysis_measure_stages, handle.pointer,
+                 ctypes.byref(asked.request), intervals, len(given), ctypes.byref(result),
+                 turns=(handle.turn,), listening=asked.listening)
+            memory = result.contents.memory.contents
+            by_tile = {name: array_of(getattr(memory, name), memory.num_tiles)
+                       for name, kind in memory._fields_
+                       if name not in ("num_tiles", "need_bytes")}
+            by_tile["least_bytes"] = array_of(memory.need_bytes[1], memory.num_tiles)
+            by_tile["most_bytes"] = array_of(memory.need_bytes[2], memory.num_tiles)
+            return r.Measurement(r.detail_of(result.contents.detail.contents), by_tile)
+        finally:
+            library.popliner_measurement_free(result)
+
+    def costs(self, request: Optional[Request] = None, **members: Any) -> Costs:
+        """What every stage of the chain would cost. Solving for these asks for the same limits as
+        solving for the profile, unless others are given."""
+        return self._costs(self._ask(request, members), taken(request, members))
+
+    def _costs(self, asked: Asked, request: Request) -> Costs:
+        handle = self._held()
+        chain = self.chain(request.memory_model)
+        info = self.profile.info
+        costs = make(library.popliner_analysis_costs, handle.pointer, ctypes.byref(asked.request),
+                     free=library.popliner_costs_free, turn=handle.turn, kept=handle,
+                     listening=asked.listening)
+        counted = [unit.kind == UnitKind.LAYER for unit in chain]
+        usual = Request()
+        defaults = {name: value for name, value in vars(request).items()
+                    if value != getattr(usual, name)}
+        defaults["counted_units"] = (counted if request.counted_units is None
+                                     else request.counted_units)
+        if request.max_stage_bytes is None and info.bytes_per_tile > 0:
+            defaults["max_stage_bytes"] = info.bytes_per_tile
+        if request.ipu_links and request.link_bandwidth is None and info.clock_hz > 0:
+            defaults["link_bandwidth"] = (LINK_BYTES_PER_SECOND, info.clock_hz)
+        result = Costs.__new__(Costs)
+        result._take(costs, chain.labels, defaults=defaults, counted=counted)
+        return result
+
+    def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
+        """The best split. Members of the request may be given by name:
+
+            analysis.solve(max_stages=2, min_units=1)
+        """
+        asked = self._ask(request, members)
+        handle = self._held()
+        certificate = make(library.popliner_analysis_solve, handle.pointer,
+                           ctypes.byref(asked.request), free=library.popliner_certificate_free,
+                           turn=handle.turn, kept=handle, listening=asked.listening)
+        return Answer(certificate, self.chain(asked.request.memory_model).labels, asked)
+
+    def evaluate(self, split: Union[str, Iterable[int]], request: Optional[Request] = None,
+                 **members: Any) -> Answer:
+        """Measures a given split: the units behind its cuts, or the names of the last layers of
+        all stages but the last, with '|' between them, as the command has it: "1|2". It is looked
+        at whether it fits; nothing is proven."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        cuts = self._cuts(split, request, members)
+        first_units = (ctypes.c_size_t * max(len(cuts), 1))(*cuts)
+        certificate = make(library.popliner_analysis_evaluate, handle.pointer,
+                           ctypes.byref(asked.request), first_units, len(cuts),
+                           free=library.popliner_certificate_free, turn=handle.turn, kept=handle,
+                           listening=asked.listening)
+        return Answer(certificate, self.chain(asked.request.memory_model).labels, asked)
+
+    def _cuts(self, split: Any, request: Optional[Request], members: Mapping[str, Any]
+              ) -> List[int]:
+        if isinstance(split, str):
+            chain = self.chain(taken(request, members).memory_model)
+            units = Units(chain.labels, [unit.kind == UnitKind.LAYER for unit in chain])
+            if split in ("", "whole"):
+                return []
+            return [units.find(name, "the split") + 1 for name in split.split("|")]
+        return [size(unit, "a unit behind a cut") for unit in listed(split, "the split")]
+
+    def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
+              title: Optional[str] = None, **members: Any) -> Sweep:
+        """The best splits for several values of a member of the request that is a number, like
+        "max_stages". What stages cost is measured once."""
+        numbers = [number(value, what) for value in listed(values, "values")]
+        own = taken(request, members)
+        most = own.max_stages
+        if what == "max_stages":
+            most = max([16 if most is None else most, *numbers])
+        asked = self._ask(own, {"max_stages": most})
+        with self._costs(asked, own) as costs:
+            return costs.sweep(what, numbers, title=title)
+
+    def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
+               request: Optional[Request] = None, **members: Any) -> Pareto:
+        """All best compromises between the first two objectives: "memory,traffic"."""
+        with self.costs(request, **members) as costs:
+            return costs.pareto(objectives)
+
+    def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
+                       chunks: int = 1, bandwidth: Optional[Bandwidth] = None,
+                       request: Optional[Request] = None, **members: Any) -> Replicas:
+        """How many stages and replicas: see Costs.solve_replicas. Parameters are those that the
+        profile trains."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
+        replicas = make(library.popliner_analysis_solve_replicas, handle.pointer,
+                        ctypes.byref(asked.request), ctypes.byref(o),
+                        free=library.popliner_replicas_free, turn=handle.turn,
+                        kept=(handle, asked), listening=asked.listening)
+        return Replicas(replicas, Naming(_Names(self, asked), asked))
+
+    def diagnose(self, memory_model: Model = MemoryModel.FULL, *,
+                 layer_operations_only: bool = False, first_unit: int = 0,
+                 last_unit: Optional[int] = None) -> Diagnosis:
+        """Takes the operations as one stage and compares it with the compiler's own account."""
+        handle = self._held()
+        o = begin(c.popliner_diagnosis_options)
+        o.memory_model = member(MemoryModel, memory_model, "memory_model")
+        o.layer_operations_only = bool(layer_operations_only)
+        o.first_unit = size(first_unit, "first_unit")
+        if last_unit is not None:
+            o.last_unit = size(last_unit, "last_unit")
+        return Diagnosis(make(library.popliner_analysis_diagnose, handle.pointer, ctypes.byref(o),
+                              free=library.popliner_diagnosis_free, turn=handle.turn, kept=handle))
+
+    def compare(self, split: Union[str, Iterable[int]], compiled: Sequence["Analysis"],
+                request: Optional[Request] = None, **members: Any) -> Comparison:
+        """Compares the stages of a split with what was compiled: `compiled[k]` is an analysis of
+        the IPU of stage k alone."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        cuts = self._cuts(split, request, members)
+        others = listed(compiled, "compiled")
+        for other in others:
+            if not isinstance(other, Analysis):
+                raise TypeError(f"{other!r} is no Analysis")
+        if len(others) != len(cuts) + 1:
+            raise UsageError(f"the split has {len(cuts) + 1} stages, and not {len(others)}")
+        held = [other._held() for other in others]
+        pointers = (ctypes.c_void_p * len(held))(*[it.pointer for it in held])
+        first_units = (ctypes.c_size_t * max(len(cuts), 1))(*cuts)
+        return Comparison(make(library.popliner_analysis_compare, handle.pointer,
+                               ctypes.byref(asked.request), first_units, len(cuts), pointers,
+                               free=library.popliner_comparison_free, turn=handle.turn,
+                               turns=tuple(it.turn for it in held), listening=asked.listening))
+
+    def layer_pairs(self) -> r.LayerPairs:
+        """Which layers use the same memory, and what one hands to another, in bytes."""
+        pairs = ctypes.POINTER(c.popliner_layer_pairs)()
+        self._call(library.popliner_analysis_pair_layers, ctypes.byref(pairs))
+        p = pairs.contents
+        n = p.num_layers
+
+        def rows(values: Any) -> Tuple[Tuple[int, ...], ...]:
+            return tuple(tuple(values[i * n + j] for j in range(n)) for i in range(n))
+
+        return r.LayerPairs(tuple(decoded(p.names[i]) for i in range(n)), rows(p.affinity_bytes),
+                            rows(p.communication_bytes))
+
+    # ---- texts ----
+
+    def table(self, table: Union[Table, str], memory_model: Model = MemoryModel.FULL,
+              format: Union[Format, str] = Format.TSV) -> str:
+        """A table in the formats of PopLiner 1.0.0."""
+        return self._text(library.popliner_report_table, member(Table, table, "table"),
+                          member(MemoryModel, memory_model, "memory_model"),
+                          member(Format, format, "format"))
+
+    def section_text(self, section: Union[Section, str], memory_model: Model = MemoryModel.FULL,
+                     answer: Optional[Answer] = None,
+                     format: Union[Format, str] = Format.JSON) -> str:
+        """One table of docs/sections.md as text. "plan" is that of an answer of this analysis."""
+        return self._text(library.popliner_section_text, member(Section, section, "section"),
+                          member(MemoryModel, memory_model, "memory_model"),
+                          self._certificate(answer), member(Format, format, "format"))
+
+    def section(self, section: Union[Section, str], memory_model: Model = MemoryModel.FULL,
+                answer: Optional[Answer] = None) -> List[Dict[str, Any]]:
+        """The same as a list, with a dict for each row."""
+        return json.loads(self.section_text(section, memory_model, answer))["rows"]
+
+    def columns(self, section: Union[Section, str], memory_model: Model = MemoryModel.FULL,
+                answer: Optional[Answer] = None) -> Dict[str, Any]:
+        """The same by column: NumPy's arrays where it is there and a column is all whole numbers,
+        else lists."""
+        from ._calling import numpy
+        rows = self.section(section, memory_model, answer)
+        result: Dict[str, Any] = {}
+        for name in rows[0] if rows else ():
+            values = [row[name] for row in rows]
+            is_whole = all(type(value) is int for value in values)
+            result[name] = numpy().array(values) if is_whole and numpy() is not None else values
+        return result
+
+    def _certificate(self, answer: Optional[Answer]) -> Any:
+        if answer is None:
+            return None
+        if not isinstance(answer, Answer):
+            raise TypeError(f"the answer is {answer!r}, and no Answer")
+        held = answer._held()
+        if held.kept is not self._held():
+            raise UsageError("the answer is of another analysis")
+        return held.pointer
+
+    def plot(self, plot: Union[Plot, str] = Plot.TILES, memory_model: Model = MemoryModel.FULL,
+             answer: Optional[Answer] = None, *, width: int = 80, height: int = 16,
+             is_ascii: bool = False, has_colour: bool = False) -> str:
+        """A plot of bytes, made of characters."""
+        o = begin(c.popliner_plot_options)
+        o.width = size(width, "width")
+        o.height = size(height, "height")
+        o.is_ascii = bool(is_ascii)
+        o.has_colour = bool(has_colour)
+        return self._text(library.popliner_plot_text, member(Plot, plot, "plot"),
+                          member(MemoryModel, memory_model, "memory_model"),
+                          self._certificate(answer), ctypes.byref(o))
+
+    def trace(self, memory_model: Model = MemoryModel.FULL, answer: Optional[Answer] = None) -> str:
+        """A trace that Perfetto opens: docs/trace.md."""
+        return self._text(library.popliner_trace_text,
+                          member(MemoryModel, memory_model, "memory_model"),
+                          self._certificate(answer))
+
+    def page(self, request: Optional[Request] = None, *, answer: Optional[Answer] = None,
+             title: Optional[str] = None, words: Optional[Words] = None,
+             changes: Optional[Changes] = None, **members: Any) -> str:
+        """The profile, and a plan of it, as one HTML page for a browser: docs/page.md. `changes`
+        are those of this analysis, as what is now, and another."""
+        asked = self._ask(request, members)
+        o = begin(c.popliner_page_options)
+        o.request = ctypes.pointer(asked.request)
+        certificate = self._certificate(answer)
+        o.certificate = None if certificate is None else certificate.value
+        o.title = None if title is None else text(title, "title")
+        if words is not None:
+            if not isinstance(words, Words):
+                raise TypeError(f"the words are {words!r}, and no Words")
+            w = begin(c.popliner_page_words)
+            for name in Words._fields[:-1]:
+                setattr(w, name, text(getattr(words, name), name))
+            for i, words_of_need in enumerate(words.needs):
+                w.needs[i] = text(words_of_need, "needs")
+            o.words = ctypes.pointer(w)
+        turns: Tuple[Turn, ...] = ()
+        if changes is not None:
+            if not isinstance(changes, Changes):
+                raise TypeError(f"the changes are {changes!r}, and no Changes")
+            held = changes._held()
+            o.changes = held.pointer.value
+            turns = (held.turn,)
+        return self._text(library.popliner_page_text, ctypes.byref(o), turns=turns)
+
+    def prepare_page(self, request: Optional[Request] = None, **members: Any) -> None:
+        """Measures what solving for a request and its page both need: before solving, where a page
+        will be made of the plan. It changes no answer."""
+        asked = self._ask(request, members)
+        self._call(library.popliner_page_prepare, ctypes.byref(asked.request))
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<Analysis of {self.path!r}: closed>"
+        info = self.profile.info
+        return (f"<Analysis of {self.path!r}: {info.num_tiles} tiles of {info.bytes_per_tile} "
+                f"bytes, {info.num_programs} programs>")
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return "<p>Analysis: closed</p>"
+        info = self.profile.info
+        rows = [("tiles", info.num_tiles), ("bytes of a tile", info.bytes_per_tile),
+                ("IPUs", info.num_ipus), ("programs", info.num_programs),
+                ("operations", len(self.operations)), ("units", " ".join(self.chain().labels)),
+                ("Poplar", info.poplar_version)]
+        return _html.facts(self.path, rows)
+
+
+class _Names:
+    """What a report of an analysis asks of costs, where there is no table of its own."""
+
+    time_unit = "cycles"
+    cycles_per_time_unit = 1
+    cuts_per_unit = 1
+
+    def __init__(self, analysis: Analysis, asked: Asked) -> None:
+        chain = analysis.chain(MemoryModel(asked.request.memory_model))
+        self.unit_names = tuple(chain.labels)
+        turn = Turn()
+        self._handle = make(library.popliner_costs_create, len(chain), 1,
+                            free=library.popliner_costs_free, turn=turn)
+
+    def _held(self) -> Handle:
+        return self._handle
+
+
+class _Options:
+    """How to read and to measure."""
+
+    def __init__(self, layer_name_regex: Optional[str], first_layer_regex: Optional[str],
+                 layer_order: Union[LayerOrder, str], num_threads: int, max_memory_bytes: int,
+                 ipu: Optional[int], message: Optional[MessageFunction],
+                 progress: Optional[ProgressFunction], step: Optional[StepFunction]) -> None:
+        o = begin(c.popliner_analysis_options)
+        if layer_name_regex is not None:
+            o.layer_name_regex = text(layer_name_regex, "layer_name_regex")
+        if first_layer_regex is not None:
+            o.first_layer_regex = text(first_layer_regex, "first_layer_regex")
+        o.layer_order = member(LayerOrder, layer_order, "layer_order")
+        o.num_threads = size(num_threads, "num_threads")
+        o.max_memory_bytes = number(max_memory_bytes, "max_memory_bytes")
+        if ipu is not None:
+            o.ipu = size(ipu, "ipu")
+        self.options = o
+        self.listening = Listening(message, progress, step)
+
+    def structure(self, listener: Any) -> Any:
+        self.options.listener = ctypes.pointer(listener)
+        return self.options
+
+
+def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Optional[str] = None,
+         first_layer_regex: Optional[str] = None,
+         layer_order: Union[LayerOrder, str] = LayerOrder.STEPS, num_threads: int = 0,
+         max_memory_bytes: int = 0, ipu: Optional[int] = None,
+         message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
+         step: Optional[StepFunction] = None) -> Analysis:
+    """Reads a profile and, beside it, the debug information: `path` is the profile, or a directory
+    that holds it as profile.pop.
+
+    `max_memory_bytes` may be used for reading; 0: the memory of the machine. `ipu` chooses one IPU
+    of a pipeline. `message(level, text)`, `progress(task, done, total)` and `step(task, seconds)`
+    hear of this and of all later work, unless a request has others; messages that nobody hears go
+    to the logger "popliner"."""
+    options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads,
+                       max_memory_bytes, ipu, message, progress, step)
+    debug = None if debug_path is None else file_name(debug_path, "debug_path")
+    return Analysis(library.popliner_analysis_read, file_name(path), (debug,), options)
+
+
+def load(path: Path, *, layer_name_regex: Optional[str] = None,
+         first_layer_regex: Optional[str] = None,
+         layer_order: Union[LayerOrder, str] = LayerOrder.STEPS, num_threads: int = 0,
+         message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
+         step: Optional[StepFunction] = None) -> Analysis:
+    """Loads an analysis that Analysis.save (or --save-to-file) stored."""
+    options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads, 0, None,
+                       message, progress, step)
+    return Analysis(library.popliner_analysis_load, file_name(path), (), options)
+
+
+def locate(path: Path, debug_path: Optional[Path] = None) -> Tuple[str, Optional[str]]:
+    """The files of a report: the profile, and the debug information or None."""
+    profile, debug = ctypes.c_void_p(), ctypes.c_void_p()
+    try:
+        call(library.popliner_analysis_locate, file_name(path),
+             None if debug_path is None else file_name(debug_path, "debug_path"),
+             ctypes.byref(profile), ctypes.byref(debug))
+        return (os.fsdecode(ctypes.string_at(profile.value)),
+                os.fsdecode(ctypes.string_at(debug.value)) if debug else None)
+    finally:
+        libc.free(profile)
+        libc.free(debug)
+
+
+def check_options(*, layer_name_regex: Optional[str] = None,
+                  first_layer_regex: Optional[str] = None,
+                  layer_order: Union[LayerOrder, str] = LayerOrder.STEPS) -> None:
+    """Raises what reading with these would, before anything is read."""
+    options = _Options(layer_name_regex, first_layer_regex, layer_order, 0, 0, None, None, None,
+                       None)
+    call(library.popliner_analysis_options_check, ctypes.byref(options.options))
+
+
+def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = None,
+            now_name: Optional[str] = None, memory_model: Model = MemoryModel.FULL,
+            before_answer: Optional[Answer] = None, now_answer: Optional[Answer] = None,
+            bounds: Iterable[Tuple[Union[Growth, str], float]] = ()) -> Changes:
+    """Two analyses side by side. With answers to the same request, one of each, stages are
+    compared too. `bounds` say of what no quantity may grow by more than so many percent:
+    ("layers", 5.0)."""
+    for analysis in (before, now):
+        if not isinstance(analysis, Analysis):
+            raise TypeError(f"{analysis!r} is no Analysis")
+    i = begin(c.popliner_changes_input)
+    held = before._held(), now._held()
+    i.before, i.now = held[0].pointer.value, held[1].pointer.value
+    i.before_name = None if before_name is None else text(before_name, "before_name")
+    i.now_name = None if now_name is None else text(now_name, "now_name")
+    i.memory_model = member(MemoryModel, memory_model, "memory_model")
+    certificates = before._certificate(before_answer), now._certificate(now_answer)
+    i.before_certificate, i.now_certificate = (None if it is None else it.value
+                                               for it in certificates)
+    given = pairs_of(bounds, "bounds")
+    kept = (c.popliner_growth_bound * max(len(given), 1))(
+        *[c.popliner_growth_bound(member(Growth, of, "of a bound"), real(percent, "a bound"))
+          for of, percent in given])
+    i.bounds, i.num_bounds = kept, len(given)
+    return Changes(make(library.popliner_changes_create, ctypes.byref(i),
+                        free=library.popliner_changes_free, turn=Turn(),
+                        turns=tuple(it.turn for it in held)))
+
+
+__all__ = ["Analysis", "Chain", "FIRST_LAYER_REGEX", "LAYER_NAME_REGEX", "Words", "check_options",
+           "compare", "load", "locate", "read"]

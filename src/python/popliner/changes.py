@@ -1,0 +1,167 @@
+"""Two analyses side by side: before and now; and predictions against a compiled pipeline.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from . import _declared as c
+from . import _html
+from . import records as r
+from ._calling import Handle, Owner, Path, ask, call, file_name, make_text, real, text
+from ._library import begin, library
+from .enums import ChangesForm, Format, Recompute, Schedule, Accumulators
+from .request import Calibration, Request, calibration_of, taken
+
+
+def _all(get: Any, handle: Handle, take: Callable[[Any], Any]) -> Tuple[Any, ...]:
+    """All that an object hands out one by one."""
+    found: List[Any] = []
+    while True:
+        item = get(handle.pointer, len(found))
+        if not item:
+            return tuple(found)
+        found.append(take(item.contents))
+
+
+class Changes(Owner, Sequence[r.Change]):
+    """What two analyses have of each quantity, and the difference. Needs neither analysis any
+    more."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._changes: Tuple[r.Change, ...] = _all(library.popliner_changes_at, handle,
+                                                   r.change_of)
+        #: of how many quantities the sides differ, or one has none
+        self.num_changed: int = library.popliner_changes_num_changed(handle.pointer)
+        #: facts that are no quantities: versions, the device, options of the engine
+        self.settings: Tuple[r.SettingChange, ...] = _all(
+            library.popliner_changes_setting_at, handle, lambda s: r.take(r.SettingChange, s))
+        #: of how many of these the sides differ, or one has none
+        self.num_settings_changed: int = library.popliner_changes_num_settings_changed(
+            handle.pointer)
+        #: what each of the bounds found
+        self.bounds: Tuple[r.BoundResult, ...] = _all(library.popliner_changes_bound_at, handle,
+                                                      r.bound_of)
+        #: the quantity that says whether the model got larger
+        self.deciding: r.Change = r.change_of(
+            library.popliner_changes_deciding(handle.pointer).contents)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._changes[i]
+
+    def grew(self, max_growth_percent: float = 0.0) -> bool:
+        """Whether the deciding quantity grew by more than so many percent."""
+        handle = self._held()
+        return ask(handle.turn, library.popliner_changes_grew, handle.pointer,
+                   real(max_growth_percent, "max_growth_percent"))
+
+    def most_grown(self, quantity: str, what: Optional[str] = None) -> Optional[r.Change]:
+        """The quantity of this kind that grew by most; None if none grew. Without `what`: of units
+        of any kind."""
+        handle = self._held()
+        found = ask(handle.turn, library.popliner_changes_most_grown, handle.pointer,
+                    None if what is None else text(what, "what"), text(quantity, "quantity"))
+        return r.change_of(found.contents) if found else None
+
+    def _form(self, form: ChangesForm) -> str:
+        handle = self._held()
+        return make_text(library.popliner_changes_text, handle.pointer, int(form),
+                         turns=(handle.turn,))
+
+    def text(self) -> str:
+        """For reading: what changed most."""
+        return self._form(ChangesForm.TEXT)
+
+    def tsv(self) -> str:
+        return self._form(ChangesForm.TSV)
+
+    def csv(self) -> str:
+        return self._form(ChangesForm.CSV)
+
+    def json_text(self) -> str:
+        """By docs/compare.md."""
+        return self._form(ChangesForm.JSON)
+
+    def json(self) -> Dict[str, Any]:
+        return json.loads(self.json_text())
+
+    def __repr__(self) -> str:
+        return f"<Changes: {self.num_changed} of {len(self)} quantities>"
+
+    def _repr_html_(self) -> str:
+        changed = [it for it in self if it.before != it.now]
+        return _html.table(repr(self)[1:-1], ("what", "name", "quantity", "before", "now"),
+                           [(it.what, it.name, it.quantity, it.before, it.now) for it in changed])
+
+
+class Comparison(Owner, Sequence[r.ComparedStage]):
+    """What was predicted for the stages of a pipeline against the pipeline as it was compiled.
+    Needs no analysis any more."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._stages: Tuple[r.ComparedStage, ...] = _all(library.popliner_comparison_stage_at,
+                                                         handle, r.compared_of)
+        correction = c.popliner_calibration()
+        has = library.popliner_comparison_get_correction(handle.pointer, ctypes.byref(correction))
+        #: what later predictions take: `calibration` of a request; None if there is none
+        self.calibration: Optional[Calibration] = calibration_of(correction) if has else None
+
+    def __len__(self) -> int:
+        return len(self._stages)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._stages[i]
+
+    def _report(self, format: Format) -> str:
+        handle = self._held()
+        return make_text(library.popliner_report_comparison, handle.pointer, int(format),
+                         turns=(handle.turn,))
+
+    def text(self) -> str:
+        """For reading."""
+        return self._report(Format.TSV)
+
+    def json_text(self) -> str:
+        """What read_calibration takes: docs/calibration.schema.json."""
+        return self._report(Format.JSON)
+
+    def json(self) -> Dict[str, Any]:
+        return json.loads(self.json_text())
+
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{stage.error_percent:+.2f} %" for stage in self[:8])
+        return f"<Comparison: {len(self)} stages, errors {errors}>"
+
+    def _repr_html_(self) -> str:
+        return _html.table("Predicted and compiled", ("stage", "predicted bytes", "compiled bytes",
+                                                      "error, %", "corrected, %"),
+                           [(i, it.predicted.whole.max_bytes, it.compiled.whole.max_bytes,
+                             round(it.error_percent, 2), round(it.corrected_percent, 2))
+                            for i, it in enumerate(self)])
+
+
+def read_calibration(path: Path, request: Optional[Request] = None, **members: Any) -> Request:
+    """A request with the correction that Comparison.json_text (or --calibrate) wrote, and with
+    what it was made for: the schedule, the way of recomputing, effects and accumulators."""
+    q = begin(c.popliner_request)
+    call(library.popliner_calibration_read, file_name(path), ctypes.byref(q))
+    return taken(request, {
+        "calibration": calibration_of(q.calibration),
+        "schedule": Schedule(q.schedule),
+        "recompute": Recompute(q.recompute),
+        "effects": q.effects,
+        "accumulators": Accumulators(q.accumulators),
+        **members,
+    })
+
+
+__all__ = ["Changes", "Comparison", "read_calibration"]

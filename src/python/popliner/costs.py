@@ -1,0 +1,616 @@
+"""What the stages of a chain would cost: tables that the solver reads.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
+                    Tuple, Union)
+
+from . import _declared as c
+from . import _html
+from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
+                       callback, failure, file_name, listed, make, member, number, size, text)
+from ._library import begin, library
+from .enums import Objective, ProgramFormat, Recompute, Schedule
+from .errors import UsageError
+from .plans import Answer, Naming, Pareto, Replicas, Sweep
+from .records import Interval
+from .request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, taken,
+                      weight_of)
+
+#: The peak of an interval that must not be a stage.
+FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
+#: The most cycles that an interval may have.
+MAX_CYCLES = c.CONSTANTS["POPLINER_MAX_CYCLES"]
+
+PeakFunction = Callable[[int, int], Optional[int]]
+SharedPeakFunction = Callable[[List[Interval]], int]
+
+
+class FileInfo(NamedTuple):
+    """What a file of costs says beside the table."""
+
+    is_graph: bool  #: of which the time is what people look at first
+    num_ipus: int  #: that the file speaks of; 0 if it does not say
+    bytes_per_tile: int  #: likewise
+    unit_order: Optional[str]  #: in which order a graph's units make the chain
+    has_kept: bool  #: whether it says what the stages of a training pipeline keep
+    parameter_bytes: Optional[Tuple[int, ...]]  #: of each unit
+
+
+def _forbidden(peak: Any, what: str) -> int:
+    """Bytes, of which None and infinity stand for a stage that must not be."""
+    if peak is None or peak == float("inf"):
+        return FORBIDDEN
+    return number(peak, what)
+
+
+class Costs(Owner):
+    """What every stage of a chain of `num_units` units would cost. A stage is an interval of
+    units. There are peaks in bytes on the largest tile, cuts in bytes, and, once some were set,
+    cycles in any unit of time.
+
+    At first every interval has peak 0 and every cut costs 0. In a pipeline an early stage may keep
+    more than a late one: then `max_stages` is how many places there are to tell apart.
+
+    Members that a request does not give are taken from `defaults`."""
+
+    def __init__(self, num_units: int, max_stages: int = 1, *,
+                 unit_names: Optional[Sequence[str]] = None, time_unit: str = "cycles") -> None:
+        num_units = size(num_units, "num_units")
+        if unit_names is not None and len(unit_names) != num_units:
+            raise UsageError(f"there are {len(unit_names)} unit_names for {num_units} units")
+        for name in unit_names or ():
+            text(name, "a unit's name")
+        text(time_unit, "time_unit")
+        turn = Turn()
+        handle = make(library.popliner_costs_create, num_units,
+                      size(max_stages, "max_stages"), free=library.popliner_costs_free, turn=turn)
+        self._take(handle, unit_names, time_unit)
+
+    def _take(self, handle: Handle, unit_names: Optional[Sequence[str]],
+              time_unit: str = "cycles", cycles_per_time_unit: int = 1, cuts_per_unit: int = 1,
+              defaults: Optional[Dict[str, Any]] = None, file: Optional[FileInfo] = None,
+              counted: Optional[Sequence[bool]] = None) -> None:
+        self._handle = handle
+        self.num_units: int = library.popliner_costs_num_units(handle.pointer)
+        #: how the units are called
+        self.unit_names: Tuple[str, ...] = tuple(unit_names if unit_names is not None else
+                                                 (str(i) for i in range(self.num_units)))
+        self.time_unit = time_unit  #: what cycles are counted in, or ...
+        self.cycles_per_time_unit = cycles_per_time_unit  #: ... so many of them
+        self.cuts_per_unit = cuts_per_unit
+        #: members of requests, unless others are given
+        self.defaults: Dict[str, Any] = defaults or {}
+        self.file = file  #: what the file says that it was read from
+        self._units = Units(self.unit_names, counted)
+
+    # ---- other ways to make them ----
+
+    @classmethod
+    def read(cls, path: Path, **pipeline: Any) -> "Costs":
+        """Reads a file in any of the formats of docs/costs.md. `schedule`, `recompute`,
+        `max_stages` and `copies`, of a request, say for which pipeline."""
+        return cls._read(pipeline, library.popliner_costs_file_read, file_name(path))
+
+    @classmethod
+    def parse(cls, document: Union[str, bytes, Mapping[str, Any]], name: str = "the costs",
+              **pipeline: Any) -> "Costs":
+        """The same for a text that is in memory, or for an object that is to be one: popliner's
+        own format as dicts and lists. `name` is what errors call it."""
+        if isinstance(document, Mapping):
+            document = json.dumps(dict(document))
+        if isinstance(document, str):
+            document = document.encode()
+        if not isinstance(document, bytes):
+            raise TypeError(f"the document is {document!r}, and no text or object")
+        return cls._read(pipeline, library.popliner_costs_file_parse, document, len(document),
+                         text(name, "name"))
+
+    @classmethod
+    def of_units(cls, units: Iterable[Mapping[str, Any]], *,
+                 cuts: Optional[Sequence[int]] = None, time_unit: Optional[str] = None,
+                 devices: Optional[Mapping[str, Any]] = None, shared: Sequence[Any] = (),
+                 pipeline: Optional[Mapping[str, Any]] = None, **others: Any) -> "Costs":
+        """Costs that add up: `units` has an object for each unit, with `name` and, of those it
+        has, `memory`, `cycles`, `stash`, `inputs`, `recompute_cycles`, `parameters`, `layer`;
+        `cuts` the bytes over the cut behind each unit but the last. All is as in docs/costs.md,
+        whose other keys may be given too."""
+        document: Dict[str, Any] = {"format": "popliner-costs", "version": 1, **others,
+                                    "units": [dict(unit) for unit in units]}
+        if cuts is not None:
+            document["cuts"] = listed(cuts, "cuts")
+        if time_unit is not None:
+            document["time_unit"] = time_unit
+        if devices is not None:
+            document["devices"] = dict(devices)
+        if shared:
+            document["shared"] = list(shared)
+        return cls.parse(document, "the units", **(pipeline or {}))
+
+    @classmethod
+    def of_table(cls, rows: Iterable[Any], **options: Any) -> "Costs":
+        """Costs of the stages that are listed, each (first unit, last unit, peak in bytes), and
+        perhaps cycles behind these, or an object with `first_unit`, `last_unit`, `peak_bytes` and
+        `cycles`. No other stage is possible."""
+        table = []
+        for row in rows:
+            if isinstance(row, Mapping):
+                if not {"first_unit", "last_unit", "peak_bytes"} <= set(row):
+                    raise UsageError(f"the row {row!r} needs first_unit, last_unit and peak_bytes")
+                row = (row["first_unit"], row["last_unit"], row["peak_bytes"],
+                       *([row["cycles"]] if "cycles" in row else []))
+            table.append(tuple(listed(row, "a row of the table")))
+            if len(table[-1]) not in (3, 4):
+                raise UsageError(f"the row {row!r} is not first unit, last unit, peak, and perhaps "
+                                 f"cycles")
+        if not table:
+            raise UsageError("a table of costs needs a row for some stage")
+        costs = cls(max(size(row[1], "last_unit") for row in table) + 1, **options)
+        costs.forbid_all()
+        for row in table:
+            costs.set_peak(row[0], row[1], row[2])
+            if len(row) > 3:
+                costs.set_cycles(row[0], row[1], row[3])
+        return costs
+
+    @classmethod
+    def _read(cls, members: Mapping[str, Any], function: Any, *arguments: Any) -> "Costs":
+        known = {"schedule", "recompute", "max_stages", "copies"}
+        for name in members:
+            if name not in known:
+                raise TypeError(f"there is no {name!r} of a pipeline: expected some of "
+                                f"{', '.join(sorted(known))}")
+        p = c.popliner_pipeline()
+        p.schedule = member(Schedule, members.get("schedule", Schedule.NONE), "schedule")
+        p.recompute = member(Recompute, members.get("recompute", Recompute.NONE), "recompute")
+        p.max_stages = size(members.get("max_stages", SIZE_MAX), "max_stages")
+        p.copies = copies_of(members.get("copies"))
+        turn = Turn()
+        file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
+                    turn=turn)
+        info = library.popliner_costs_file_get_info(file.pointer).contents
+        handle = Handle(lambda pointer: None, turn, file)
+        handle.pointer = ctypes.c_void_p(info.costs)
+        count = library.popliner_costs_num_units(info.costs)
+        counted = (None if not info.counted_units
+                   else [bool(info.counted_units[i]) for i in range(count)])
+        defaults = cls._defaults_of(info, counted)
+        defaults.update({name: members[name] for name in ("schedule", "recompute", "copies")
+                         if name in members})
+        result = cls.__new__(cls)
+        result._take(
+            handle, [info.unit_names[i].decode("utf-8", "replace") for i in range(count)],
+            info.time_unit.decode(), info.cycles_per_time_unit, info.cuts_per_unit, defaults,
+            FileInfo(info.is_graph, info.num_ipus, info.bytes_per_tile,
+                     None if info.unit_order is None else info.unit_order.decode(), info.has_kept,
+                     tuple(info.parameter_bytes[:count]) if info.parameter_bytes else None),
+            counted)
+        result._variants_file = file if p.recompute == Recompute.AUTO else None
+        return result
+
+    _variants_file: Optional[Handle] = None
+
+    @staticmethod
+    def _defaults_of(info: Any, counted: Optional[Sequence[bool]]) -> Dict[str, Any]:
+        result: Dict[str, Any] = {}
+        if info.num_ipus > 0:
+            result["max_stages"] = info.num_ipus
+        if info.bytes_per_tile > 0:
+            result["max_stage_bytes"] = info.bytes_per_tile
+        if counted is not None:
+            result["counted_units"] = counted
+        result["ipu_limits"] = {info.ipu_limits[i].ipu: info.ipu_limits[i].bytes
+                                for i in range(info.num_ipu_limits)}
+        result["ipu_speeds"] = {info.ipu_speeds[i].ipu: info.ipu_speeds[i].millionths / 1000000
+                                for i in range(info.num_ipu_speeds)}
+        if info.link_bandwidth.bytes > 0:
+            result["link_bandwidth"] = (info.link_bandwidth.bytes, info.link_bandwidth.cycles)
+        result["ipu_links"] = {
+            (it.first_ipu, it.second_ipu): (it.bandwidth.bytes, it.bandwidth.cycles)
+            for it in (info.ipu_links[i] for i in range(info.num_ipu_links))}
+        return result
+
+    # ---- setting ----
+
+    def _set(self, function: Any, *arguments: int) -> None:
+        handle = self._held()
+        error = c.popliner_error()
+        with handle.turn.lock:
+            handle.turn.check()
+            status = function(handle.pointer, *arguments, ctypes.byref(error))
+        if status != 0:
+            raise failure(status, error)
+
+    def set_peak(self, first_unit: int, last_unit: int, peak_bytes: Optional[int],
+                 stages_to_end: int = 1) -> None:
+        """The most bytes that a tile needs for the stage; None forbids it."""
+        self._set(library.popliner_costs_set_peak, size(first_unit, "first_unit"),
+                  size(last_unit, "last_unit"), size(stages_to_end, "stages_to_end"),
+                  _forbidden(peak_bytes, "peak_bytes"))
+
+    def set_cut(self, unit: int, cut_bytes: int) -> None:
+        """What it costs to cut the chain before `unit`, in bytes."""
+        self._set(library.popliner_costs_set_cut, size(unit, "unit"),
+                  number(cut_bytes, "cut_bytes"))
+
+    def set_cycles(self, first_unit: int, last_unit: int, cycles: int) -> None:
+        """What an IPU is busy with the stage for."""
+        self._set(library.popliner_costs_set_cycles, size(first_unit, "first_unit"),
+                  size(last_unit, "last_unit"), number(cycles, "cycles"))
+
+    def _rows(self, table: Any, what: str) -> List[list]:
+        """The rows of a square table; what is left of the diagonal is not looked at."""
+        rows = [listed(row, f"a row of {what}") for row in listed(table, what)]
+        if len(rows) != self.num_units or any(len(row) != self.num_units for row in rows):
+            raise UsageError(f"{what}: expected {self.num_units} rows of {self.num_units} numbers")
+        return rows
+
+    def _fill(self, function: Any, values: Iterable[Tuple[int, ...]]) -> None:
+        """Sets many, all within one turn."""
+        handle = self._held()
+        error = c.popliner_error()
+        status = 0
+        with handle.turn.lock:
+            handle.turn.check()
+            for arguments in values:
+                status = function(handle.pointer, *arguments, error)
+                if status != 0:
+                    break
+        if status != 0:
+            raise failure(status, error)
+
+    def set_peaks(self, table: Any, stages_to_end: int = 1) -> None:
+        """All peaks of one place in a pipeline, from a square table (rows or an array): the row is
+        the first unit, the column the last one. None and infinity forbid a stage."""
+        place = size(stages_to_end, "stages_to_end")
+        rows = self._rows(table, "peaks")
+        n = self.num_units
+        self._fill(library.popliner_costs_set_peak,
+                   [(i, j, place, _forbidden(rows[i][j], "a peak"))
+                    for i in range(n) for j in range(i, n)])
+
+    def set_cycle_table(self, table: Any) -> None:
+        """The cycles of all stages, likewise."""
+        rows = self._rows(table, "cycles")
+        n = self.num_units
+        self._fill(library.popliner_costs_set_cycles,
+                   [(i, j, number(rows[i][j], "cycles")) for i in range(n) for j in range(i, n)])
+
+    def set_cuts(self, cuts: Any) -> None:
+        """The bytes over each cut, of which there is one less than units: cuts[i] is that behind
+        unit i."""
+        values = listed(cuts, "cuts")
+        if len(values) != self.num_units - 1:
+            raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
+                             f"the last, and not {len(values)}")
+        self._fill(library.popliner_costs_set_cut,
+                   [(i + 1, number(value, "a cut")) for i, value in enumerate(values)])
+
+    def forbid_all(self) -> None:
+        """No interval may be a stage, until its peak is set."""
+        n = self.num_units
+        self._fill(library.popliner_costs_set_peak,
+                   ((i, j, 1, FORBIDDEN) for i in range(n) for j in range(i, n)))
+
+    def fill_peaks(self, peak: PeakFunction, max_bytes: int = UINT64_MAX) -> None:
+        """Asks `peak(first_unit, last_unit)` for every interval, those that begin with unit 0
+        first, each row from the shortest to the longest; it returns bytes, or None for a stage
+        that must not be. A longer interval must not need less: once one needs more than
+        `max_bytes`, the longer ones with the same first unit are not asked for."""
+        handle = self._held()
+        if callback(peak, "peak") is None:
+            raise TypeError("peak is None, and not a function")
+        turn = handle.turn
+
+        def answer(_user: Any, first_unit: int, last_unit: int, result: Any, _error: Any) -> int:
+            it = turn.call
+            try:
+                if it is None or it.raised is not None:
+                    return ERROR_INTERNAL
+                result[0] = _forbidden(peak(first_unit, last_unit), "what peak returned")
+                return 0
+            except BaseException as exception:
+                it.keep(exception)
+                return ERROR_INTERNAL
+
+        call(library.popliner_costs_fill_peaks, handle.pointer, c.popliner_peak_function(answer),
+             None, number(max_bytes, "max_bytes"), turns=(turn,))
+
+    def set_shared_peak(self, peak: Optional[SharedPeakFunction],
+                        never_shrinks: bool = False) -> None:
+        """Who knows the peak of several stages that share an IPU: `peak(stages)` returns bytes.
+        With None, as without, the peaks are added up. `never_shrinks` promises that they do not
+        become less when a stage grows."""
+        handle = self._held()
+        turn = handle.turn
+        function = c.popliner_shared_peak_function()
+        if callback(peak, "peak") is not None:
+            def answer(_user: Any, stages: Any, count: int, result: Any, _error: Any) -> int:
+                it = turn.call
+                try:
+                    if it is None or it.raised is not None:
+                        return ERROR_INTERNAL
+                    asked = [Interval(stages[i].first_unit, stages[i].last_unit,
+                                      stages[i].stages_to_end) for i in range(count)]
+                    result[0] = _forbidden(peak(asked), "what peak returned")
+                    return 0
+                except BaseException as exception:
+                    if it is not None:
+                        it.keep(exception)
+                    return ERROR_INTERNAL
+
+            function = c.popliner_shared_peak_function(answer)
+        ask(turn, library.popliner_costs_set_shared_peak, handle.pointer, function, None,
+            bool(never_shrinks))
+        handle.kept = (handle.kept, function)
+
+    # ---- getting ----
+
+    def peak(self, first_unit: int, last_unit: int, stages_to_end: int = 1) -> Optional[int]:
+        """The peak of a stage in bytes; None if it must not be one."""
+        handle = self._held()
+        result = ask(handle.turn, library.popliner_costs_peak, handle.pointer,
+                     size(first_unit, "first_unit"), size(last_unit, "last_unit"),
+                     size(stages_to_end, "stages_to_end"))
+        return None if result == FORBIDDEN else result
+
+    def cut(self, unit: int) -> int:
+        """What it costs to cut before `unit`, in bytes."""
+        handle = self._held()
+        return ask(handle.turn, library.popliner_costs_cut, handle.pointer, size(unit, "unit"))
+
+    def cycles(self, first_unit: int, last_unit: int) -> int:
+        """What an IPU is busy with a stage for; 0 if there are no cycles."""
+        handle = self._held()
+        return ask(handle.turn, library.popliner_costs_cycles, handle.pointer,
+                   size(first_unit, "first_unit"), size(last_unit, "last_unit"))
+
+    @property
+    def has_cycles(self) -> bool:
+        """Whether the table has cycles."""
+        handle = self._held()
+        return ask(handle.turn, library.popliner_costs_has_cycles, handle.pointer)
+
+    # ---- asking ----
+
+    def _ask(self, request: Optional[Request], members: Mapping[str, Any],
+             defaults: Optional[Mapping[str, Any]] = None) -> Asked:
+        handle = self._held()
+        r = taken(request, members, {**self.defaults, **(defaults or {})})
+        return Asked(r, self._units, handle.turn)
+
+    def _certify(self, plan: Handle, asked: Asked, choices: Any = None) -> Answer:
+        """The answer of a plan, which becomes the certificate's."""
+        turn = self._held().turn
+
+        def create(*arguments: Any) -> int:
+            status = library.popliner_certificate_create(*arguments)
+            if status == 0:  # here nothing can interrupt
+                plan.pointer = ctypes.c_void_p()
+            return status
+
+        certificate_input = Naming(self, asked).input()
+        certificate_input.plan = plan.pointer.value
+        if choices is not None:
+            certificate_input.stage_choices = ctypes.cast(choices, ctypes.POINTER(ctypes.c_char_p))
+        certificate = make(create, ctypes.byref(certificate_input),
+                           free=library.popliner_certificate_free, turn=turn,
+                           kept=(self._held(), asked))
+        return Answer(certificate, self.unit_names, asked, self)
+
+    def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
+        """The best split. Members of the request may be given by name."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        if asked.request.recompute == Recompute.AUTO:
+            return self._solve_variants(asked)
+        plan = make(library.popliner_solve, handle.pointer, ctypes.byref(asked.solver),
+                    free=library.popliner_plan_free, turn=handle.turn)
+        return self._certify(plan, asked)
+
+    def _solve_variants(self, asked: Asked) -> Answer:
+        handle = self._held()
+        if self._variants_file is None:
+            raise UsageError("recompute auto: each stage of a file of costs that was read with "
+                             "recompute=\"auto\" chooses, and of a profile")
+        variants = make(library.popliner_variants_solve, self._variants_file.pointer,
+                        ctypes.byref(asked.solver), free=library.popliner_variants_answer_free,
+                        turn=handle.turn)
+        return self._certify_chosen(variants, asked)
+
+    def _certify_chosen(self, variants: Handle, asked: Asked) -> Answer:
+        plan = Handle(library.popliner_plan_free, variants.turn)
+        plan.pointer = ctypes.c_void_p(library.popliner_variants_take_plan(variants.pointer))
+        return self._certify(plan, asked, library.popliner_variants_texts(variants.pointer))
+
+    def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
+              title: Optional[str] = None, **members: Any) -> Sweep:
+        """The best splits for several values of a member of the request that is a number, like
+        "max_stages" or "max_stage_bytes". `title` is the head of its column."""
+        asked = self._ask(request, members)
+        head = what if title is None else title
+        text(head, "title")
+        numbers = [number(value, what) for value in listed(values, "values")]
+        answers = [self.solve(request, **{**members, what: value}) for value in numbers]
+        return Sweep(head, numbers, answers, Naming(self, asked))
+
+    def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
+               request: Optional[Request] = None, **members: Any) -> Pareto:
+        """All best compromises between the first two objectives: "memory,cycles"."""
+        asked = self._ask(request, {**members, "objectives": objectives})
+        handle = self._held()
+        pareto = make(library.popliner_pareto_solve, handle.pointer, ctypes.byref(asked.solver),
+                      free=library.popliner_pareto_free, turn=handle.turn, kept=(handle, asked))
+        return Pareto(pareto, Naming(self, asked))
+
+    def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
+                       chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,
+                       parameters: Optional[WeightFunction] = None,
+                       bandwidth: Optional[Bandwidth] = None,
+                       costs_for: Optional[Callable[[int, int], "Costs"]] = None,
+                       request: Optional[Request] = None, **members: Any) -> Replicas:
+        """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in
+        each pipeline, or `batch` of all together. `parameter_bytes` of each unit are added up over
+        the replicas, which exchange so many bytes in so many cycles: `bandwidth`. Without a word
+        the parameters are those of the file. Where units share parameters,
+        `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with these
+        stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines, where
+        these are not the same for all."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
+        if parameter_bytes is None and self.file is not None:
+            parameter_bytes = self.file.parameter_bytes
+        if parameter_bytes is not None:
+            numbers = [number(it, "parameter_bytes")
+                       for it in listed(parameter_bytes, "parameter_bytes")]
+            if len(numbers) != self.num_units:
+                raise UsageError(f"parameter_bytes: expected {self.num_units} numbers, and not "
+                                 f"{len(numbers)}")
+            o.parameter_bytes = (ctypes.c_uint64 * len(numbers))(*numbers)
+        o.parameters = weight_of(parameters, "parameters", handle.turn)
+        with Borrowing(costs_for, handle) as borrowing:
+            if costs_for is not None:
+                o.costs = c.popliner_replicas_costs(borrowing.lend)
+            replicas = make(library.popliner_replicas_solve, handle.pointer, ctypes.byref(o),
+                            free=library.popliner_replicas_free, turn=handle.turn,
+                            kept=(handle, asked))
+        return Replicas(replicas, Naming(self, asked))
+
+    def write(self, path: Path, request: Optional[Request] = None, *,
+              format: Union[ProgramFormat, str] = ProgramFormat.LP, **members: Any) -> None:
+        """Writes the integer program of the first objective into a file, as CPLEX LP or free
+        MPS."""
+        asked = self._ask(request, members)
+        handle = self._held()
+        call(library.popliner_solver_write, handle.pointer, ctypes.byref(asked.solver),
+             member(ProgramFormat, format, "format"), file_name(path), turns=(handle.turn,))
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "<Costs: closed>"
+        cycles = f", in {self.time_unit}" if self.has_cycles else ""
+        return f"<Costs: {self.num_units} units{cycles}>"
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return _html.table("Costs", ("closed",), [])
+        has_cycles = self.has_cycles
+        heads = ["unit", "bytes alone", "bytes cut behind it"] + [self.time_unit] * has_cycles
+        last = self.num_units - 1
+        shown = range(min(self.num_units, _html.MAX_ROWS))
+        return _html.table(f"{self.num_units} units", heads,
+                           [[self.unit_names[i], self.peak(i, i),
+                             self.cut(i + 1) if i < last else None]
+                            + [self.cycles(i, i)] * has_cycles for i in shown])
+
+
+class Borrowing:
+    """Costs that a callback hands to the library, which uses them until it asks for others."""
+
+    def __init__(self, costs_for: Optional[Callable[[int, int], Costs]], own: Handle) -> None:
+        self.costs_for = callback(costs_for, "costs_for")
+        self.own = own
+        self.lent: Optional[Handle] = None
+
+    def lend(self, _user: Any, num_stages: int, num_micro_batches: int, result: Any,
+             _error: Any) -> int:
+        it = self.own.turn.call
+        try:
+            if it is None or it.raised is not None:
+                return ERROR_INTERNAL
+            costs = self.costs_for(num_stages, num_micro_batches)
+            if not isinstance(costs, Costs):
+                raise TypeError(f"costs_for returned {costs!r}, and no Costs")
+            handle = costs._held()
+            self.take_back()
+            if handle.turn is not self.own.turn:
+                handle.turn.lock.acquire()
+                if handle.turn.call is not None:
+                    handle.turn.lock.release()
+                    handle.turn.check()  # which says so
+                handle.turn.call = it
+                self.lent = handle
+            result[0] = handle.pointer.value
+            return 0
+        except BaseException as exception:
+            it.keep(exception)
+            return ERROR_INTERNAL
+
+    def take_back(self) -> None:
+        if self.lent is not None:
+            handle, self.lent = self.lent, None
+            handle.turn.call = None
+            handle.turn.lock.release()
+
+    def __enter__(self) -> "Borrowing":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.take_back()
+
+
+def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: int, chunks: int,
+                     bandwidth: Optional[Bandwidth]) -> Any:
+    o = begin(c.popliner_replicas_options)
+    o.solver = ctypes.pointer(asked.solver)
+    o.total_ipus = size(total_ipus, "total_ipus")
+    o.micro_batches = number(micro_batches, "micro_batches")
+    o.batch = number(batch, "batch")
+    if not micro_batches and not batch:
+        o.micro_batches = 1
+    o.chunks = size(chunks, "chunks")
+    if bandwidth is not None:
+        try:
+            bytes_, cycles = bandwidth
+        except (TypeError, ValueError):
+            raise TypeError(f"bandwidth is {bandwidth!r}, and not bytes and cycles") from None
+        o.bandwidth_bytes = number(bytes_, "bytes of the bandwidth")
+        o.bandwidth_cycles = number(cycles, "cycles of the bandwidth")
+    return o
+
+
+def solve(costs: Costs, request: Optional[Request] = None, **members: Any) -> Answer:
+    """The best split for some costs: as Costs.solve."""
+    if not isinstance(costs, Costs):
+        raise TypeError(f"the costs are {costs!r}, and no Costs")
+    return costs.solve(request, **members)
+
+
+def has_glpk() -> bool:
+    """Whether the library was built with GLPK, which some splits with shared IPUs need for their
+    proof, and `Method.ILP` for everything."""
+    return bool(library.popliner_solver_has_glpk())
+
+
+def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
+               **members: Any) -> Answer:
+    """The best split where each stage may be run in any of several ways, each with costs of the
+    same chain, by name: the choices are in the answer's json(). The cuts are those of the
+    first."""
+    if not isinstance(ways, Mapping):
+        raise TypeError(f"the ways are {ways!r}, and no dict of Costs by name")
+    for name, costs in ways.items():
+        text(name, "the name of a way")
+        if not isinstance(costs, Costs):
+            raise TypeError(f"the way {name!r} is {costs!r}, and no Costs")
+    if not ways:
+        raise UsageError("there is no way to run a stage in")
+    first = next(iter(ways.values()))
+    asked = first._ask(request, members)
+    asked.request.recompute = int(Recompute.AUTO)
+    held = [costs._held() for costs in ways.values()]
+    pointers = (ctypes.c_void_p * len(held))(*[it.pointer for it in held])
+    names = (ctypes.c_char_p * len(held))(*[text(name, "a name") for name in ways])
+    answer = make(library.popliner_variants_solve_costs, pointers, names, len(held),
+                  ctypes.byref(asked.solver), free=library.popliner_variants_answer_free,
+                  turn=held[0].turn, turns=tuple(it.turn for it in held))
+    return first._certify_chosen(answer, asked)
+
+
+__all__ = ["Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "solve", "solve_ways"]

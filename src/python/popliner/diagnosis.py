@@ -1,0 +1,112 @@
+"""What an analysis explains of the compiler's own account of memory, and what it misses.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Dict, Optional, Tuple
+
+from . import _html
+from . import records as r
+from ._calling import Handle, Owner, make_text, size
+from ._library import library
+from .enums import Format, MemoryModel, MissingPlace
+
+
+class Diagnosis(Owner):
+    """Everything about one profile. Bytes are over all tiles unless told otherwise."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        s = library.popliner_diagnosis_get_summary(handle.pointer).contents
+        self.memory_model = MemoryModel(s.model)
+        self.layer_operations_only: bool = s.layer_operations_only
+        self.num_operations: int = s.num_operations
+        #: tile and step where the compiler counts most, and what is explained there, in bytes
+        self.tile: int = s.tile
+        self.step: int = s.step
+        self.truth_bytes: int = s.truth_bytes
+        self.explained_bytes: int = s.explained_bytes
+        self.program_name: str = (s.program_name or b"").decode("utf-8", "replace")
+        #: tile and step where the model explains most
+        self.model_tile: int = s.model_tile
+        self.model_step: int = s.model_step
+        self.model_bytes: int = s.model_bytes
+        #: tiles where what is explained and missing does not add up; None without an account
+        self.tiles_off: Optional[int] = None if s.tiles_off == r.SIZE_MAX else s.tiles_off
+        self.first_step: int = s.first_step
+        self.last_step: int = s.last_step
+        #: a regex that would find layers, "" if there is no likely one
+        self.suggested_regex: str = (s.suggested_regex or b"").decode("utf-8", "replace")
+        self.suggestion_example: str = (s.suggestion_example or b"").decode("utf-8", "replace")
+        self.suggested_layers: int = s.suggested_layers
+
+    def _all(self, count_name: str, get: Callable[..., Any], take: Callable[[Any], Any],
+             *before: int) -> Tuple[Any, ...]:
+        handle = self._held()
+        with handle.turn.lock:
+            handle.turn.check()
+            count = getattr(library.popliner_diagnosis_get_summary(handle.pointer).contents,
+                            count_name)
+            return tuple(take(get(handle.pointer, *before, i).contents) for i in range(count))
+
+    @property
+    def programs(self) -> Tuple[r.DiagnosisPrograms, ...]:
+        """By type: how many there are, and which belong to no operation that counts."""
+        return self._all("num_program_types", library.popliner_diagnosis_programs_at,
+                         lambda p: r.take(r.DiagnosisPrograms, p,
+                                          missing=r.first(p.missing, p.num_all - p.num_seen)))
+
+    @property
+    def categories(self) -> Tuple[r.DiagnosisCategory, ...]:
+        """By category of memory: what there is, and what is explained."""
+        return self._all("num_categories", library.popliner_diagnosis_category_at,
+                         lambda it: r.take(r.DiagnosisCategory, it))
+
+    @property
+    def coverage(self) -> Tuple[r.Coverage, ...]:
+        """How many operations got their layer by which rule."""
+        return self._all("num_coverage", library.popliner_diagnosis_coverage_at,
+                         lambda it: r.take(r.Coverage, it))
+
+    @property
+    def missing_here(self) -> Tuple[r.MissingVariable, ...]:
+        """What is missing at `tile` and `step`, the largest first."""
+        return self._all("num_missing_here", library.popliner_diagnosis_missing_at, r.missing_of,
+                         int(MissingPlace.HERE))
+
+    @property
+    def missing_everywhere(self) -> Tuple[r.MissingVariable, ...]:
+        """What is missing on all tiles, the largest first."""
+        return self._all("num_missing_everywhere", library.popliner_diagnosis_missing_at,
+                         r.missing_of, int(MissingPlace.EVERYWHERE))
+
+    def _report(self, format: Format, max_rows: int) -> str:
+        handle = self._held()
+        return make_text(library.popliner_report_diagnosis, handle.pointer, int(format),
+                         size(max_rows, "max_rows"), turns=(handle.turn,))
+
+    def text(self, max_rows: int = 10) -> str:
+        """For reading."""
+        return self._report(Format.TSV, max_rows)
+
+    def json_text(self, max_rows: int = 10) -> str:
+        return self._report(Format.JSON, max_rows)
+
+    def json(self, max_rows: int = 10) -> Dict[str, Any]:
+        return json.loads(self.json_text(max_rows))
+
+    def __repr__(self) -> str:
+        return (f"<Diagnosis: {self.explained_bytes} of {self.truth_bytes} bytes explained on tile "
+                f"{self.tile} at step {self.step}>")
+
+    def _repr_html_(self) -> str:
+        if self.closed:
+            return "<p>Diagnosis: closed</p>"
+        return _html.table(repr(self)[1:-1], ("category", "bytes", "explained", "tiles exceeded"),
+                           self.categories)
+
+
+__all__ = ["Diagnosis"]

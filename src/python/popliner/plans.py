@@ -1,0 +1,454 @@
+"""Answers: plans, with all that is needed to check them, and tables of several plans.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import (TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence,
+                    Tuple)
+
+from . import _declared as c
+from . import _html
+from ._calling import (Handle, MessageFunction, Owner, call, file_name, make_text, member, number,
+                       text)
+from ._library import begin, library
+from .enums import CertificateForm, Format, Objective, PlanStatus, ProgramFormat, Proof, Verdict
+from .emit import Emitting, Format as EmitFormat, format_of
+from .errors import UsageError
+from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, detail_of,
+                      infeasibility_of, take)
+from .request import Asked
+
+if TYPE_CHECKING:
+    from .costs import Costs
+
+
+class Plan:
+    """A split: the stages, what they are worth, how far from the best that may be, and why nothing
+    fits if nothing does.
+
+    `stages` follow each other without a gap. `values` are those of the objectives that were asked
+    for, in their order. `peak_bytes` is the largest of a stage, on its largest tile; `cycles` are
+    those of the slowest IPU; `cut_bytes` the sum over the cuts; `spread` is that of the objective
+    "balance"."""
+
+    status: PlanStatus
+    is_stopped: bool  #: the time was up, or the caller wanted it to end
+    stages: Tuple[PlanStage, ...]
+    values: Tuple[PlanValue, ...]
+    num_ipus: int
+    peak_bytes: int
+    cycles: int
+    cut_bytes: int
+    spread: int
+    infeasibility: Infeasibility
+    proof: Proof
+    unit_names: Tuple[str, ...]  #: of the units that stages are made of
+
+    def __init__(self, pointer: Any, unit_names: Sequence[str]) -> None:
+        """Takes what it needs from a plan of the library."""
+        summary = library.popliner_plan_get_summary(pointer).contents
+        self.status = PlanStatus(summary.status)
+        self.is_stopped = summary.is_stopped
+        self.stages = tuple(take(PlanStage, library.popliner_plan_stage_at(pointer, i).contents)
+                            for i in range(summary.num_stages))
+        self.values = tuple(take(PlanValue, library.popliner_plan_value_at(pointer, i).contents)
+                            for i in range(summary.num_values))
+        self.num_ipus = summary.num_ipus
+        self.peak_bytes = summary.peak_bytes
+        self.cycles = summary.cycles
+        self.cut_bytes = summary.cut_bytes
+        self.spread = summary.spread
+        self.infeasibility = infeasibility_of(summary.infeasibility.contents)
+        self.proof = Proof(summary.proof)
+        self.unit_names = tuple(unit_names)
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is within all limits and constraints."""
+        return self.status != PlanStatus.INFEASIBLE
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether it is proven that no split is better."""
+        return self.status == PlanStatus.OPTIMAL
+
+    @property
+    def first_units(self) -> List[int]:
+        """The units behind the cuts, as `evaluate` takes them."""
+        return [stage.first_unit for stage in self.stages[1:]]
+
+    def names_of(self, stage: int) -> Tuple[str, ...]:
+        """The names of the units of a stage."""
+        it = self.stages[stage]
+        return self.unit_names[it.first_unit:it.last_unit + 1]
+
+    @property
+    def split(self) -> str:
+        """The stages on one line: "[ Head 0 1 | 2 3 Tail ]"."""
+        parts = " | ".join(" ".join(self.names_of(i)) for i in range(len(self.stages)))
+        return f"[ {parts} ]" if self.stages else "[ ]"
+
+    def __repr__(self) -> str:
+        split = self.split if len(self.split) <= 200 else f"{len(self.stages)} stages"
+        return (f"<{type(self).__name__}: {self.status.name.lower()}, {split}, "
+                f"{self.peak_bytes} bytes>")
+
+    def _repr_html_(self) -> str:
+        title = f"{self.status.name.lower()}: {self.split}"
+        has_cycles = any(stage.cycles for stage in self.stages)
+        heads = ["stage", "IPU", "first unit", "last unit", "bytes of the largest tile",
+                 "bytes cut behind it"] + ["cycles"] * has_cycles
+        rows = [[i, s.ipu, self.unit_names[s.first_unit], self.unit_names[s.last_unit],
+                 s.peak_bytes, s.cut_bytes] + [s.cycles] * has_cycles
+                for i, s in enumerate(self.stages)]
+        return _html.table(title, heads, rows)
+
+
+class Answer(Plan, Owner):
+    """A plan with its certificate: all that is needed to check it. `solve` and `evaluate` make
+    them."""
+
+    def __init__(self, handle: Handle, unit_names: Sequence[str], asked: Any = None,
+                 costs: Optional["Costs"] = None) -> None:
+        self._handle = handle
+        self._asked = asked
+        self._costs = costs
+        info = library.popliner_certificate_get_info(handle.pointer).contents
+        Plan.__init__(self, info.plan, unit_names)
+        #: the greatest share of the largest tile that no operation explains, from 0 to 1
+        self.unexplained_share: float = info.unexplained_share
+        #: what was measured of the IPU of each stage; none without a profile
+        self.details: Tuple[StageDetail, ...] = tuple(self._details(handle))
+
+    def _details(self, handle: Handle) -> Iterator[StageDetail]:
+        for i in range(len(self.stages)):
+            detail = library.popliner_certificate_detail_at(handle.pointer, i)
+            if detail:
+                yield detail_of(detail.contents)
+
+    def close(self) -> None:
+        """Frees the certificate; the plan stays."""
+        self._asked = self._costs = None
+        super().close()
+
+    def _form(self, form: CertificateForm) -> str:
+        handle = self._held()
+        return make_text(library.popliner_certificate_text, handle.pointer, int(form),
+                         turns=(handle.turn,))
+
+    def text(self) -> str:
+        """For reading, a fact a line: the proof, the bottleneck, why nothing fits."""
+        return self._form(CertificateForm.TEXT)
+
+    def line(self) -> str:
+        """The stages on one line."""
+        return self._form(CertificateForm.LINE)
+
+    def json_text(self) -> str:
+        """What the command prints with --format json: docs/certificate.md."""
+        return self._form(CertificateForm.JSON)
+
+    def json(self) -> Dict[str, Any]:
+        """The same as an object."""
+        return json.loads(self.json_text())
+
+    def layers_json_text(self) -> str:
+        """The stages as PopLiner 1.0.0 prints them."""
+        return self._form(CertificateForm.STAGES_JSON)
+
+    def layers_json(self) -> List[Dict[str, Any]]:
+        """The same as a list."""
+        return json.loads(self.layers_json_text())
+
+    def csv(self) -> str:
+        """The stages as a table."""
+        return self._form(CertificateForm.CSV)
+
+    def tsv(self) -> str:
+        """The stages as a table."""
+        return self._form(CertificateForm.TSV)
+
+    def evaluation(self) -> str:
+        """The stages against their limits, for reading. Only of a profile."""
+        return self._evaluation(Format.TSV)
+
+    def evaluation_json(self) -> List[Dict[str, Any]]:
+        """The same as a list. Only of a profile."""
+        return json.loads(self._evaluation(Format.JSON))
+
+    def _evaluation(self, format: Format) -> str:
+        handle = self._held()
+        return make_text(library.popliner_report_evaluation, handle.pointer, int(format),
+                         turns=(handle.turn,))
+
+    def verdict(self, stage: int, limit_bytes: int) -> Verdict:
+        """Whether a stage fits in so many bytes on its largest tile. Only of a profile."""
+        detail = self._detail(stage)
+        return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes")))
+
+    def margin_spreads(self, stage: int, limit_bytes: int) -> float:
+        """How far what is expected is below so many bytes, in spreads of 3.4 %."""
+        detail = self._detail(stage)
+        return library.popliner_margin_spreads(detail, number(limit_bytes, "limit_bytes"))
+
+    def _detail(self, stage: int) -> Any:
+        handle = self._held()
+        detail = library.popliner_certificate_detail_at(handle.pointer, number(stage, "stage"))
+        if not detail:
+            raise UsageError("there is no such stage, or the answer is of no profile")
+        return detail
+
+    def write(self, path: Any, format: Any = ProgramFormat.LP) -> None:
+        """Writes the integer program of the first objective into a file, as CPLEX LP or free
+        MPS."""
+        handle = self._held()
+        costs = library.popliner_certificate_get_info(handle.pointer).contents
+        if self._costs is not None:
+            pointer = self._costs._held().pointer
+        else:
+            pointer = costs.costs
+        if pointer is None or self._asked is None:
+            raise UsageError("this answer has no table of costs that a program could be written of")
+        call(library.popliner_solver_write_solved, pointer, ctypes.byref(self._asked.solver),
+             costs.plan, member(ProgramFormat, format, "format"), file_name(path),
+             turns=(handle.turn,))
+
+    def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
+             head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
+             message: Optional[MessageFunction] = None) -> str:
+        """The split in the words of a framework: "poptorch", "torch", "megatron", ... of
+        docs/emit.md. `layer_path` is the path of a layer's module, with {} for its name:
+        "model.layers.{}"; the modules before and behind all layers are `head_modules` and
+        `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
+        handle = self._held()
+        emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
+        return make_text(library.popliner_emit, handle.pointer, ctypes.byref(emitting.options),
+                         format_of(format), turns=(handle.turn,))
+
+
+class Naming:
+    """How a report calls units and numbers."""
+
+    def __init__(self, costs: "Costs", asked: Asked) -> None:
+        self.handle = costs._held()
+        self.costs = costs
+        self.asked = asked
+        self.unit_names = costs.unit_names
+        self._names = (ctypes.c_char_p * len(self.unit_names))(
+            *[text(name, "a unit's name") for name in self.unit_names])
+
+    def input(self) -> Any:
+        result = begin(c.popliner_certificate_input)
+        result.costs = self.handle.pointer.value
+        result.options = ctypes.pointer(self.asked.solver)
+        result.schedule = self.asked.request.schedule
+        result.recompute = self.asked.request.recompute
+        result.copies = self.asked.request.copies
+        result.unit_names = self._names
+        result.time_unit = text(self.costs.time_unit, "time_unit")
+        result.cycles_per_time_unit = self.costs.cycles_per_time_unit
+        result.cuts_per_unit = self.costs.cuts_per_unit
+        return result
+
+
+class Several(Owner, Sequence[Plan]):
+    """Several plans, with a table of them."""
+
+    _plans: Tuple[Plan, ...]
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._plans[i]
+
+    def _text(self, format: Format) -> str:
+        raise NotImplementedError
+
+    def tsv(self) -> str:
+        """A row for each, columns separated by tabs."""
+        return self._text(Format.TSV)
+
+    def csv(self) -> str:
+        """A row for each, columns separated by commas."""
+        return self._text(Format.CSV)
+
+    def json_text(self) -> str:
+        """What the command prints with --format json."""
+        return self._text(Format.JSON)
+
+    def json(self) -> Any:
+        """The same as an object."""
+        return json.loads(self.json_text())
+
+
+class Sweep(Several):
+    """The best plans for several values of something: `plans[i]` is that for `values[i]`."""
+
+    def __init__(self, what: str, values: Sequence[int], answers: Sequence[Answer],
+                 naming: Naming) -> None:
+        self.what = what
+        self.values = tuple(values)
+        self._plans = tuple(answers)
+        self._naming = naming
+        self._handle = naming.handle
+
+    def _text(self, format: Format) -> str:
+        handle = self._held()
+        pointers = [library.popliner_certificate_get_info(plan._held().pointer).contents.plan
+                    for plan in self._plans]
+        sweep = begin(c.popliner_sweep)
+        sweep.what = text(self.what, "title")
+        sweep.values = (ctypes.c_uint64 * len(self.values))(*self.values)
+        sweep.plans = (ctypes.c_void_p * len(pointers))(*pointers)
+        sweep.num_values = len(pointers)
+        names = self._naming.input()
+        return make_text(library.popliner_report_sweep, ctypes.byref(sweep), ctypes.byref(names),
+                         int(format), turns=(handle.turn,))
+
+    def __repr__(self) -> str:
+        return f"<Sweep: {self.what} over {len(self)} values>"
+
+    def _repr_html_(self) -> str:
+        return _html.table(f"Sweep of {self.what}", (self.what, "status", "bytes", "cycles", "IPUs",
+                                                     "split"),
+                           [(value, p.status, p.peak_bytes, p.cycles, p.num_ipus, p.split)
+                            for value, p in zip(self.values, self._plans)])
+
+
+class Pareto(Several):
+    """All best compromises between two objectives, by the first one from the smallest value."""
+
+    def __init__(self, handle: Handle, naming: Naming) -> None:
+        self._handle = handle
+        self._naming = naming
+        summary = library.popliner_pareto_get_summary(handle.pointer).contents
+        #: it is proven that these are all, and each of them that nothing dominates it
+        self.is_complete: bool = summary.is_complete
+        self.is_stopped: bool = summary.is_stopped
+        self.objectives = tuple(Objective(it) for it in summary.objectives)
+        self._plans = tuple(Plan(library.popliner_pareto_plan_at(handle.pointer, i),
+                                 naming.unit_names) for i in range(summary.num_points))
+
+    def _text(self, format: Format) -> str:
+        handle = self._held()
+        names = self._naming.input()
+        return make_text(library.popliner_report_pareto, handle.pointer, ctypes.byref(names),
+                         int(format), turns=(handle.turn,))
+
+    def __repr__(self) -> str:
+        first, second = (it.name.lower() for it in self.objectives)
+        all_or_not = "all" if self.is_complete else "perhaps not all"
+        return f"<Pareto: {len(self)} compromises of {first} and {second}, {all_or_not}>"
+
+    def _repr_html_(self) -> str:
+        first, second = (it.name.lower() for it in self.objectives)
+        return _html.table("Compromises", ("status", first, second, "IPUs", "split"),
+                           [(p.status, p.values[0].value, p.values[1].value, p.num_ipus, p.split)
+                            for p in self._plans])
+
+
+class Candidate(NamedTuple):
+    """The best number of replicas for a number of IPUs that a pipeline has; all else is 0, and
+    `plan` None, if there is none."""
+
+    num_ipus: int
+    num_replicas: int
+    micro_batches: int
+    cycles: int
+    parameter_bytes: int
+    pipeline_cycles: int
+    reduce_cycles: int
+    step_cycles: int
+    is_proven: bool
+    plan: Optional[Plan]
+    stage_parameter_bytes: Tuple[int, ...]
+
+
+class Replicas(Owner, Sequence[Candidate]):
+    """How many stages, and how many replicas of the pipeline beside each other: a candidate for
+    each number of IPUs of a pipeline."""
+
+    def __init__(self, handle: Handle, naming: Naming) -> None:
+        self._handle = handle
+        self._naming = naming
+        summary = library.popliner_replicas_get_summary(handle.pointer).contents
+        self.is_stopped: bool = summary.is_stopped
+        self.is_proven: bool = summary.is_proven
+        self._candidates = tuple(self._candidate(i) for i in range(summary.num_candidates))
+        #: that with the largest throughput; None if nothing fits
+        self.best: Optional[Candidate] = self._found(summary.best)
+        #: if nothing fits, the one that comes closest
+        self.closest: Optional[Candidate] = self._found(summary.closest)
+        #: why nothing fits, or None
+        self.reason: Optional[Plan] = (Plan(summary.reason, naming.unit_names)
+                                       if summary.reason else None)
+
+    def _found(self, i: int) -> Optional[Candidate]:
+        return self._candidates[i] if i < len(self._candidates) else None
+
+    def _candidate(self, i: int) -> Candidate:
+        it = library.popliner_replicas_candidate_at(self._held().pointer, i).contents
+        plan = Plan(it.plan, self._naming.unit_names) if it.plan else None
+        count = len(plan.stages) if plan is not None and it.stage_parameter_bytes else 0
+        return take(Candidate, it, plan=plan,
+                    stage_parameter_bytes=tuple(it.stage_parameter_bytes[:count]) if count else ())
+
+    def __len__(self) -> int:
+        return len(self._candidates)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._candidates[i]
+
+    def _text(self, format: Format) -> str:
+        handle = self._held()
+        names = self._naming.input()
+        return make_text(library.popliner_report_replicas, handle.pointer, ctypes.byref(names),
+                         int(format), turns=(handle.turn,))
+
+    def tsv(self) -> str:
+        """A row for each number of stages."""
+        return self._text(Format.TSV)
+
+    def csv(self) -> str:
+        """A row for each number of stages."""
+        return self._text(Format.CSV)
+
+    def json_text(self) -> str:
+        """What the command prints with --total-ipus and --format json."""
+        return self._text(Format.JSON)
+
+    def json(self) -> Any:
+        """The same as an object."""
+        return json.loads(self.json_text())
+
+    def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
+             head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
+             message: Optional[MessageFunction] = None) -> str:
+        """The best of them in the words of a framework: "poptorch", "torch", "megatron", ... of
+        docs/emit.md. `layer_path` is the path of a layer's module, with {} for its name:
+        "model.layers.{}"; the modules before and behind all layers are `head_modules` and
+        `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
+        handle = self._held()
+        names = self._naming.input()
+        emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
+        return make_text(library.popliner_emit_replicas, handle.pointer, ctypes.byref(names),
+                         ctypes.byref(emitting.options), format_of(format), turns=(handle.turn,))
+
+    def __repr__(self) -> str:
+        best = ("nothing fits" if self.best is None else
+                f"best {self.best.num_replicas} of {self.best.num_ipus} IPUs each")
+        return f"<Replicas: {best}>"
+
+    def _repr_html_(self) -> str:
+        heads = ("IPUs of a pipeline", "replicas", "micro-batches", "cycles of a step", "split")
+        return _html.table("Replicas", heads,
+                           [(it.num_ipus, it.num_replicas, it.micro_batches, it.step_cycles,
+                             it.plan.split if it.plan is not None else None) for it in self])
+
+
+__all__ = ["Answer", "Candidate", "Pareto", "Plan", "Replicas", "Sweep"]

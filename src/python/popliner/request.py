@@ -1,0 +1,405 @@
+"""What is asked: of a memory model, and of the solver.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from typing import (Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
+                    Union)
+
+from . import _declared as c
+from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction,
+                       StepFunction, Turn, call, callback, listed, listener_of, member, number,
+                       real, size, text)
+from ._library import begin, library
+from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
+                    Objective, Recompute, Schedule)
+from .errors import UsageError
+
+#: A unit of the chain: its number, or the name of its layer.
+UnitName = Union[int, str]
+
+#: How much of something an IPU has with these stages, each (first unit, last unit).
+WeightFunction = Callable[[List[Tuple[int, int]]], int]
+
+#: What a link carries: so many bytes in so many cycles.
+Bandwidth = Tuple[int, int]
+
+
+class Scales(NamedTuple):
+    """What is predicted times these, in millionths."""
+
+    code_per_million: int
+    data_per_million: int
+    layout_per_million: int
+
+
+class Calibration(NamedTuple):
+    """What compiled pipelines were found to need beside what is predicted."""
+
+    earlier: Scales  #: for a stage with others behind it
+    last: Scales  #: for one that ends with the last unit
+
+
+class Copies(NamedTuple):
+    """How many copies of its activations a stage keeps: a rule by name, "1f1b", "gpipe",
+    "zero-bubble", "interleaved", or a list of numbers, "0,1,2" or "0,1,...". Some rules need the
+    numbers beside it."""
+
+    text: str
+    num_micro_batches: int = 0  #: of a step in one pipeline
+    num_stages: int = 0  #: for "zero-bubble" and "interleaved"
+    num_ipus: int = 0  #: for "interleaved"
+
+
+@dataclasses.dataclass
+class Request:
+    """What is asked for. All that takes a request also takes its members by name: those that are
+    given go before those of the request. Enumerators may be given by name, units by the names of
+    their layers. The defaults are those of the C library, and as there `min_units=1` is for what
+    the command does: no stage without a layer."""
+
+    # ---- of the memory model ----
+
+    memory_model: Union[MemoryModel, str] = MemoryModel.FULL
+    schedule: Union[Schedule, str] = Schedule.NONE
+    recompute: Union[Recompute, str] = Recompute.NONE
+    effects: Union[Effect, int] = Effect.LAYOUT | Effect.PASSING | Effect.BUFFERS
+    accumulators: Union[Accumulators, str] = Accumulators.AUTO
+    need: Union[Need, str] = Need.EXPECTED  #: what is held against the limits
+    calibration: Optional[Calibration] = None
+    copies: Union[Copies, str, Sequence[int], None] = None  #: instead of the schedule's
+    stage_recomputes: Sequence[Union[Recompute, str]] = ()  #: of each stage; to evaluate alone
+    recompute_ways: Sequence[Union[Recompute, str]] = ()  #: what "auto" chooses from; none: all
+
+    # ---- of the solver ----
+
+    method: Union[Method, str] = Method.AUTO
+    #: what is best, in order; none: memory, traffic
+    objectives: Union[str, Sequence[Union[Objective, str]]] = ()
+    slack_percent: float = 0.0  #: each optimum may be missed by so much for the sake of the next
+    #: not looked at with a device map; None: as many as costs from a file say, else 16
+    max_stages: Optional[int] = None
+    #: no IPU may have a larger peak, in bytes on a tile, or as "624KiB"; None: the memory of a tile
+    #: of the profile
+    max_stage_bytes: Union[int, str, None] = None
+    #: the same by IPU
+    ipu_limits: Mapping[int, Union[int, str]] = dataclasses.field(default_factory=dict)
+    min_units: int = 0  #: of a stage
+    max_units: int = 0  #: of a stage; 0 for any
+    #: a mark for each unit: whether it counts for these two. None: the layers do
+    counted_units: Optional[Sequence[bool]] = None
+    cut_after: Sequence[UnitName] = ()  #: units with a cut behind them
+    no_cut_after: Sequence[UnitName] = ()  #: units without
+    together: Sequence[Tuple[UnitName, UnitName]] = ()  #: pairs that run on one IPU
+    place: Mapping[UnitName, int] = dataclasses.field(default_factory=dict)  #: unit: IPU
+    device_map: Sequence[int] = ()  #: the IPU of each stage
+    without_reasons: bool = False  #: when nothing fits, do not look for reasons
+    time_limit_seconds: float = 0.0  #: 0: none
+    should_stop: Optional[Callable[[], Any]] = None  #: asked now and then
+    #: how much of something, such as parameters, an IPU with these stages has: a whole number
+    ipu_weight: Optional[WeightFunction] = None
+    max_ipu_weight: Optional[int] = None
+    ipu_speeds: Mapping[int, float] = dataclasses.field(default_factory=dict)  #: 1 is usual
+    link_bandwidth: Optional[Bandwidth] = None
+    ipu_links: Mapping[Tuple[int, int], Bandwidth] = dataclasses.field(default_factory=dict)
+    #: what the limits are less already: bytes, and a share in percent
+    reserve: Tuple[int, float] = (0, 0.0)
+
+    # ---- who listens ----
+
+    message: Optional[MessageFunction] = None  #: (level, text); None: the logger "popliner"
+    progress: Optional[ProgressFunction] = None  #: (task, done, total)
+    step: Optional[StepFunction] = None  #: (task, seconds)
+
+
+MEMBERS = frozenset(field.name for field in dataclasses.fields(Request))
+
+
+def taken(request: Optional[Request], members: Mapping[str, Any],
+          defaults: Optional[Mapping[str, Any]] = None) -> Request:
+    """A request with members that go before its own. `defaults` are for members that nobody
+    gave."""
+    for name in members:
+        if name not in MEMBERS:
+            raise TypeError(f"there is no {name!r} in a request: expected some of "
+                            f"{', '.join(sorted(MEMBERS))}")
+    if request is None:
+        return Request(**{**(defaults or {}), **members})
+    if not isinstance(request, Request):
+        raise TypeError(f"the request is {request!r}, and no Request")
+    usual = Request()
+    changes = {name: value for name, value in (defaults or {}).items()
+               if getattr(request, name) == getattr(usual, name)}
+    return dataclasses.replace(request, **{**changes, **members})
+
+
+def calibration_of(scales: Any) -> Calibration:
+    def one(s: Any) -> Scales:
+        return Scales(s.code_per_million, s.data_per_million, s.layout_per_million)
+
+    return Calibration(one(scales.earlier), one(scales.last))
+
+
+def copies_of(copies: Any) -> Any:
+    """The structure of copies."""
+    result = c.popliner_copies()
+    if copies is None:
+        return result
+    if not isinstance(copies, (str, Copies)):
+        copies = ",".join(str(number(n, "a number of copies")) for n in listed(copies, "copies"))
+    if isinstance(copies, str):
+        copies = Copies(copies)
+    call(library.popliner_copies_parse, text(copies.text, "copies"), ctypes.byref(result))
+    result.num_micro_batches = size(copies.num_micro_batches, "num_micro_batches of copies")
+    result.num_stages = size(copies.num_stages, "num_stages of copies")
+    result.num_ipus = size(copies.num_ipus, "num_ipus of copies")
+    call(library.popliner_copies_check, ctypes.byref(result))
+    return result
+
+
+def weight_of(weight: Optional[WeightFunction], what: str, turn: Turn) -> Any:
+    """A function of the library's that asks `weight`; NULL without."""
+    if callback(weight, what) is None:
+        return c.popliner_weight_function()
+
+    def weigh(_user: Any, stages: Any, count: int) -> int:
+        it = turn.call
+        if it is None or it.raised is not None:
+            return 0
+        try:
+            return number(weight([(stages[i].first_unit, stages[i].last_unit)
+                                  for i in range(count)]), f"what {what} returned")
+        except BaseException as exception:
+            it.keep(exception)
+            return 0
+
+    return c.popliner_weight_function(weigh)
+
+
+def objectives_of(objectives: Any) -> List[int]:
+    if isinstance(objectives, str):
+        objectives = objectives.split(",")
+    elif isinstance(objectives, Objective):
+        objectives = [objectives]
+    return [member(Objective, it, "an objective") for it in listed(objectives, "objectives")]
+
+
+def _array(kind: Any, values: Sequence[Any]) -> Any:
+    """An array for the library; NULL if it is empty."""
+    return (kind * len(values))(*values) if values else None
+
+
+def pairs_of(values: Any, what: str) -> List[Tuple[Any, Any]]:
+    result = []
+    for pair in (values.items() if isinstance(values, Mapping) else listed(values, what)):
+        try:
+            first, second = pair
+        except (TypeError, ValueError):
+            raise TypeError(f"{what} has {pair!r}, and not two of something") from None
+        result.append((first, second))
+    return result
+
+
+def _bandwidth(value: Any, what: str) -> Any:
+    if value is None:
+        return c.popliner_bandwidth()
+    (pair,) = pairs_of([value], what)
+    return c.popliner_bandwidth(number(pair[0], f"bytes of {what}"),
+                                number(pair[1], f"cycles of {what}"))
+
+
+def _speed(value: Any) -> int:
+    return number(round(real(value, "a speed") * 1000000), "a speed in millionths")
+
+
+class Units:
+    """The units of a chain, to find them by name."""
+
+    def __init__(self, names: Sequence[str], counted: Optional[Sequence[Any]] = None) -> None:
+        self.names = list(names)
+        self.numbers = {}
+        # a layer goes before what is none
+        for is_layer in (True, False):
+            for unit, name in enumerate(self.names):
+                if (counted is None or bool(counted[unit])) == is_layer:
+                    self.numbers.setdefault(name, unit)
+
+    def find(self, unit: UnitName, what: str) -> int:
+        if isinstance(unit, str):
+            if unit not in self.numbers:
+                raise UsageError(f"{what}: there is no unit {unit!r}; there are "
+                                 f"{', '.join(self.names[:20])}"
+                                 f"{', ...' if len(self.names) > 20 else ''}")
+            return self.numbers[unit]
+        return number(unit, what, max(len(self.names) - 1, 0))
+
+
+class Asked:
+    """The structures of a request, with all that they point to. They are good for one call."""
+
+    def __init__(self, request: Request, units: Units, turn: Turn) -> None:
+        self.kept: List[Any] = []
+        self.turn = turn
+        self.solver = self.solver_options(request, units)
+        self.request = self.request_of(request)
+
+    def keep(self, value: Any) -> Any:
+        self.kept.append(value)
+        return value
+
+    def request_of(self, r: Request) -> Any:
+        q = begin(c.popliner_request)
+        q.memory_model = member(MemoryModel, r.memory_model, "memory_model")
+        q.schedule = member(Schedule, r.schedule, "schedule")
+        q.recompute = member(Recompute, r.recompute, "recompute")
+        q.effects = number(r.effects, "effects", 2**32 - 1)
+        q.accumulators = member(Accumulators, r.accumulators, "accumulators")
+        q.need = member(Need, r.need, "need")
+        q.copies = copies_of(r.copies)
+        if r.calibration is not None:
+            if not isinstance(r.calibration, Calibration):
+                raise TypeError(f"the calibration is {r.calibration!r}, and no Calibration")
+            for place in ("earlier", "last"):
+                scales = getattr(q.calibration, place)
+                for name in Scales._fields:
+                    given = getattr(getattr(r.calibration, place), name)
+                    setattr(scales, name, number(given, f"{name} of the calibration"))
+        ways = [member(Recompute, way, "stage_recomputes")
+                for way in listed(r.stage_recomputes, "stage_recomputes")]
+        q.stage_recomputes = _array(ctypes.c_int, ways)
+        q.num_stage_recomputes = len(ways)
+        for way in listed(r.recompute_ways, "recompute_ways"):
+            q.recompute_ways |= 1 << member(Recompute, way, "recompute_ways")
+        q.solver = ctypes.pointer(self.solver)
+        return q
+
+    def solver_options(self, r: Request, units: Units) -> Any:
+        o = begin(c.popliner_solver_options)
+        o.method = member(Method, r.method, "method")
+        objectives = objectives_of(r.objectives)
+        o.objectives = _array(ctypes.c_int, objectives)
+        o.num_objectives = len(objectives)
+        o.slack_percent = real(r.slack_percent, "slack_percent")
+        if r.max_stages is not None:
+            o.max_stages = size(r.max_stages, "max_stages")
+        if r.max_stage_bytes is not None:
+            o.max_stage_bytes = bytes_of(r.max_stage_bytes, "max_stage_bytes")
+        self.set_limits(o, r)
+        o.min_units = size(r.min_units, "min_units")
+        o.max_units = size(r.max_units, "max_units")
+        if r.counted_units is not None:
+            marks = [bool(mark) for mark in listed(r.counted_units, "counted_units")]
+            if len(marks) != len(units.names):
+                raise UsageError(f"counted_units has {len(marks)} marks for {len(units.names)} "
+                                 f"units")
+            o.counted_units = _array(ctypes.c_uint8, marks)
+        self.set_constraints(o, r, units)
+        o.without_reasons = bool(r.without_reasons)
+        o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")
+        self.set_functions(o, r)
+        self.set_links(o, r)
+        (reserve,) = pairs_of([r.reserve], "reserve")
+        o.reserve.bytes = number(reserve[0], "bytes of the reserve")
+        o.reserve.percent_hundredths = number(round(real(reserve[1], "percent of the reserve")
+                                                    * 100), "percent of the reserve")
+        return o
+
+    def set_limits(self, o: Any, r: Request) -> None:
+        limits = [c.popliner_ipu_limit(size(ipu, "an IPU of ipu_limits"),
+                                       bytes_of(limit, "bytes of ipu_limits"))
+                  for ipu, limit in pairs_of(r.ipu_limits, "ipu_limits")]
+        o.ipu_limits = _array(c.popliner_ipu_limit, limits)
+        o.num_ipu_limits = len(limits)
+        speeds = [c.popliner_ipu_speed(size(ipu, "an IPU of ipu_speeds"), _speed(speed))
+                  for ipu, speed in pairs_of(r.ipu_speeds, "ipu_speeds")]
+        o.ipu_speeds = _array(c.popliner_ipu_speed, speeds)
+        o.num_ipu_speeds = len(speeds)
+
+    def set_constraints(self, o: Any, r: Request, units: Units) -> None:
+        rules = [int(CutRule.FREE)] * len(units.names)
+        for rule, name in ((CutRule.REQUIRED, "cut_after"), (CutRule.FORBIDDEN, "no_cut_after")):
+            for unit in listed(getattr(r, name), name):
+                behind = units.find(unit, name) + 1
+                if behind == len(rules):
+                    raise UsageError(f"{name}: nothing comes behind unit {unit!r}")
+                if rules[behind] not in (CutRule.FREE, rule):
+                    raise UsageError(f"cut_after and no_cut_after both have unit {unit!r}")
+                rules[behind] = int(rule)
+        if any(rules):
+            o.cut_rules = _array(ctypes.c_int, rules)
+        pairs = [c.popliner_pair(units.find(first, "together"), units.find(second, "together"))
+                 for first, second in pairs_of(r.together, "together")]
+        o.pairs = _array(c.popliner_pair, pairs)
+        o.num_pairs = len(pairs)
+        places = [c.popliner_placement(units.find(unit, "place"), size(ipu, "an IPU of place"))
+                  for unit, ipu in pairs_of(r.place, "place")]
+        o.placements = _array(c.popliner_placement, places)
+        o.num_placements = len(places)
+        ipus = [size(ipu, "an IPU of device_map") for ipu in listed(r.device_map, "device_map")]
+        o.device_map = _array(ctypes.c_size_t, ipus)
+        o.num_mapped_stages = len(ipus)
+
+    def set_links(self, o: Any, r: Request) -> None:
+        o.link_bandwidth = _bandwidth(r.link_bandwidth, "link_bandwidth")
+        links = [c.popliner_ipu_link(size(pair[0], "an IPU of ipu_links"),
+                                     size(pair[1], "an IPU of ipu_links"),
+                                     _bandwidth(bandwidth, "ipu_links"))
+                 for ends, bandwidth in pairs_of(r.ipu_links, "ipu_links")
+                 for pair in pairs_of([ends], "ipu_links")]
+        o.ipu_links = _array(c.popliner_ipu_link, links)
+        o.num_ipu_links = len(links)
+
+    def set_functions(self, o: Any, r: Request) -> None:
+        turn = self.turn
+        should_stop = callback(r.should_stop, "should_stop")
+
+        def stop(_user: Any) -> bool:
+            it = turn.call
+            try:
+                if it is None or it.raised is not None:
+                    return True
+                return should_stop is not None and bool(should_stop())
+            except BaseException as exception:
+                it.keep(exception)
+                return True
+
+        o.should_stop = c.popliner_solver_options_should_stop(stop)
+        o.ipu_weight = weight_of(r.ipu_weight, "ipu_weight", turn)
+        if r.max_ipu_weight is not None:
+            o.max_ipu_weight = number(r.max_ipu_weight, "max_ipu_weight")
+        listener = listener_of(Listening(r.message, r.progress, r.step), turn)
+        o.listener = ctypes.pointer(self.keep(listener))
+
+
+def bytes_of(value: Union[int, str], what: str = "the size") -> int:
+    """Bytes, or as people write them: "638976", "624KiB", "1.5M"."""
+    if not isinstance(value, str):
+        return number(value, what)
+    result = ctypes.c_uint64()
+    rest = library.popliner_size_take(text(value, what), ctypes.byref(result))
+    if rest is None or rest != b"":
+        raise UsageError(f"{what} is {value!r}: expected bytes like 638976, 624KiB or 1.5M")
+    return result.value
+
+
+def copies_at(copies: Any, stages_to_end: int) -> int:
+    """How many copies a stage keeps when so many stages, it among them, are still to come."""
+    kept = copies_of(copies)
+    if kept.rule == CopiesRule.OF_SCHEDULE:
+        raise UsageError("copies: there are none without a rule")
+    return library.popliner_copies_at(ctypes.byref(kept),
+                                      number(stages_to_end, "stages_to_end", SIZE_MAX, 1))
+
+
+def copies_max_stages(copies: Any) -> Optional[int]:
+    """The longest pipeline that copies are known for; None for any."""
+    result = library.popliner_copies_max_stages(ctypes.byref(copies_of(copies)))
+    return None if result == SIZE_MAX else result
+
+
+__all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Scales", "UnitName", "WeightFunction",
+           "bytes_of", "copies_at", "copies_max_stages"]

@@ -1,0 +1,22 @@
+/* In place of glpk_session.c where there is to be no GLPK: says that it is missing.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/glpk_session.h"
+
+#include "base/failure.h"
+
+bool pl_glpk_exists(void) {
+    return false;
+}
+
+popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,
+                              double *objective, pl_mip_outcome *outcome, popliner_error *error) {
+    (void)program;
+    (void)limits;
+    (void)values;
+    (void)objective;
+    *outcome = PL_MIP_UNSOLVED;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "integer programs need GLPK, which this libpopliner was built without "
+                   "(POPLINER_GLPK=OFF)");
+}

@@ -1,0 +1,736 @@
+/* Plans in the words of frameworks: what each format says of a few splits, written down by hand
+ * from docs/emit.md, and what it refuses. tests/emit_test.py reads many of them back.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+
+#include "popliner/emit.h"
+#include "solve/plan_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_STAGES = 8 };
+
+/* A split: the units behind its stages, and their IPUs. */
+typedef struct split {
+    size_t num_units;
+    const char *const *names;
+    const uint8_t *counted;
+    size_t num_stages;
+    size_t ends[MAX_STAGES]; /* the last unit of each stage */
+    size_t ipus[MAX_STAGES];
+    popliner_plan_status status;
+    const char *const *choices;
+} split;
+
+static const char *const usual_names[] = {"Head", "0", "1", "2", "3", "Tail"};
+static const uint8_t usual_counted[] = {0, 1, 1, 1, 1, 0};
+
+/* [ Head 0 | 1 2 | 3 Tail ] */
+static const split sample = {6, usual_names, usual_counted, 3, {1, 3, 5}, {0, 1, 2}, 0, NULL};
+
+static const char *const head_modules[] = {"model.embed_tokens"};
+static const char *const tail_modules[] = {"model.norm", "lm_head"};
+
+static popliner_emit_options with_modules(void) {
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    o.layer_path = "model.layers.{}";
+    o.head_modules = head_modules;
+    o.num_head_modules = 1;
+    o.tail_modules = tail_modules;
+    o.num_tail_modules = 2;
+    return o;
+}
+
+static popliner_certificate *certificate_of(const split *s) {
+    popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_certificate *certificate = NULL;
+    popliner_costs *costs = NULL;
+    popliner_plan *plan = calloc(1, sizeof *plan);
+    assert_non_null(plan);
+    plan->stages = calloc(s->num_stages + 1, sizeof *plan->stages);
+    assert_non_null(plan->stages);
+    plan->num_stages = s->num_stages;
+    plan->status = s->status;
+    for (size_t i = 0; i < s->num_stages; i++) {
+        plan->stages[i].first_unit = i == 0 ? 0 : s->ends[i - 1] + 1;
+        plan->stages[i].last_unit = s->ends[i];
+        plan->stages[i].ipu = s->ipus[i];
+    }
+    assert_int_equal(popliner_costs_create(s->num_units, 1, &costs, NULL), POPLINER_OK);
+    options.counted_units = s->counted;
+    input.plan = plan;
+    input.costs = costs;
+    input.options = &options;
+    input.unit_names = s->names;
+    input.stage_choices = s->choices;
+    assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
+    popliner_costs_free(costs);
+    return certificate;
+}
+
+/* What a listener was told. */
+typedef struct told {
+    size_t count;
+    char last[500];
+} told;
+
+static void take_message(void *user, popliner_level level, const char *text) {
+    told *t = user;
+    assert_int_equal(level, POPLINER_LEVEL_WARNING);
+    assert_null(strchr(text, '\n'));
+    t->count++;
+    strncpy(t->last, text, sizeof t->last - 1);
+}
+
+/* The text of a split, or NULL; then *error says why. */
+static char *emit(const split *s, const popliner_emit_options *options, popliner_emit_format format,
+                  told *t, popliner_error *error) {
+    popliner_certificate *certificate = certificate_of(s);
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    popliner_emit_options own = *options;
+    char *text = "not set";
+    *t = (told){0};
+    listener.user = t;
+    listener.message = take_message;
+    own.listener = &listener;
+    popliner_status status = popliner_emit(certificate, &own, format, &text, error);
+    popliner_certificate_free(certificate);
+    if (status == POPLINER_OK)
+        return text;
+    assert_int_equal(status, POPLINER_ERROR_USAGE);
+    assert_null(text);
+    assert_int_equal(t->count, 0);
+    return NULL;
+}
+
+static void assert_emits(const split *s, const popliner_emit_options *options,
+                         popliner_emit_format format, const char *expected) {
+    popliner_error error = {.message = ""};
+    told t;
+    char *text = emit(s, options, format, &t, &error);
+    assert_string_equal(text == NULL ? error.message : text, expected);
+    free(text);
+}
+
+static void assert_refuses(const split *s, const popliner_emit_options *options,
+                           popliner_emit_format format, const char *expected) {
+    popliner_error error = {.message = ""};
+    told t;
+    char *text = emit(s, options, format, &t, &error);
+    assert_string_equal(text == NULL ? error.message : text, expected);
+    assert_null(text);
+}
+
+static bool can_emit(const split *s, const popliner_emit_options *options,
+                     popliner_emit_format format) {
+    popliner_error error = {.message = ""};
+    told t;
+    char *text = emit(s, options, format, &t, &error);
+    bool can = text != NULL;
+    free(text);
+    return can;
+}
+
+static void formats_have_names(void **state) {
+    (void)state;
+    static const char *const names[] = {"json",       "optimum", "poptorch", "megatron",
+                                        "vllm",       "torch",   "titan",    "accelerate",
+                                        "tensorflow", "popart",  "popxl"};
+    assert_int_equal(sizeof names / sizeof *names, POPLINER_NUM_EMIT_FORMATS);
+    for (size_t i = 0; i < POPLINER_NUM_EMIT_FORMATS; i++)
+        assert_string_equal(popliner_emit_format_name((popliner_emit_format)i), names[i]);
+    assert_null(popliner_emit_format_name(POPLINER_NUM_EMIT_FORMATS));
+    assert_null(popliner_emit_format_name((popliner_emit_format)-1));
+}
+
+static void samples_are_as_documented(void **state) {
+    (void)state;
+    const popliner_emit_options o = with_modules();
+    assert_emits(&sample, &o, POPLINER_EMIT_OPTIMUM,
+                 "{\n    \"ipus_per_replica\": 3,\n    \"layers_per_ipu\": [1, 2, 1]\n}\n");
+    assert_emits(&sample, &o, POPLINER_EMIT_POPTORCH,
+                 "# PopTorch reserves 4 IPUs for 3: a power of two, or a multiple of 64.\n\n"
+                 "import poptorch\n\n"
+                 "poptorch.BeginBlock(model.get_submodule(\"model.layers.1\"), \"stage1\", "
+                 "ipu_id=1)\n"
+                 "poptorch.BeginBlock(model.get_submodule(\"model.layers.3\"), \"stage2\", "
+                 "ipu_id=2)\n\n"
+                 "opts = poptorch.Options()\n"
+                 "opts.setExecutionStrategy(\n"
+                 "    poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))\n"
+                 "opts.autoRoundNumIPUs(True)\n");
+    assert_emits(&sample, &o, POPLINER_EMIT_MEGATRON,
+                 "--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout "
+                 "\"Et|tt|tL\"\n");
+    assert_emits(&sample, &o, POPLINER_EMIT_VLLM, "VLLM_PP_LAYER_PARTITION=1,2,1\n");
+    assert_emits(&sample, &o, POPLINER_EMIT_TORCH,
+                 "from torch.distributed.pipelining import SplitPoint\n\n"
+                 "split_spec = {\n"
+                 "    \"model.layers.1\": SplitPoint.BEGINNING,\n"
+                 "    \"model.layers.3\": SplitPoint.BEGINNING,\n"
+                 "}\n");
+    assert_emits(&sample, &o, POPLINER_EMIT_ACCELERATE,
+                 "split_points = [\"model.layers.1\", \"model.layers.3\"]\n"
+                 "device_map = {\n"
+                 "    \"model.embed_tokens\": 0,\n"
+                 "    \"model.layers.0\": 0,\n"
+                 "    \"model.layers.1\": 1,\n"
+                 "    \"model.layers.2\": 1,\n"
+                 "    \"model.layers.3\": 2,\n"
+                 "    \"model.norm\": 2,\n"
+                 "    \"lm_head\": 2,\n"
+                 "}\n");
+}
+
+/* The names of torchtitan's own models: nothing to warn of. */
+static void titan_lists_all_modules(void **state) {
+    (void)state;
+    static const char *const first[] = {"tok_embeddings"};
+    static const char *const last[] = {"norm", "output"};
+    popliner_emit_options o = with_modules();
+    o.layer_path = "layers.{}";
+    o.head_modules = first;
+    o.tail_modules = last;
+    assert_emits(&sample, &o, POPLINER_EMIT_TITAN,
+                 "[parallelism]\n"
+                 "pipeline_parallel_degree = 3\n"
+                 "module_fqns_per_model_part = [\n"
+                 "    [\"tok_embeddings\", \"layers.0\"],\n"
+                 "    [\"layers.1\", \"layers.2\"],\n"
+                 "    [\"layers.3\", \"norm\", \"output\"],\n"
+                 "]\n");
+    /* deeper modules are warned of, in the file and by the listener */
+    o = with_modules();
+    popliner_error error;
+    told t;
+    char *text = emit(&sample, &o, POPLINER_EMIT_TITAN, &t, &error);
+    assert_non_null(text);
+    assert_int_equal(t.count, 1);
+    assert_int_equal(strncmp(text, "# ", 2), 0);
+    assert_int_equal(strncmp(text + 2, t.last + strlen("titan: "), strlen(t.last) - 7), 0);
+    free(text);
+    o.num_head_modules = 0;
+    assert_refuses(&sample, &o, POPLINER_EMIT_TITAN,
+                   "titan: leaves out every module that is not named; give head_modules, those "
+                   "before the layers, and tail_modules, those behind them");
+}
+
+static void stages_are_numbered(void **state) {
+    (void)state;
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    assert_emits(&sample, &o, POPLINER_EMIT_TENSORFLOW,
+                 "device_mapping = [0, 1, 2]\n"
+                 "layers_of_stage = [\n    [\"0\"],\n    [\"1\", \"2\"],\n    [\"3\"],\n]\n");
+    assert_emits(&sample, &o, POPLINER_EMIT_POPART,
+                 "import popart\n\n\n"
+                 "def build_stages(builder, x, head, layer, tail):\n"
+                 "    \"\"\"Calls what adds the operations of each part to the builder and returns "
+                 "their output.\"\"\"\n"
+                 "    with builder.virtualGraph(0), builder.pipelineStage(0):\n"
+                 "        x = head(x)\n"
+                 "        x = layer(\"0\", x)\n"
+                 "    with builder.virtualGraph(1), builder.pipelineStage(1):\n"
+                 "        x = layer(\"1\", x)\n"
+                 "        x = layer(\"2\", x)\n"
+                 "    with builder.virtualGraph(2), builder.pipelineStage(2):\n"
+                 "        x = layer(\"3\", x)\n"
+                 "        x = tail(x)\n"
+                 "    return x\n\n\n"
+                 "opts = popart.SessionOptions()\n"
+                 "opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n"
+                 "opts.enablePipelining = True\n");
+    /* without Head and Tail, two stages beside each other on IPU 1 */
+    static const char *const names[] = {"a", "b", "c"};
+    const split shared = {3, names, NULL, 3, {0, 1, 2}, {0, 1, 1}, 0, NULL};
+    o.layer_path = "block_{}";
+    assert_emits(&shared, &o, POPLINER_EMIT_POPXL,
+                 "import popxl\nimport popxl_addons as addons\n\n\n"
+                 "def build_stages(steps, x, layer):\n"
+                 "    \"\"\"Calls what adds the operations of each part to the graph and returns "
+                 "their output.\"\"\"\n"
+                 "    with addons.pipelined_execution(steps):\n"
+                 "        with popxl.pipeline_stage(0), popxl.ipu(0):\n"
+                 "            x = layer(\"block_a\", x)\n"
+                 "            x = x.copy_to_ipu(1)\n"
+                 "        with popxl.pipeline_stage(1), popxl.ipu(1):\n"
+                 "            x = layer(\"block_b\", x)\n"
+                 "        with popxl.pipeline_stage(2), popxl.ipu(1):\n"
+                 "            x = layer(\"block_c\", x)\n"
+                 "    return x\n");
+}
+
+static void json_says_all(void **state) {
+    (void)state;
+    static const char *const names[] = {"Head", "0", "pool", "1"};
+    static const uint8_t counted[] = {0, 1, 0, 1};
+    static const char *const choices[] = {"none", "full"};
+    const split s = {4, names, counted, 2, {0, 3}, {1, 0}, POPLINER_PLAN_FEASIBLE, choices};
+    popliner_emit_options o = with_modules();
+    static const char *const expected[] = {
+        "{\n"
+        "    \"format\": \"popliner-plan\",\n"
+        "    \"version\": 1,\n"
+        "    \"status\": \"feasible\",\n"
+        "    \"ipus\": 2,\n"
+        "    \"replicas\": 1,\n"
+        "    \"micro_batches\": null,\n"
+        "    \"stages\": [\n"
+        "        {\n"
+        "            \"ipu\": 1,\n"
+        "            \"units\": [\n                \"Head\"\n            ],\n"
+        "            \"layers\": [],\n"
+        "            \"head\": true,\n"
+        "            \"tail\": false,\n"
+        "            \"modules\": [\n                \"model.embed_tokens\"\n            ],\n"
+        "            \"recompute\": \"none\"\n"
+        "        },\n",
+        "        {\n"
+        "            \"ipu\": 0,\n"
+        "            \"units\": [\n                \"0\",\n                \"pool\",\n"
+        "                \"1\"\n            ],\n"
+        "            \"layers\": [\n                \"0\",\n                \"1\"\n            ],\n"
+        "            \"head\": false,\n"
+        "            \"tail\": false,\n"
+        "            \"modules\": [\n                \"model.layers.0\",\n"
+        "                \"model.layers.1\",\n"
+        "                \"model.norm\",\n                \"lm_head\"\n            ],\n"
+        "            \"recompute\": \"full\"\n"
+        "        }\n"
+        "    ]\n"
+        "}\n"};
+    char *whole = malloc(strlen(expected[0]) + strlen(expected[1]) + 1);
+    assert_non_null(whole);
+    strcpy(whole, expected[0]);
+    strcat(whole, expected[1]);
+    assert_emits(&s, &o, POPLINER_EMIT_JSON, whole);
+    free(whole);
+    /* what is between two layers has no place elsewhere */
+    assert_refuses(&s, &o, POPLINER_EMIT_TORCH,
+                   "torch: 'pool' is between two layers and none itself, which only json can say; "
+                   "make it a layer");
+}
+
+/* Which device maps each format can say. */
+static void ipus_are_sayable_or_not(void **state) {
+    (void)state;
+    enum { ORDER = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16 };
+    static const struct {
+        size_t ipus[4];
+        size_t num_stages;
+        unsigned is; /* what the map is an example of; all but MANY's absence are allowed by ANY */
+    } maps[] = {
+        {{0, 1, 2, 3}, 4, ORDER | FROM_0 | TURN | MANY},
+        {{0}, 1, ORDER | FROM_0 | TURN},
+        {{0, 1, 0, 1}, 4, FROM_0 | TURN | MANY},
+        {{0, 1, 1, 0}, 4, FROM_0 | V | MANY},
+        {{0, 1, 0}, 3, FROM_0 | MANY},
+        {{0, 0, 1}, 3, FROM_0 | MANY},
+        {{0, 0}, 2, FROM_0},
+        {{1, 0}, 2, MANY},
+        {{0, 2}, 2, MANY},
+        {{1, 2}, 2, MANY},
+        {{0, 2, 1}, 3, FROM_0 | MANY},
+    };
+    static const struct {
+        popliner_emit_format format;
+        unsigned needs; /* one of the first four, or none, */
+        unsigned more;  /* and all of these */
+    } rules[] = {
+        {POPLINER_EMIT_JSON, 0, 0},
+        {POPLINER_EMIT_OPTIMUM, ORDER, 0},
+        {POPLINER_EMIT_POPTORCH, FROM_0, MANY},
+        {POPLINER_EMIT_MEGATRON, TURN, 0},
+        {POPLINER_EMIT_VLLM, ORDER, 0},
+        {POPLINER_EMIT_TORCH, ORDER, 0},
+        {POPLINER_EMIT_TITAN, TURN | V, 0},
+        {POPLINER_EMIT_ACCELERATE, ORDER, 0},
+        {POPLINER_EMIT_TENSORFLOW, 0, MANY},
+        {POPLINER_EMIT_POPART, 0, MANY},
+        {POPLINER_EMIT_POPXL, 0, MANY},
+    };
+    const popliner_emit_options o = with_modules();
+    size_t num_said = 0;
+    for (size_t m = 0; m < sizeof maps / sizeof *maps; m++) {
+        split s = {6, usual_names, usual_counted, maps[m].num_stages, {0}, {0}, 0, NULL};
+        for (size_t i = 0; i < s.num_stages; i++) {
+            s.ends[i] = i + 1 == s.num_stages ? 5 : i + 1;
+            s.ipus[i] = maps[m].ipus[i];
+        }
+        for (size_t r = 0; r < sizeof rules / sizeof *rules; r++) {
+            bool may = (rules[r].needs == 0 || (maps[m].is & rules[r].needs) != 0) &&
+                       (maps[m].is & rules[r].more) == rules[r].more;
+            if (can_emit(&s, &o, rules[r].format) != may)
+                fail_msg("map %zu, %s: expected %d", m, popliner_emit_format_name(rules[r].format),
+                         may);
+            num_said += may;
+        }
+    }
+    assert_int_equal(num_said, 11 + 7 + 7 + 6 + 5 + 5 + 1 + 3 * 4 + 5);
+    const split turned = {6, usual_names, usual_counted, 2, {2, 5}, {1, 0}, 0, NULL};
+    assert_refuses(&turned, &o, POPLINER_EMIT_VLLM,
+                   "vllm: has stage k on IPU k, but this plan has them on 1,0; give another "
+                   "device_map, or none, or choose a format that can say it, like json");
+    const split one = {6, usual_names, usual_counted, 1, {5}, {0}, 0, NULL};
+    assert_refuses(&one, &o, POPLINER_EMIT_POPART,
+                   "popart: a pipeline is over two IPUs or more, but this plan is on one: what "
+                   "runs there needs no annotation");
+    assert_emits(&one, &o, POPLINER_EMIT_TORCH,
+                 "from torch.distributed.pipelining import SplitPoint\n\nsplit_spec = {}\n");
+    assert_emits(&one, &o, POPLINER_EMIT_MEGATRON,
+                 "--pipeline-model-parallel-size 1 --pipeline-model-parallel-layout "
+                 "\"EttttL\"\n");
+}
+
+static void head_and_tail_may_stand_alone(void **state) {
+    (void)state;
+    const split s = {6, usual_names, usual_counted, 3, {0, 4, 5}, {0, 1, 2}, 0, NULL};
+    popliner_emit_options o = with_modules();
+    assert_emits(&s, &o, POPLINER_EMIT_OPTIMUM,
+                 "{\n    \"ipus_per_replica\": 3,\n    \"layers_per_ipu\": [0, 4, 0]\n}\n");
+    assert_emits(&s, &o, POPLINER_EMIT_MEGATRON,
+                 "--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout "
+                 "\"E|tttt|L\"\n");
+    assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
+                   "vllm: stage 0 has no layer, but 'Head' alone; ask for stages with layers "
+                   "(min_units 1), or choose a format that can say it, like json");
+    assert_emits(&s, &o, POPLINER_EMIT_TORCH,
+                 "from torch.distributed.pipelining import SplitPoint\n\n"
+                 "split_spec = {\n"
+                 "    \"model.layers.0\": SplitPoint.BEGINNING,\n"
+                 "    \"model.norm\": SplitPoint.BEGINNING,\n"
+                 "}\n");
+    o.num_tail_modules = 0;
+    static const popliner_emit_format modules[] = {POPLINER_EMIT_TORCH, POPLINER_EMIT_POPTORCH,
+                                                   POPLINER_EMIT_ACCELERATE};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        char expected[200];
+        snprintf(expected, sizeof expected,
+                 "%s: stage 2 begins behind the last layer; give the modules that run there: "
+                 "tail_modules",
+                 popliner_emit_format_name(modules[i]));
+        assert_refuses(&s, &o, modules[i], expected);
+    }
+    assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
+                   "tensorflow: stage 2 has no Keras layer with a name; give those of it: "
+                   "tail_modules");
+    o.num_head_modules = 0;
+    assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
+                   "tensorflow: stage 0 has no Keras layer with a name; give those of it: "
+                   "head_modules");
+    o.layer_path = NULL;
+    assert_emits(&s, &o, POPLINER_EMIT_TENSORFLOW,
+                 "device_mapping = [0, 1, 2]\n"
+                 "layers_of_stage = [\n    [],\n    [\"0\", \"1\", \"2\", \"3\"],\n    [],\n]\n");
+}
+
+/* Of several units before the layers, or behind them, no module could be named between. */
+static void head_and_tail_stay_together(void **state) {
+    (void)state;
+    static const char *const names[] = {"Head", "pool", "0", "1", "norm", "Tail"};
+    static const uint8_t counted[] = {0, 0, 1, 1, 0, 0};
+    const split head = {6, names, counted, 3, {0, 1, 5}, {0, 1, 2}, 0, NULL};
+    const split tail = {6, names, counted, 3, {3, 4, 5}, {0, 1, 2}, 0, NULL};
+    const split with_layer = {6, names, counted, 2, {0, 5}, {0, 1}, 0, NULL};
+    const split together = {6, names, counted, 3, {1, 3, 5}, {0, 1, 2}, 0, NULL};
+    const split *const splits[] = {&head, &tail, &with_layer, &together};
+    popliner_emit_options o = with_modules();
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
+        for (size_t k = 0; k < POPLINER_NUM_EMIT_FORMATS; k++) {
+            const popliner_emit_format format = (popliner_emit_format)k;
+            const bool may = format == POPLINER_EMIT_JSON || splits[i] == &together;
+            if (format != POPLINER_EMIT_VLLM && format != POPLINER_EMIT_OPTIMUM &&
+                format != POPLINER_EMIT_MEGATRON)
+                assert_int_equal(can_emit(splits[i], &o, format), may);
+            o.num_head_modules = o.num_tail_modules = 0;
+            if (!may)
+                assert_false(can_emit(splits[i], &o, format));
+            o = with_modules();
+        }
+    assert_refuses(&head, &o, POPLINER_EMIT_OPTIMUM,
+                   "optimum: what runs before the layers is cut into several stages ('pool' is in "
+                   "stage 1), which only json can say; keep it together");
+    assert_refuses(&tail, &o, POPLINER_EMIT_TORCH,
+                   "torch: what runs behind the layers is cut into several stages ('norm' is in "
+                   "stage 1), which only json can say; keep it together");
+}
+
+/* Formats that count layers want to know that they count the right ones. */
+static void counted_layers_have_numbers(void **state) {
+    (void)state;
+    static const popliner_emit_format counts[] = {POPLINER_EMIT_OPTIMUM, POPLINER_EMIT_MEGATRON,
+                                                  POPLINER_EMIT_VLLM};
+    static const struct {
+        const char *names[3];
+        bool may;
+    } cases[] = {
+        {{"0", "1", "2"}, true},   {{"1", "2", "3"}, true},     {{"2", "3", "4"}, false},
+        {{"0", "2", "3"}, false},  {{"0", "2", "1"}, false},    {{"1", "0", "2"}, false},
+        {{"a", "b", "c"}, false},  {{"00", "01", "02"}, false}, {{"0", "1", "1x"}, false},
+        {{"0", "1", " 2"}, false}, {{"0", "1", ""}, false},     {{"0", "+1", "2"}, false},
+    };
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+            const split s = {3, cases[i].names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+            if (can_emit(&s, &o, counts[k]) != cases[i].may)
+                fail_msg("case %zu, %s", i, popliner_emit_format_name(counts[k]));
+        }
+    const split s = {3, cases[4].names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+    assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
+                   "vllm: counts layers from the first one on, but where layer 1 is expected "
+                   "stands '2'; name layers by their numbers, or choose a format that names them, "
+                   "like torch");
+    /* from 1 on they are right, unless a layer 0 was missed */
+    const split one = {3, cases[1].names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+    popliner_error error;
+    told t;
+    char *text = emit(&one, &o, POPLINER_EMIT_VLLM, &t, &error);
+    assert_string_equal(text, "VLLM_PP_LAYER_PARTITION=1,2\n");
+    assert_string_equal(t.last, "vllm: Layer 1 is taken to be the first one of the model: there is "
+                                "no layer 0.");
+    free(text);
+}
+
+static void names_are_quoted(void **state) {
+    (void)state;
+    static const char *const names[] = {"a\"b", "c\\d\n", "{}{x}", "\xc3\xa9\xf0\x9f\x99\x82\x7f",
+                                        "'''\"\"\""};
+    const split s = {5, names, NULL, 5, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}, 0, NULL};
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    o.layer_path = "m\"odel.{}\n";
+    assert_emits(&s, &o, POPLINER_EMIT_TORCH,
+                 "from torch.distributed.pipelining import SplitPoint\n\n"
+                 "split_spec = {\n"
+                 "    \"m\\\"odel.c\\\\d\\u000a\\u000a\": SplitPoint.BEGINNING,\n"
+                 "    \"m\\\"odel.{}{x}\\u000a\": SplitPoint.BEGINNING,\n"
+                 "    \"m\\\"odel.\\u00e9\\U0001f642\\u007f\\u000a\": SplitPoint.BEGINNING,\n"
+                 "    \"m\\\"odel.'''\\\"\\\"\\\"\\u000a\": SplitPoint.BEGINNING,\n"
+                 "}\n");
+    static const char *const broken[] = {"a", "\xc3("};
+    const split no_utf8 = {2, broken, NULL, 2, {0, 1}, {0, 1}, 0, NULL};
+    assert_refuses(&no_utf8, &o, POPLINER_EMIT_TORCH,
+                   "torch: the name of layer 1 is no UTF-8: '\xc3('");
+}
+
+static void modules_have_names_of_their_own(void **state) {
+    (void)state;
+    static const char *const last[] = {"model.norm", "model.layers.2"};
+    popliner_emit_options o = with_modules();
+    o.tail_modules = last;
+    assert_refuses(&sample, &o, POPLINER_EMIT_TITAN,
+                   "titan: two modules are called \"model.layers.2\"; change layer_path, "
+                   "head_modules or tail_modules");
+}
+
+static void options_are_checked(void **state) {
+    (void)state;
+    popliner_option_names names = POPLINER_OPTION_NAMES_INIT;
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    popliner_error error;
+    names.layer_path = "-p";
+    o.option_names = &names;
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_TORCH, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message,
+                        "torch: names modules, and the plan has only the names of layers; give -p, "
+                        "like model.layers.{}");
+    assert_refuses(&sample, &o, POPLINER_EMIT_TORCH, error.message);
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_VLLM, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit_check(NULL, POPLINER_EMIT_JSON, NULL), POPLINER_OK);
+    o.layer_path = "model.layers.%d";
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message, "json: -p model.layers.%d: has no {}, which stands for a "
+                                       "layer's name, as in model.layers.{}");
+    o.layer_path = "a.{}.b.{}";
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message,
+                        "json: -p a.{}.b.{}: has {} twice, but a layer has one name");
+    o.layer_path = "\xff{}";
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, NULL), POPLINER_ERROR_USAGE);
+    o = with_modules();
+    static const char *const empty[] = {"a", ""};
+    o.tail_modules = empty;
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message,
+                        "json: tail_modules: module 1 has no name, or one that is no UTF-8");
+    o = with_modules();
+    o.struct_size = 0;
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit_check(NULL, POPLINER_NUM_EMIT_FORMATS, NULL),
+                     POPLINER_ERROR_USAGE);
+}
+
+/* A best effort is told to be one; what is no split of the chain is refused. */
+static void plans_that_do_not_fit(void **state) {
+    (void)state;
+    const popliner_emit_options o = with_modules();
+    split s = sample;
+    s.status = POPLINER_PLAN_INFEASIBLE;
+    popliner_error error;
+    told t;
+    char *text = emit(&s, &o, POPLINER_EMIT_TORCH, &t, &error);
+    assert_non_null(strstr(text, "# This split does not fit"));
+    assert_int_equal(t.count, 1);
+    free(text);
+    s.num_stages = 2;
+    assert_refuses(&s, &o, POPLINER_EMIT_JSON,
+                   "json: there is no split of the whole chain to write");
+    s.num_stages = 0;
+    assert_refuses(&s, &o, POPLINER_EMIT_JSON,
+                   "json: there is no split of the whole chain to write");
+    static const uint8_t none[] = {0, 0, 0, 0, 0, 0};
+    s = sample;
+    s.counted = none;
+    assert_refuses(&s, &o, POPLINER_EMIT_OPTIMUM, "optimum: there is no layer to write of");
+    static const char *const choices[] = {"none", "none", "full"};
+    s = sample;
+    s.choices = choices;
+    text = emit(&s, &o, POPLINER_EMIT_TORCH, &t, &error);
+    assert_string_equal(t.last, "torch: This does not say what each stage recomputes.");
+    free(text);
+}
+
+/* How many IPUs are reserved, by roundUpNumIPUs of PopTorch: powers of two up to 64, then multiples
+ * of 64. */
+static void reserved_ipus(void **state) {
+    (void)state;
+    static const size_t cases[][2] = {{2, 2},   {3, 4},    {4, 4},     {5, 8},    {63, 64},
+                                      {64, 64}, {65, 128}, {128, 128}, {130, 192}};
+    const popliner_emit_options o = with_modules();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t n = cases[i][0];
+        char expected[100];
+        const char **names = calloc(n, sizeof *names);
+        popliner_plan *plan = calloc(1, sizeof *plan);
+        popliner_costs *costs = NULL;
+        popliner_certificate *certificate = NULL;
+        popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+        char numbers[130][24];
+        char *text = NULL;
+        plan->stages = calloc(n, sizeof *plan->stages);
+        plan->num_stages = n;
+        for (size_t k = 0; k < n; k++) {
+            plan->stages[k].first_unit = plan->stages[k].last_unit = plan->stages[k].ipu = k;
+            snprintf(numbers[k], sizeof numbers[k], "%zu", k);
+            names[k] = numbers[k];
+        }
+        assert_int_equal(popliner_costs_create(n, 1, &costs, NULL), POPLINER_OK);
+        input.plan = plan;
+        input.costs = costs;
+        input.unit_names = names;
+        assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
+        assert_int_equal(popliner_emit(certificate, &o, POPLINER_EMIT_POPTORCH, &text, NULL),
+                         POPLINER_OK);
+        snprintf(expected, sizeof expected, "reserves %zu IPUs for %zu:", cases[i][1], n);
+        assert_int_equal(strstr(text, expected) != NULL, cases[i][1] != n);
+        assert_int_equal(strstr(text, "autoRoundNumIPUs(True)") != NULL, cases[i][1] != n);
+        free(text);
+        popliner_certificate_free(certificate);
+        popliner_costs_free(costs);
+        free(names);
+    }
+}
+
+/* Two layers of 10 cycles each, four IPUs, nine micro-batches of each pipeline: four pipelines of
+ * one stage take 180 cycles for 36 micro-batches, two of two stages (9 + 1) * 10 = 100 for 18. That
+ * is 0.2 and 0.18 of them a cycle, but where an IPU has 60 bytes, one layer fits on it. */
+static void replicas_are_said(void **state) {
+    (void)state;
+    static const char *const names[] = {"0", "1"};
+    popliner_costs *costs = NULL;
+    popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
+    popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_replicas *answer = NULL;
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    popliner_error error;
+    char *text = NULL;
+    assert_int_equal(popliner_costs_create(2, 1, &costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < 2; first++)
+        for (size_t last = first; last < 2; last++) {
+            size_t n = last - first + 1;
+            assert_int_equal(popliner_costs_set_peak(costs, first, last, 1, 50 * n, NULL), 0);
+            assert_int_equal(popliner_costs_set_cycles(costs, first, last, 10 * n, NULL), 0);
+        }
+    solver.max_stage_bytes = 60;
+    asked.solver = &solver;
+    asked.total_ipus = 4;
+    asked.micro_batches = 9;
+    input.costs = costs;
+    input.options = &solver;
+    input.unit_names = names;
+    assert_int_equal(popliner_replicas_solve(costs, &asked, &answer, NULL), POPLINER_OK);
+    static const struct {
+        popliner_emit_format format;
+        const char *expected;
+    } cases[] = {
+        {POPLINER_EMIT_OPTIMUM, "{\n    \"ipus_per_replica\": 2,\n    \"layers_per_ipu\": [1, 1],\n"
+                                "    \"replication_factor\": 2,\n"
+                                "    \"gradient_accumulation_steps\": 9\n}\n"},
+        {POPLINER_EMIT_POPTORCH, "opts.replicationFactor(2)\n"
+                                 "opts.Training.gradientAccumulation(9)\n"},
+        {POPLINER_EMIT_TITAN, "pipeline_parallel_degree = 2\ndata_parallel_replicate_degree = 2\n"},
+        {POPLINER_EMIT_TENSORFLOW, "device_mapping = [0, 1]\nnum_ipus = 4\n"
+                                   "gradient_accumulation_count = 9\n"},
+        {POPLINER_EMIT_POPART, "opts.enableReplicatedGraphs = True\n"
+                               "opts.replicatedGraphCount = 2\n"
+                               "opts.enableGradientAccumulation = True\n"
+                               "opts.accumulationFactor = 9\n"},
+        {POPLINER_EMIT_POPXL, "replication_factor = 2\nsteps = 9\n"},
+        {POPLINER_EMIT_JSON, "\"replicas\": 2,\n    \"micro_batches\": 9,\n"},
+        {POPLINER_EMIT_VLLM, "VLLM_PP_LAYER_PARTITION=1,1\n"},
+    };
+    o = with_modules();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(popliner_emit_replicas(answer, &input, &o, cases[i].format, &text, &error),
+                         0);
+        if (strstr(text, cases[i].expected) == NULL)
+            assert_string_equal(text, cases[i].expected);
+        free(text);
+    }
+    /* a format without words for replicas says so */
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    told t = {0};
+    listener.user = &t;
+    listener.message = take_message;
+    o.listener = &listener;
+    assert_int_equal(
+        popliner_emit_replicas(answer, &input, &o, POPLINER_EMIT_MEGATRON, &text, &error), 0);
+    assert_string_equal(t.last,
+                        "megatron: This does not say that there are 2 pipelines beside each "
+                        "other: start it on 4 devices.");
+    free(text);
+    popliner_replicas_free(answer);
+    solver.max_stage_bytes = 40;
+    assert_int_equal(popliner_replicas_solve(costs, &asked, &answer, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit_replicas(answer, &input, &o, POPLINER_EMIT_JSON, &text, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message, "json: nothing fits, so there is no plan to write");
+    assert_null(text);
+    popliner_replicas_free(answer);
+    popliner_costs_free(costs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_have_names),
+        cmocka_unit_test(samples_are_as_documented),
+        cmocka_unit_test(titan_lists_all_modules),
+        cmocka_unit_test(stages_are_numbered),
+        cmocka_unit_test(json_says_all),
+        cmocka_unit_test(ipus_are_sayable_or_not),
+        cmocka_unit_test(head_and_tail_may_stand_alone),
+        cmocka_unit_test(head_and_tail_stay_together),
+        cmocka_unit_test(counted_layers_have_numbers),
+        cmocka_unit_test(names_are_quoted),
+        cmocka_unit_test(modules_have_names_of_their_own),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(plans_that_do_not_fit),
+        cmocka_unit_test(reserved_ipus),
+        cmocka_unit_test(replicas_are_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,909 @@
+#!/usr/bin/env python3
+"""Plans for frameworks, read back as the frameworks read them: docs/emit.md.
+
+    emit_test.py POPLINER SCHEMA DIRECTORIES...
+
+What a plan is comes from other outputs (--section plan and layers, or the file of costs). What is
+written is read by second implementations, each from the source that is named there, or run as
+Python with stubs that record what is called; then every layer has to be in its stage, on its IPU.
+What cannot be said has to be refused by name, and nothing written.
+
+POPLINER_TEST_ALL asks for every format of every split that is refused, too, not for one of each.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import argparse
+import contextlib
+import csv
+import io
+import itertools
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import types
+
+FORMATS = ["json", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
+           "tensorflow", "popart", "popxl"]
+HEAD_MODULES = ["model.embed_tokens", "model.\"quoted\""]
+TAIL_MODULES = ["model.norm", "lm_head"]
+PATH = "model.layers.{}"
+TEST_ALL = "POPLINER_TEST_ALL" in os.environ
+
+
+class Failure(Exception):
+    pass
+
+
+def require(is_right, *what):
+    if not is_right:
+        raise Failure(" ".join(str(part) for part in what))
+
+
+# ---- what a plan is ----
+
+class Plan:
+    """Stages as (IPU, layers, has head, has tail); whether the chain has something else."""
+
+    def __init__(self, stages, replicas=1, micro_batches=None, has_stray=False):
+        self.stages = stages
+        self.replicas = replicas
+        self.micro_batches = micro_batches
+        self.has_stray = has_stray
+        self.ipus = [stage[0] for stage in stages]
+        self.layers = [layer for stage in stages for layer in stage[1]]
+        self.stage_of = {layer: i for i, stage in enumerate(stages) for layer in stage[1]}
+        self.num_ipus = len(set(self.ipus))
+
+    def __str__(self):
+        return f"{self.stages}, {self.replicas} replicas"
+
+
+def plan_of(stages, kinds, **more):
+    """From (IPU, names of units), and the kind of each unit."""
+    names = [unit for _, units in stages for unit in units]
+    layers = [i for i, unit in enumerate(names) if kinds[unit] == "layer"]
+    last, place, made = max(layers, default=-1), 0, []
+    has_stray = False
+    for ipu, units in stages:
+        own, has_head, has_tail = [], False, False
+        for unit in units:
+            if kinds[unit] == "layer":
+                own.append(unit)
+            elif kinds[unit] == "unlayered":
+                has_head = True
+            elif kinds[unit] != "other":
+                has_head = has_head or kinds[unit] == "head"
+                has_tail = has_tail or kinds[unit] == "tail"
+            elif not layers or place < layers[0]:
+                has_head = True
+            elif place > last:
+                has_tail = True
+            else:
+                has_stray = True
+            place += 1
+        made.append((ipu, own, has_head, has_tail))
+    if "unlayered" in kinds.values():
+        ipu, own, has_head, _ = made[-1]
+        made[-1] = (ipu, own, has_head, True)
+    return Plan(made, has_stray=has_stray, **more)
+
+
+def refused(plan, name, path, head, tail):
+    """Why a format cannot say a plan, by the table of docs/emit.md; None if it can."""
+    if name == "json":
+        return None
+    if name in ("poptorch", "torch", "titan", "accelerate") and path is None:
+        return "--layer-path"
+    if name == "titan" and not (head and tail):
+        return "--head-modules"
+    if not plan.layers:
+        return "no layer"
+    if plan.has_stray:
+        return "between two layers"
+    if any(stage[2] for stage in plan.stages[1:]) or any(stage[3] for stage in plan.stages[:-1]):
+        return "cut into several stages"
+    if name == "vllm" and any(not stage[1] for stage in plan.stages):
+        return "has no layer"
+    if name in ("optimum", "megatron", "vllm"):
+        numbers = [str(i) for i in range(len(plan.layers) + 1)]
+        if plan.layers not in (numbers[:-1], numbers[1:]):
+            return "counts layers"
+    ipus, count = plan.ipus, len(plan.ipus)
+    width = max(ipus) + 1
+    in_order = ipus == list(range(count))
+    in_turn = ipus == list(range(width)) * (count // width) and (width > 1 or count == 1)
+    there_and_back = ipus == list(range(width)) + list(range(width))[::-1] and width > 1
+    if name in ("optimum", "vllm", "torch", "accelerate") and not in_order:
+        return "has stage k on IPU k"
+    if name == "megatron" and not in_turn:
+        return "in turn"
+    if name == "titan" and not (in_turn or there_and_back):
+        return "in turn"
+    if name == "poptorch" and (ipus[0] != 0 or plan.num_ipus != width):
+        return "begins on IPU 0"
+    if name in ("poptorch", "tensorflow", "popart", "popxl") and plan.num_ipus < 2:
+        return "two IPUs or more"
+    if name in ("torch", "poptorch", "accelerate") and count > 1 and not plan.stages[-1][1] and \
+            not tail:
+        return "--tail-modules"
+    if name == "tensorflow" and path is not None:
+        if not plan.stages[0][1] and not head:
+            return "--head-modules"
+        if not plan.stages[-1][1] and not tail:
+            return "--tail-modules"
+    return None
+
+
+# ---- reading back: each gives the stage of every layer, and the IPU of every stage ----
+
+def path_of(layer, path):
+    return layer if path is None else path.replace("{}", layer, 1)
+
+
+def expect(plan, stage_of, ipus):
+    require(stage_of == plan.stage_of, "stages", stage_of, "of", plan)
+    require(ipus == plan.ipus, "IPUs", ipus, "of", plan)
+
+
+def read_optimum(text, plan, _):
+    """optimum/graphcore/ipu_configuration.py: IPUConfig, its validators and
+    _validate_ipu_config; modeling_utils.py: get_layer_ipu, _expand_layers_per_ipu_wildcard."""
+    config = json.loads(text)
+    require(set(config) <= {"ipus_per_replica", "layers_per_ipu", "replication_factor",
+                            "gradient_accumulation_steps"}, "keys", config)
+    per_ipu = config["layers_per_ipu"]
+    require(all(type(count) is int and count >= 0 for count in per_ipu), per_ipu)
+    require(len(per_ipu) == config["ipus_per_replica"], config)
+    require(sum(per_ipu) == len(plan.layers), config)
+    ipu_of = [ipu for ipu, count in enumerate(per_ipu) for _ in range(count)]
+    expect(plan, dict(zip(plan.layers, ipu_of)), list(range(len(per_ipu))))
+    require(config.get("replication_factor", 1) == plan.replicas, config)
+    require(config.get("gradient_accumulation_steps") == plan.micro_batches, config)
+
+
+def read_vllm(text, plan, _):
+    """vllm/distributed/utils.py: get_pp_indices, for each rank."""
+    name, value = text.rstrip("\n").split("=")
+    require(name == "VLLM_PP_LAYER_PARTITION" and text.count("\n") == 1, text)
+    partitions = [int(count) for count in value.split(",")]
+    pp_size = len(plan.stages)
+    require(len(partitions) == pp_size, text)
+    require(sum(partitions) == len(plan.layers), text)
+    stage_of = {}
+    for rank in range(pp_size):
+        start = sum(partitions[:rank])
+        for layer in plan.layers[start:start + partitions[rank]]:
+            stage_of[layer] = rank
+    expect(plan, stage_of, list(range(pp_size)))
+
+
+def read_megatron(text, plan, _):
+    """megatron/core/transformer/pipeline_parallel_layer_layout.py: parse_str_to_list, the
+    constructor, validate_layer_layout and get_layer_id_list of PipelineParallelLayerLayout."""
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--pipeline-model-parallel-size", type=int)
+    parser.add_argument("--pipeline-model-parallel-layout", type=str)
+    arguments = parser.parse_args(shlex.split(text))
+    layout = arguments.pipeline_model_parallel_layout.replace(",", "")
+    for pattern in (r"\(([^)]+)\)\*(\d+)", r"(.)\*(\d+)"):
+        layout = re.sub(pattern, lambda found: found.group(1) * int(found.group(2)), layout)
+    chunks = layout.split("|")
+    require(set(layout) <= set("EtL|"), layout)
+    size = arguments.pipeline_model_parallel_size
+    require(len(chunks) % size == 0 and (size > 1 or len(chunks) == 1), layout, size)
+    flat = "".join(chunks)
+    require(flat[0] == "E" and flat[-1] == "L" and flat.count("E") == flat.count("L") == 1, layout)
+    require(flat.count("t") == len(plan.layers), layout)
+    ipus, stage_of = [None] * len(chunks), {}
+    for rank in range(size):
+        for vpp in range(len(chunks) // size):
+            own = chunks[vpp * size + rank]
+            offset = 0
+            for earlier in range(vpp + 1):
+                for other in range(size if earlier < vpp else rank):
+                    offset += chunks[earlier * size + other].count("t")
+            ipus[vpp * size + rank] = rank
+            for layer in plan.layers[offset:offset + own.count("t")]:
+                stage_of[layer] = vpp * size + rank
+    expect(plan, stage_of, ipus)
+
+
+def parse_toml(text):
+    """The few lines of TOML that there are, whose values are those of Python, too; by tomllib if
+    there is one."""
+    body = text.split("[parallelism]\n", 1)[1]
+    values = {}
+    exec(compile(body, "toml", "exec"), {}, values)  # pylint: disable=exec-used
+    try:
+        import tomllib
+    except ImportError:
+        return values
+    require(tomllib.loads(text) == {"parallelism": values}, "TOML and Python differ", text)
+    return values
+
+
+def read_titan(text, plan, asked):
+    """torchtitan/distributed/pipeline_parallel.py: pipeline_module_split, with the modules of each
+    part and the ranks of loop and v schedules."""
+    config = parse_toml(text)
+    parts, degree = config["module_fqns_per_model_part"], config["pipeline_parallel_degree"]
+    require(config.get("data_parallel_replicate_degree", 1) == plan.replicas, config)
+    num_stages = len(parts)
+    require(num_stages % degree == 0, "stages", num_stages, degree)
+    style = "v" if plan.ipus != [i % degree for i in range(num_stages)] else "loop"
+    ipus = [None] * num_stages
+    for rank in range(degree):
+        own = [rank + i * degree for i in range(num_stages // degree)]
+        if style == "v":
+            require(num_stages // degree == 2, "a v of", num_stages, "stages")
+            own = list(zip(range(degree), range(num_stages - 1, degree - 1, -1)))[rank]
+        for stage in own:
+            ipus[stage] = rank
+    layers = {path_of(layer, asked.path): layer for layer in plan.layers}
+    stage_of = {}
+    for stage, modules in enumerate(parts):
+        for module in modules:
+            if module in layers:
+                stage_of[layers[module]] = stage
+    expect(plan, stage_of, ipus)
+    # nothing twice, nothing left out, all in the order in which it runs
+    require([module for part in parts for module in part] == modules_of(plan, asked), parts)
+    require(parts[0][:len(asked.head)] == asked.head, parts[0])
+    require(parts[-1][len(parts[-1]) - len(asked.tail):] == asked.tail, parts[-1])
+
+
+def modules_of(plan, asked):
+    return asked.head + [path_of(layer, asked.path) for layer in plan.layers] + asked.tail
+
+
+def run_python(text, modules, **names):
+    """Runs a text with these modules in the place of installed ones; gives its names."""
+    code = compile(text, "emitted", "exec")
+    before = {name: sys.modules.get(name) for name in modules}
+    sys.modules.update(modules)
+    try:
+        exec(code, names)  # pylint: disable=exec-used
+    finally:
+        for name, module in before.items():
+            if module is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = module
+    return names
+
+
+def stub(name, **members):
+    module = types.ModuleType(name)
+    module.__dict__.update(members)
+    return module
+
+
+def stages_of_beginnings(plan, asked, beginnings):
+    """Runs all modules in order: a new stage begins with each of these. Where it has no layer, the
+    stage of a head or tail is known, too."""
+    stage, stage_of, of_module = 0, {}, {}
+    layers = {path_of(layer, asked.path): layer for layer in plan.layers}
+    for module in modules_of(plan, asked):
+        if module in beginnings:
+            stage += 1
+        of_module[module] = stage
+        if module in layers:
+            stage_of[layers[module]] = stage
+    require(set(beginnings) <= set(of_module), "unknown modules", beginnings)
+    require(all(of_module[module] == 0 for module in asked.head), "head", of_module)
+    require(all(of_module[module] == len(plan.stages) - 1 for module in asked.tail), of_module)
+    return stage_of, stage + 1
+
+
+def read_torch(text, plan, asked):
+    """torch/distributed/pipelining/_IR.py: SplitPoint, annotate_split_points: a pipe_split before
+    the forward of each module with BEGINNING."""
+    class SplitPoint:
+        BEGINNING = object()
+        END = object()
+
+    pipelining = stub("torch.distributed.pipelining", SplitPoint=SplitPoint)
+    names = run_python(text, {"torch": stub("torch"),
+                              "torch.distributed": stub("torch.distributed"),
+                              "torch.distributed.pipelining": pipelining})
+    spec = names["split_spec"]
+    require(all(point is SplitPoint.BEGINNING for point in spec.values()), spec)
+    stage_of, num_stages = stages_of_beginnings(plan, asked, spec)
+    expect(plan, stage_of, list(range(num_stages)))
+
+
+def read_accelerate(text, plan, asked):
+    """accelerate/inference.py: build_pipeline makes a split_spec of split_points, with BEGINNING;
+    process k has stage k. dispatch_model: each module on the device of its name."""
+    names = run_python(text, {})
+    points, device_map = names["split_points"], names["device_map"]
+    require(len(set(points)) == len(points), points)
+    stage_of, num_stages = stages_of_beginnings(plan, asked, points)
+    expect(plan, stage_of, list(range(num_stages)))
+    require(list(device_map) == modules_of(plan, asked), device_map)
+    for layer in plan.layers:
+        require(device_map[path_of(layer, asked.path)] == plan.ipus[plan.stage_of[layer]],
+                device_map)
+    require(all(device_map[module] == plan.ipus[0] for module in asked.head), device_map)
+    require(all(device_map[module] == plan.ipus[-1] for module in asked.tail), device_map)
+
+
+def reserved(count):
+    """popart_compiler's roundUpNumIPUs in poptorch."""
+    return next(2 ** i for i in itertools.count() if 2 ** i >= count) if count < 64 else \
+        (count + 63) // 64 * 64
+
+
+def read_poptorch(text, plan, asked):
+    """poptorch/ops.py: BeginBlock, in place, once for a module; options.py: _DefaultStageManager
+    gives blocks that were not seen before the next stage, from 1 on, with AutoIncrement."""
+    calls, blocks = [], {}
+
+    class AutoStage:
+        AutoIncrement = "AutoIncrement"
+        SameAsIpu = "SameAsIpu"
+
+    class Options:
+        def __init__(self):
+            self.Training = types.SimpleNamespace(
+                gradientAccumulation=lambda count: calls.append(("accumulation", count)))
+
+        def setExecutionStrategy(self, strategy):
+            calls.append(("strategy", strategy))
+
+        def autoRoundNumIPUs(self, does):
+            calls.append(("round", does))
+
+        def replicationFactor(self, count):
+            calls.append(("replicas", count))
+
+    class Model:
+        def get_submodule(self, name):
+            require(name in modules_of(plan, asked), "no module", name)
+            return name
+
+    def begin_block(module, user_id=None, ipu_id=None):
+        require(module not in blocks, "already in a block", module)
+        blocks[module] = (user_id, ipu_id)
+        return module
+
+    poptorch = stub("poptorch", Options=Options, AutoStage=AutoStage, BeginBlock=begin_block,
+                    PipelinedExecution=lambda *stages: ("pipelined", stages))
+    run_python(text, {"poptorch": poptorch}, model=Model())
+    told = dict(calls)
+    require(len(told) == len(calls), calls)
+    require(told.pop("strategy") == ("pipelined", ("AutoIncrement",)), calls)
+    total = plan.num_ipus * plan.replicas
+    require(told.pop("round", False) == (reserved(total) != total), calls, total)
+    require(told.pop("replicas", 1) == plan.replicas, calls)
+    require(told.pop("accumulation", None) == plan.micro_batches, calls)
+    require(("reserves %d IPUs for %d" % (reserved(total), total) in text) ==
+            (reserved(total) != total), "warning", text)
+    seen, stage, ipu, ipus = {}, 0, 0, [0]
+    layers = {path_of(layer, asked.path): layer for layer in plan.layers}
+    stage_of = {}
+    for module in modules_of(plan, asked):
+        if module in blocks:
+            user_id, ipu = blocks[module]
+            if user_id not in seen:
+                seen[user_id] = len(seen) + 1
+                ipus.append(ipu)
+            stage = seen[user_id]
+        if module in layers:
+            stage_of[layers[module]] = stage
+        require(module not in asked.head or stage == 0, "head in stage", stage)
+        require(module not in asked.tail or stage == len(plan.stages) - 1, "tail in stage", stage)
+    expect(plan, stage_of, ipus)
+
+
+def read_tensorflow(text, plan, asked):
+    """keras/engine/sequential.py of Graphcore: _validate_pipeline_stage_assignment;
+    tensorflow/python/ipu/ops/pipelining_ops.py: the checks of pipeline."""
+    if asked.path is None:
+        names = run_python(text, {})
+        stage_of = {layer: i for i, own in enumerate(names["layers_of_stage"]) for layer in own}
+        require([layer for own in names["layers_of_stage"] for layer in own] == plan.layers, text)
+        mapping = names["device_mapping"]
+        require(len(names["layers_of_stage"]) == len(mapping) >= 2, text)
+        expect(plan, stage_of, mapping)
+        require(names.get("gradient_accumulation_count") == plan.micro_batches, text)
+        return
+
+    class Model:
+        """With a Keras layer for each module."""
+
+        def __init__(self):
+            self.assignments = [types.SimpleNamespace(layer=types.SimpleNamespace(name=module),
+                                                      pipeline_stage=None)
+                                for module in modules_of(plan, asked)]
+            self.options = None
+
+        def get_pipeline_stage_assignment(self):
+            return self.assignments
+
+        def set_pipeline_stage_assignment(self, assignments):
+            previous = -1
+            for assignment in assignments:
+                require(assignment.pipeline_stage in ((0,) if previous < 0
+                                                      else (previous, previous + 1)),
+                        "stage", assignment.pipeline_stage, "after", previous)
+                previous = assignment.pipeline_stage
+            self.assignments = assignments
+
+        def set_pipelining_options(self, gradient_accumulation_steps_per_replica=None,
+                                   device_mapping=None):
+            self.options = (gradient_accumulation_steps_per_replica, device_mapping)
+
+    model = Model()
+    names = run_python(text, {}, model=model)
+    count, mapping = model.options
+    require(count == plan.micro_batches, model.options)
+    require(names.get("num_ipus", max(plan.ipus) + 1) == (max(plan.ipus) + 1) * plan.replicas, text)
+    layers = {path_of(layer, asked.path): layer for layer in plan.layers}
+    expect(plan, {layers[own.layer.name]: own.pipeline_stage for own in model.assignments
+                  if own.layer.name in layers}, mapping)
+
+
+class Recorder:
+    """Contexts that set something, and the parts that are called within them."""
+
+    def __init__(self, plan, asked):
+        self.plan, self.asked = plan, asked
+        self.now = {}
+        self.calls = []
+
+    @contextlib.contextmanager
+    def setting(self, what, value):
+        require(what not in self.now, "nested", what)
+        self.now[what] = value
+        yield
+        del self.now[what]
+
+    def call(self, part, x):
+        require("stage" in self.now and "ipu" in self.now, "outside of a stage:", part)
+        require(x.ipu in (None, self.now["ipu"]), "tensor on IPU", x.ipu, "used on", self.now)
+        self.calls.append((part, self.now["stage"], self.now["ipu"]))
+        return Tensor(self.now["ipu"])
+
+    def head(self, x):
+        return self.call("head()", x)
+
+    def layer(self, name, x):
+        return self.call(name, x)
+
+    def tail(self, x):
+        return self.call("tail()", x)
+
+    def parts(self):
+        """What the function asks for."""
+        own = {"layer": self.layer}
+        if self.plan.stages[0][2]:
+            own["head"] = self.head
+        if self.plan.stages[-1][3]:
+            own["tail"] = self.tail
+        return own
+
+    def expect_all(self):
+        wanted = []
+        for stage, (ipu, layers, has_head, has_tail) in enumerate(self.plan.stages):
+            wanted += [("head()", stage, ipu)] if has_head else []
+            wanted += [(path_of(layer, self.asked.path), stage, ipu) for layer in layers]
+            wanted += [("tail()", stage, ipu)] if has_tail else []
+        require(self.calls == wanted, "calls", self.calls, "instead of", wanted)
+
+
+class Tensor:
+    def __init__(self, ipu):
+        self.ipu = ipu
+
+    def copy_to_ipu(self, ipu):
+        require(ipu != self.ipu, "copied from IPU", ipu, "to itself")
+        return Tensor(ipu)
+
+
+class Anywhere(Tensor):
+    """PopART copies between IPUs by itself."""
+
+    def __init__(self, _=None):
+        super().__init__(None)
+
+
+def read_popart(text, plan, asked):
+    """PopART User Guide, "Pipelined execution"; Builder.virtualGraph, Builder.pipelineStage,
+    SessionOptions."""
+    recorder = Recorder(plan, asked)
+    builder = types.SimpleNamespace(
+        virtualGraph=lambda ipu: recorder.setting("ipu", ipu),
+        pipelineStage=lambda stage: recorder.setting("stage", stage))
+    popart = stub("popart", SessionOptions=types.SimpleNamespace,
+                  VirtualGraphMode=types.SimpleNamespace(Manual="Manual"))
+    names = run_python(text, {"popart": popart})
+    parts = {name: (lambda part: lambda *given: part(*given[:-1], Anywhere()))(part)
+             for name, part in recorder.parts().items()}
+    require(isinstance(names["build_stages"](builder, Anywhere(), **parts), Tensor), text)
+    recorder.expect_all()
+    wanted = {"virtualGraphMode": "Manual", "enablePipelining": True}
+    if plan.replicas > 1:
+        wanted.update(enableReplicatedGraphs=True, replicatedGraphCount=plan.replicas)
+    if plan.micro_batches is not None:
+        wanted.update(enableGradientAccumulation=True, accumulationFactor=plan.micro_batches)
+    require(vars(names["opts"]) == wanted, names["opts"])
+
+
+def read_popxl(text, plan, asked):
+    """popxl: pipeline_stage, ipu, Tensor.copy_to_ipu; popxl-addons, docs/pipelining.md:
+    pipelined_execution."""
+    recorder = Recorder(plan, asked)
+    popxl = stub("popxl", pipeline_stage=lambda stage: recorder.setting("stage", stage),
+                 ipu=lambda ipu: recorder.setting("ipu", ipu))
+    addons = stub("popxl_addons",
+                  pipelined_execution=lambda steps: recorder.setting("steps", steps))
+    names = run_python(text, {"popxl": popxl, "popxl_addons": addons})
+    names["build_stages"](7, Tensor(plan.ipus[0]), **recorder.parts())
+    recorder.expect_all()
+    require(names.get("replication_factor", 1) == plan.replicas, text)
+    require(names.get("steps") == plan.micro_batches, text)
+
+
+def complaint(schema, value, root, place="plan"):
+    """Why a value is not as the schema wants it, by the words that the schema uses."""
+    known = {"$ref", "$schema", "$defs", "title", "description", "type", "required", "properties",
+             "additionalProperties", "const", "enum", "anyOf", "allOf", "items", "minItems",
+             "minimum"}
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool,
+             "null": type(None)}
+    require(set(schema) <= known, "unknown words in the schema:", set(schema) - known)
+    found = []
+    if "$ref" in schema:
+        found.append(complaint(root["$defs"][schema["$ref"].split("/")[-1]], value, root, place))
+    if "type" in schema and (not isinstance(value, kinds[schema["type"]]) or
+                             (schema["type"] == "integer" and isinstance(value, bool))):
+        return f"{place}: {value!r} is no {schema['type']}"
+    if "const" in schema and value != schema["const"]:
+        return f"{place}: {value!r} is not {schema['const']!r}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{place}: {value!r} is none of {schema['enum']}"
+    if "minimum" in schema and value < schema["minimum"]:
+        return f"{place}: {value} is less than {schema['minimum']}"
+    if "minItems" in schema and len(value) < schema["minItems"]:
+        return f"{place}: has {len(value)} items"
+    if "anyOf" in schema:
+        own = [complaint(choice, value, root, place) for choice in schema["anyOf"]]
+        found.append(None if None in own else own[0])
+    found += [complaint(choice, value, root, place) for choice in schema.get("allOf", [])]
+    if "items" in schema:
+        found += [complaint(schema["items"], item, root, f"{place}[{i}]")
+                  for i, item in enumerate(value)]
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        if not set(schema.get("required", [])) <= set(value) or \
+                (schema.get("additionalProperties") is False and not set(value) <= set(properties)):
+            return f"{place}: has the keys {sorted(value)}"
+        found += [complaint(properties[key], item, root, f"{place}.{key}")
+                  for key, item in value.items() if key in properties]
+    return next((one for one in found if one is not None), None)
+
+
+def read_json(text, plan, asked):
+    document = json.loads(text)
+    wrong = complaint(asked.schema, document, asked.schema)
+    require(wrong is None, wrong)
+    stages = document["stages"]
+    require([(stage["ipu"], stage["layers"], stage["head"], stage["tail"]) for stage in stages] ==
+            plan.stages, document)
+    require(document["replicas"] == plan.replicas, document)
+    require(document["micro_batches"] == plan.micro_batches, document)
+    require(document["ipus"] == plan.num_ipus, document)
+    if asked.path is None:
+        require(all(stage["modules"] is None for stage in stages), document)
+    else:
+        require([module for stage in stages for module in stage["modules"]] ==
+                modules_of(plan, asked), document)
+
+
+READERS = {"json": read_json, "optimum": read_optimum, "poptorch": read_poptorch,
+           "megatron": read_megatron, "vllm": read_vllm, "torch": read_torch, "titan": read_titan,
+           "accelerate": read_accelerate, "tensorflow": read_tensorflow, "popart": read_popart,
+           "popxl": read_popxl}
+
+
+# ---- running the command ----
+
+class Asked:
+    """What is asked for beside the split."""
+
+    def __init__(self, popliner, schema, directory):
+        self.popliner = popliner
+        self.directory = directory
+        self.path, self.head, self.tail = PATH, HEAD_MODULES, TAIL_MODULES
+        with open(schema, encoding="utf-8") as file:
+            self.schema = json.load(file)
+        self.counts = {"read": 0, "refused": 0}
+        self.seen = set()
+
+    def options(self):
+        own = [] if self.path is None else ["--layer-path", self.path]
+        own += ["--head-modules", ",".join(self.head)] if self.head else []
+        return own + (["--tail-modules", ",".join(self.tail)] if self.tail else [])
+
+
+def run(asked, *arguments, may=(0, 1)):
+    done = subprocess.run([asked.popliner, *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    require(done.returncode in may, arguments, done.returncode, done.stderr.decode())
+    return done
+
+
+def read_text(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def check_refusal(asked, split, name, reason):
+    """One that is refused leaves a file of another format beside it unwritten, too."""
+    path = os.path.join(asked.directory, "refused")
+    other = os.path.join(asked.directory, "other.json")
+    done = run(asked, *split, *asked.options(), "-q", "--emit", f"json={other}",
+               "--emit", f"{name}={path}", may=(2,))
+    message = done.stderr.decode()
+    require(f"--emit {name}: " in message and reason in message, name, reason, message)
+    require(done.stdout == b"", "printed although refused", done.stdout)
+    require(not os.path.exists(path) and not os.path.exists(other), "written although refused")
+    done = run(asked, *split, *asked.options(), "-q", "--emit", name, may=(2,))
+    require(done.stdout == b"" and f"--emit {name}: " in done.stderr.decode(), name)
+    asked.counts["refused"] += 1
+
+
+def check_plan(asked, split, plan):
+    """All formats of a plan, those that it can be said in at once."""
+    asked_for = {}
+    for name in FORMATS:
+        reason = refused(plan, name, asked.path, asked.head, asked.tail)
+        if reason is None:
+            asked_for[name] = os.path.join(asked.directory, name)
+        elif TEST_ALL or (name, reason) not in asked.seen:
+            asked.seen.add((name, reason))
+            check_refusal(asked, split, name, reason)
+    files = [f"--emit={name}={path}" for name, path in asked_for.items()]
+    done = run(asked, *split, *asked.options(), "-q", *files)
+    for name, path in asked_for.items():
+        require(os.path.exists(path), name, "of", plan, "is not written", split, done.stderr)
+        text = read_text(path)
+        os.remove(path)
+        try:
+            READERS[name](text, plan, asked)
+        except Exception as error:
+            raise Failure(f"{name} of {plan}: {error!r}\n{text}") from error
+        asked.counts["read"] += 1
+    return asked_for
+
+
+# ---- profiles ----
+
+def section(asked, *arguments):
+    text = run(asked, *arguments, "-q", "--format", "csv").stdout.decode()
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def plan_of_section(asked, split, units, kinds):
+    stages = []
+    for row in section(asked, *split, "--section", "plan"):
+        first, last = units.index(row["first_unit"]), units.index(row["last_unit"])
+        stages.append((int(row["ipu"]), units[first:last + 1]))
+    return plan_of(stages, kinds)
+
+
+def splits_of(units):
+    """Options for a few splits: one stage, each cut alone, everything by itself, shared IPUs."""
+    yield ["--evaluate", "whole"]
+    cuts = units[:-1]
+    for cut in cuts if TEST_ALL else cuts[:1] + cuts[-1:]:
+        yield ["--evaluate", cut]
+    yield ["--evaluate", "|".join(cuts)]
+    if len(cuts) >= 2:
+        for ipus in ("0,1,0", "0,1,1", "2,0,1", "0,1,3"):
+            yield ["--evaluate", f"{cuts[0]}|{cuts[-1]}", "--device-map", ipus]
+        yield ["--evaluate", cuts[1], "--device-map", "0,0"]
+    if len(cuts) >= 3:
+        four = f"{cuts[0]}|{cuts[1]}|{cuts[2]}"
+        yield ["--evaluate", four, "--interleave", "2", "--num-ipus", "2"]
+        yield ["--evaluate", four, "--v-shape", "--num-ipus", "2"]
+
+
+def check_profile(asked, directory):
+    for extra in ([], ["--memory-model", "popliner"]):
+        rows = section(asked, directory, *extra, "--section", "layers")
+        units = [row["unit"] for row in rows]
+        kinds = {row["unit"]: row["kind"] for row in rows}
+        if extra:
+            splits = [["--evaluate", units[1]]]
+        else:
+            splits = list(splits_of(units))
+            splits += [["--solve", "--num-ipus", str(n)] for n in (1, 2, 3)]
+            splits.append(["--solve", "--num-ipus", "3", "--min-layers", "0",
+                           "--cut-after", units[0]])
+        for split in splits:
+            where = [directory, *extra, *split]
+            check_plan(asked, where, plan_of_section(asked, where, units, kinds))
+    # another name for each layer, none of them a number
+    regex = ["--layer-name-regex", r"^([^/\d]+)"]
+    rows = section(asked, directory, *regex, "--section", "layers")
+    if sum(row["kind"] == "layer" for row in rows) > 1:
+        units = [row["unit"] for row in rows]
+        kinds = {row["unit"]: row["kind"] for row in rows}
+        where = [directory, *regex, "--solve", "--num-ipus", "2"]
+        check_plan(asked, where, plan_of_section(asked, where, units, kinds))
+
+
+def check_stored(asked, directory):
+    """A stored analysis says the same, byte by byte, and standard output what a file has."""
+    stored = os.path.join(asked.directory, "stored.popliner")
+    run(asked, directory, "--save-to-file", stored, "-q")
+    split = ["--solve", "--num-ipus", "3"]
+    for name in FORMATS:
+        path = os.path.join(asked.directory, "from-profile")
+        printed = run(asked, stored, "--load-from-file", *split, *asked.options(), "-q", "--emit",
+                      name).stdout.decode()
+        beside = run(asked, directory, *split, *asked.options(), "-q", "--emit",
+                     f"{name}={path}").stdout.decode()
+        require(printed == read_text(path) != "", name, printed)
+        require(json.loads(beside)[0]["head"] is True, "printed beside", beside)
+        os.remove(path)
+    for options, words in ((["--emit", "vllm", "--emit", "json"], "both for standard output"),
+                           (["--emit", "vllm", "--memory-totals"], "all that is printed"),
+                           (["--emit", "vllm", "--format", "json"], "--format"),
+                           (["--emit", "vllm", "--sweep", "num-ipus=1..2"], "--sweep"),
+                           (["--emit", "vllm", "--evaluate", "0"], "not both"),
+                           (["--emit", "nothing"], "expected FORMAT"),
+                           (["--emit", "json="], "into which file"),
+                           (["--emit", f"json={stored}"], "would overwrite"),
+                           (["--emit", "json=a", "--emit", "vllm=a"], "something else"),
+                           (["--emit", "json", "--tail-modules", "a,,b"], "--tail-modules"),
+                           (["--layer-path", "{}"], "--emit only")):
+        done = run(asked, stored, "--load-from-file", "--solve", *options, may=(2,))
+        require(words in done.stderr.decode() and done.stdout == b"", options, done.stderr)
+    # the best effort of what does not fit is written, with a warning
+    done = run(asked, directory, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", "--emit",
+               "optimum", may=(1,))
+    require(b"does not fit" in done.stderr and json.loads(done.stdout), done.stderr)
+    # where there is none, nothing is
+    path = os.path.join(asked.directory, "none")
+    done = run(asked, directory, "--solve", "--num-ipus", "1", "--cut-after", "0", "--emit",
+               f"optimum={path}", may=(1,))
+    require(b"not written" in done.stderr and not os.path.exists(path), done.stderr)
+
+
+def check_document(asked, directory, document):
+    """The samples of docs/emit.md are of the profile in data/sample; "…" stands for some lines, and
+    warnings before them are not shown where the text tells of them."""
+    parts = read_text(document).split("\n### ")[1:]
+    blocks = {part.split("\n", 1)[0]: re.search(r"```\w*\n(.*?)```", part, re.DOTALL)
+              for part in parts}
+    require(sorted(blocks) == sorted(FORMATS), "formats in the document:", sorted(blocks))
+    options = ["--layer-path", PATH, "--head-modules", "model.embed_tokens", "--tail-modules",
+               "model.norm,lm_head"]
+    for name in FORMATS[1:]:
+        text = run(asked, directory, "--solve", "--num-ipus", "3", *options, "-q", "--emit",
+                   name).stdout.decode()
+        wanted = "(?:    .*\\n)+".join(map(re.escape, blocks[name].group(1).split("    …\n")))
+        require(re.fullmatch(r"(?:# .*\n\n)?" + wanted, text), name, "is not as documented", text)
+
+
+# ---- files of costs ----
+
+def draw_names(rng, count):
+    """Mostly numbers; else anything."""
+    first = rng.choice([0, 0, 0, 1, 2])
+    names = [str(first + i) for i in range(count)]
+    letters = "ab01{}\"'\\#|=.,$ é€\U0001f642"  # no control characters: a file of costs has none
+    if rng.random() < 0.5:
+        names = ["".join(rng.choice(letters) for _ in range(rng.randrange(1, 6))) + f"~{i}"
+                 for i in range(count)]
+    elif rng.random() < 0.2:
+        rng.shuffle(names)
+    return names
+
+
+def check_costs(asked, rng):
+    count = rng.randrange(1, 8)
+    names = draw_names(rng, count)
+    kinds = {name: "layer" for name in names}
+    for name, place in (("Head", 0), ("Tail", len(names) + 1), ("pool", count // 2)):
+        if rng.random() < (0.15 if name == "pool" else 0.6):
+            names.insert(min(place, len(names)), name)
+            kinds[name] = "other"
+    file = {"format": "popliner-costs", "version": 1,
+            "units": [{"name": name, "layer": kinds[name] == "layer", "cycles": rng.randrange(1, 9),
+                       "memory": rng.randrange(1, 9)} for name in names],
+            "cuts": [rng.randrange(9) for _ in names[1:]]}
+    path = os.path.join(asked.directory, "costs.json")
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(file, out)
+    num_stages = rng.randrange(1, min(len(names), 4) + 1)
+    split = ["--costs", path, "--solve", "--min-layers", "0"]
+    way = rng.random()
+    if way < 0.4:
+        ipus = [str(rng.randrange(num_stages)) for _ in range(num_stages)]
+        split += ["--device-map", ",".join(ipus)]
+    elif way < 0.7:
+        split += ["--device-map", ",".join(map(str, range(num_stages)))]
+    else:
+        split += ["--num-ipus", str(num_stages)]
+    asked.path = rng.choice([PATH, PATH, "layers.{}", "a\"{}\\n", None])
+    asked.head = rng.choice([HEAD_MODULES, []])
+    asked.tail = rng.choice([TAIL_MODULES, []])
+    answer = json.loads(run(asked, *split, "--format", "json", "-q").stdout)
+    stages = []
+    for stage in answer["stages"]:
+        first, last = names.index(stage["layer_from"]), names.index(stage["layer_to"])
+        stages.append((stage["ipu"], names[first:last + 1]))
+    require(stages != [], "no split of", file)
+    check_plan(asked, split, plan_of(stages, kinds))
+
+
+def check_replicas(asked, rng):
+    count = rng.randrange(1, 7)
+    names = [str(i) for i in range(count)]
+    file = {"format": "popliner-costs", "version": 1,
+            "units": [{"name": name, "memory": 5, "cycles": rng.randrange(1, 9),
+                       "parameters": rng.randrange(50)} for name in names]}
+    path = os.path.join(asked.directory, "costs.json")
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(file, out)
+    split = ["--costs", path, "--solve", "--total-ipus", str(rng.randrange(1, 9)),
+             "--micro-batches", str(rng.randrange(1, 20)), "--replica-bandwidth", "7",
+             "--mem-per-tile", str(rng.choice([5, 10, 100]))]
+    if rng.random() < 0.3:
+        split += ["--interleave", "2"]
+    done = run(asked, *split, "--format", "json", "-q")
+    answer = json.loads(done.stdout)
+    if answer["best"] is None:
+        target = os.path.join(asked.directory, "none")
+        run(asked, *split, "--emit", f"json={target}", may=(1,))
+        require(not os.path.exists(target), "written although nothing fits")
+        return
+    best = answer["candidates"][answer["best"]]
+    stages = []
+    for stage in best["split"]:
+        first, last = names.index(stage["from"]), names.index(stage["to"])
+        stages.append((stage["ipu"], names[first:last + 1]))
+    check_plan(asked, split, plan_of(stages, {name: "layer" for name in names},
+                                     replicas=best["replicas"],
+                                     micro_batches=best["micro_batches"]))
+
+
+def main():
+    popliner, schema, *directories = sys.argv[1:]
+    rng = random.Random(22)
+    # each file is flushed to its disk, which takes long for so many
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as directory:
+        asked = Asked(popliner, schema, directory)
+        for profile in directories:
+            if not os.path.isdir(profile):
+                continue
+            try:
+                check_profile(asked, profile)
+            except Failure as failure:
+                sys.exit(f"{profile}: {failure}")
+        check_stored(asked, directories[0])
+        check_document(asked, directories[0],
+                       os.path.join(os.path.dirname(schema), "emit.md"))
+        for i in range(150 if TEST_ALL else 24):
+            try:
+                check_costs(asked, rng)
+                asked.path, asked.head, asked.tail = PATH, HEAD_MODULES, TAIL_MODULES
+                if i % 4 == 0:
+                    check_replicas(asked, rng)
+            except Failure as failure:
+                sys.exit(f"costs {i}: {failure}")
+    print(f"{asked.counts['read']} texts read back, {asked.counts['refused']} refused")
+
+
+if __name__ == "__main__":
+    main()

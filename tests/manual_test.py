@@ -1,0 +1,151 @@
+"""The manual page and the completions of bash, zsh and fish, by those who read them, against what
+--help prints. Arguments: the command, the folder of the manuals. What is not there to read one of
+them is said, and left out.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+
+def run(*words, **more):
+    return subprocess.run(words, capture_output=True, text=True, **more)
+
+
+def options_of(popliner):
+    """[(name, letter, value, text)] of the help, by its layout alone."""
+    options = []
+    for line in run(popliner, "--help").stdout.split("\n"):
+        found = re.match(r"  (?:-(\w), )?--([a-z0-9-]+)(?: (\S+))?(?: +(.*))?$", line)
+        if found:
+            letter, name, value, text = found.groups()
+            options.append([name, letter, value, text or ""])
+        elif line.startswith(" " * 27) and options:
+            options[-1][3] += " " + line.strip()
+        elif line and not line.endswith(":"):
+            continue
+    assert len(options) > 60, options
+    return options
+
+
+def choices_of(value):
+    return value.split("|") if value and "|" in value and re.match(r"[a-z|]+$", value) else None
+
+
+def words_of(text):
+    return " ".join(text.split())
+
+
+def check_manual(options, path):
+    rendered = None
+    if shutil.which("mandoc"):
+        lint = run("mandoc", "-T", "lint", "-W", "warning", path).stdout.strip().split("\n")
+        # a date would differ from build to build
+        lint = [line for line in lint if line and "missing date" not in line]
+        assert not lint, lint
+        rendered = run("mandoc", "-T", "utf8", "-O", "width=1000", path).stdout
+    if shutil.which("man"):
+        told = run("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", path).stderr
+        assert not told, told
+    if rendered is None:
+        return print("Left out: mandoc is not there")
+    page = words_of(re.sub(r".\x08", "", rendered))
+    for name, letter, value, text in options:
+        begin = ("-%s, " % letter if letter else "") + "--" + name + (" " + value if value else "")
+        assert words_of(begin + " " + text) in page, (begin, text)
+    for part in ("NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS", "0 done, 1 no split fits"):
+        assert part in page, part
+    print("manual page: %d options" % len(options))
+
+
+BASH = r"""
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+compopt() { :; }
+_popliner
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+def check_bash(options, path, folder):
+    def complete(*words):
+        told = run("bash", "-c", BASH, "bash", path, "popliner", *words, cwd=folder)
+        assert not told.stderr, told.stderr
+        return told.stdout.split()
+    everything = ["--" + o[0] for o in options] + ["-" + o[1] for o in options if o[1]]
+    assert sorted(complete("-")) == sorted(everything)
+    assert complete("--solv") == ["--solve", "--solver"]
+    assert complete("") == ["bash", "fish", "man", "zsh"] or sorted(complete("")) == [
+        "bash", "fish", "man", "zsh"], complete("")
+    for name, _, value, _ in options:
+        choices = choices_of(value)
+        if choices:
+            assert complete("--" + name, "") == choices, name
+            assert complete("--" + name, "=") == choices, name
+            assert complete("--" + name, "=", choices[0]) == [
+                c for c in choices if c.startswith(choices[0])], name
+    assert complete("--html", "ma") == ["man"]
+    assert complete("--num-ipus", "") == []
+    assert "tiles=" in complete("--output", "t"), complete("--output", "t")
+    print("bash: %d words" % len(everything))
+
+
+ZSH = r"""
+_arguments() { print -rl -- "$@" }
+_files() { : }
+source "$1"
+"""
+
+
+def check_zsh(options, path):
+    if not shutil.which("zsh"):
+        return print("Left out: zsh is not there")
+    told = run("zsh", "-f", "-c", ZSH, "zsh", path)
+    assert not told.stderr, told.stderr
+    rows = told.stdout.rstrip("\n").split("\n")
+    for name, letter, value, _ in options:
+        mine = [row for row in rows if re.match(r"(\(.*\))?\*?--%s=?\[" % name, row)]
+        assert len(mine) == 1, (name, mine)
+        assert (letter is None) == (not any(re.match(r"\(.*\)-%s\[" % letter, r) for r in rows))
+        assert (value is None) == mine[0].endswith("]"), mine
+        choices = choices_of(value)
+        assert not choices or mine[0].endswith(":(%s)" % " ".join(choices)), mine
+    assert rows[-2:] == ["1:PROFILE:_files", "2:DEBUG:_files"], rows[-2:]
+    print("zsh: %d rows" % len(rows))
+
+
+def check_fish(options, path, folder):
+    if not shutil.which("fish"):
+        return print("Left out: fish is not there")
+    home = dict(os.environ, HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder,
+                XDG_CACHE_HOME=folder)
+
+    def complete(line):
+        told = run("fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", path, line,
+                   env=home)
+        assert not told.stderr, told.stderr
+        return [row.split("\t")[0] for row in told.stdout.split("\n") if row]
+    assert sorted(complete("popliner --")) == sorted("--" + o[0] for o in options), \
+        complete("popliner --")
+    for name, _, value, _ in options:
+        choices = choices_of(value)
+        if choices:
+            assert sorted(complete("popliner --%s " % name)) == sorted(choices), name
+    assert complete("popliner --num-ipus ") == []
+    print("fish: %d options" % len(options))
+
+
+def main(popliner, folder):
+    options = options_of(popliner)
+    check_manual(options, os.path.join(folder, "man", "popliner.1"))
+    check_bash(options, os.path.join(folder, "bash", "popliner"), folder)
+    check_zsh(options, os.path.join(folder, "zsh", "_popliner"))
+    check_fish(options, os.path.join(folder, "fish", "popliner.fish"), folder)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,132 @@
+#!/bin/sh
+# The Debian packages: built twice in different folders they are the same, byte for byte; lintian
+# finds no error in them; and unpacked, or installed in a clean system, they serve the command's
+# users and programs. Arguments: the source folder, cmake, the compiler.
+#
+# POPLINER_TEST_CHROOT may name a clean Debian 12 (debootstrap --variant=minbase bookworm FOLDER),
+# which root can chroot to: then they are installed in a copy of it, too, with apt.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+set -eu
+source=$1
+cmake=$2
+compiler=$3
+for tool in dpkg-buildpackage dh lintian; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "Skipped: $tool is not there; tools/packages packages installs it"
+        exit 0
+    fi
+done
+export CCACHE_DISABLE=1 DEB_BUILD_OPTIONS="parallel=$(nproc)"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+
+quietly() {
+    "$@" >"$scratch/log" 2>&1 || {
+        tail -60 "$scratch/log"
+        exit 1
+    }
+}
+
+build_in() { # folder
+    mkdir -p "$1/popliner"
+    for part in CMakeLists.txt README.md DEVELOPMENT.md CHANGELOG.md LICENSE src include tools \
+        docs data debian tests; do
+        cp -R "$source/$part" "$1/popliner"
+    done
+    cd "$1/popliner"
+    quietly dpkg-buildpackage -us -uc -b
+    cd "$scratch"
+}
+
+build_in "$scratch/here"
+build_in "$scratch/a/folder/elsewhere"
+num_packages=0
+for package in "$scratch"/here/*.deb; do
+    cmp "$package" "$scratch/a/folder/elsewhere/${package##*/}"
+    num_packages=$((num_packages + 1))
+    dpkg-deb --contents "$package" >>"$scratch/contents"
+done
+[ "$num_packages" -ge 4 ]
+echo "$num_packages packages, the same from two folders"
+quietly lintian --allow-root --fail-on error "$scratch"/here/*.changes
+grep -c '^W:' "$scratch/log" | sed 's/$/ warnings of lintian/' || true
+
+# What each user of the packages does, with the folder that they are in.
+cat >"$scratch/use.sh" <<'END'
+set -eu
+root=$1
+tests=$2
+cmake=$3
+compiler=$4
+scratch=$5
+libraries=$(dirname "$(find "$root/usr/lib" -name 'libpopliner.so')")
+[ -z "$root" ] || export LD_LIBRARY_PATH="$libraries" PKG_CONFIG_PATH="$libraries/pkgconfig"
+expect() { # what, expected, actual
+    [ "$2" = "$3" ] || {
+        printf '%s: expected %s, but it is %s\n' "$1" "$2" "$3"
+        exit 1
+    }
+}
+expect version "popliner $6" "$("$root/usr/bin/popliner" --version)"
+"$root/usr/bin/popliner" "$tests/../data/sample" --solve --num-ipus 2 >/dev/null 2>"$scratch/solved"
+grep -q 'SUCCESS: \[ Head 0 1 | 2 3 Tail \]' "$scratch/solved"
+expect "libraries of the command" 1 \
+    "$(readelf -d "$root/usr/bin/popliner" | grep -c 'NEEDED.*libpopliner.so')"
+[ -e "$root/usr/share/man/man1/popliner.1.gz" ]
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/usr/lib/python3/dist-packages" \
+    python3 -c 'import popliner; costs = popliner.Costs(4)
+costs.fill_peaks(lambda first, last: last - first + 1)
+assert popliner.__version__ and costs.solve(max_stages=2).split'
+"$cmake" -S "$tests/embedding" -B "$scratch/all" -DCMAKE_PREFIX_PATH="$root/usr" \
+    -DCMAKE_C_COMPILER="$compiler" >/dev/null
+"$cmake" --build "$scratch/all" >/dev/null
+expect shared "$6" "$("$scratch/all/with_shared")"
+expect static "$6" "$("$scratch/all/with_static")"
+"$cmake" -S "$tests/embedding/solver" -B "$scratch/solver" -DCMAKE_PREFIX_PATH="$root/usr" \
+    -DCMAKE_C_COMPILER="$compiler" >/dev/null
+"$cmake" --build "$scratch/solver" >/dev/null
+plans='proven 6: 0 2 4
+proven 9: 0 3 4'
+expect solver "$plans" "$("$scratch/solver/with_shared")"
+expect "static solver" "$plans" "$("$scratch/solver/with_static")"
+"$compiler" "$tests/embedding/solver/main.c" \
+    $(pkg-config --cflags --libs popliner-solver) -o "$scratch/by_pkg_config"
+expect pkg-config "$plans" "$("$scratch/by_pkg_config")"
+END
+
+for package in "$scratch"/here/*.deb; do
+    dpkg-deb -x "$package" "$scratch/root"
+done
+version=$(sed -n 's/^project(popliner VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+mkdir "$scratch/used"
+sh "$scratch/use.sh" "$scratch/root" "$source/tests" "$cmake" "$compiler" "$scratch/used" "$version"
+echo "unpacked they serve the command and programs"
+
+if [ -z "${POPLINER_TEST_CHROOT:-}" ]; then
+    echo "[  QUICK   ] not in a clean system: POPLINER_TEST_CHROOT does not name one"
+    exit 0
+fi
+clean=$scratch/clean
+cp -a "$POPLINER_TEST_CHROOT" "$clean"
+cp /etc/resolv.conf "$clean/etc/resolv.conf"
+mkdir -p "$clean/packages" "$clean/project" "$clean/used"
+cp "$scratch"/here/*.deb "$scratch/use.sh" "$clean/packages"
+rm -f "$clean"/packages/*-dbgsym_*
+cp -R "$source/tests" "$source/data" "$clean/project"
+in_clean() {
+    quietly env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive \
+        chroot "$clean" "$@"
+}
+in_clean apt-get update -q
+# the command alone first: what it needs has to come with it
+in_clean sh -c 'cd /packages && apt-get install -y -q --no-install-recommends ./popliner_*.deb \
+    ./libpopliner0.1_*.deb'
+in_clean popliner /project/data/sample --solve --num-ipus 2
+in_clean sh -c 'cd /packages && apt-get install -y -q --no-install-recommends ./*.deb gcc \
+    libc6-dev cmake make pkg-config'
+in_clean sh /packages/use.sh "" /project/tests cmake cc /used "$version"
+in_clean apt-get purge -y popliner libpopliner0.1 libpopliner-solver0.1 libpopliner-dev
+echo "installed in a clean system, too"

@@ -1,0 +1,567 @@
+"""What the module says of profiles and of files of costs is what the command prints, byte by byte.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import json
+import os
+import re
+import unittest
+
+import common
+import popliner
+from common import COSTS, SAMPLE, TRAINING, run
+
+# what the command takes for an answer, and what the module does
+QUESTIONS = [
+    (["--num-ipus", "2"], {"max_stages": 2}),
+    (["--num-ipus", "3", "--objective", "traffic,memory"],
+     {"max_stages": 3, "objectives": "traffic,memory"}),
+    (["--num-ipus", "3", "--objective", "cycles"],
+     {"max_stages": 3, "objectives": [popliner.Objective.CYCLES]}),
+    (["--num-ipus", "3", "--objective", "memory,balance", "--slack", "10"],
+     {"max_stages": 3, "objectives": ("memory", "balance"), "slack_percent": 10}),
+    (["--num-ipus", "2", "--schedule", "popart"], {"max_stages": 2, "schedule": "popart"}),
+    (["--num-ipus", "4", "--schedule", "tf-grouped", "--recompute", "full"],
+     {"schedule": popliner.Schedule.TF_GROUPED, "recompute": "full", "max_stages": 4}),
+    (["--num-ipus", "3", "--schedule", "popart", "--recompute", "auto"],
+     {"schedule": "popart", "recompute": "auto", "max_stages": 3}),
+    (["--num-ipus", "3", "--copies", "1f1b"], {"max_stages": 3, "copies": "1f1b"}),
+    (["--num-ipus", "3", "--copies", "0,1,3"], {"max_stages": 3, "copies": [0, 1, 3]}),
+    (["--num-ipus", "2", "--risk", "low"], {"max_stages": 2, "need": "most"}),
+    (["--num-ipus", "2", "--effects", "none", "--accumulators", "none"],
+     {"max_stages": 2, "effects": 0, "accumulators": "none"}),
+    (["--num-ipus", "3", "--cut-after", "0"], {"max_stages": 3, "cut_after": ["0"]}),
+    (["--num-ipus", "3", "--no-cut-after", "1", "--no-cut-after", "0"],
+     {"max_stages": 3, "no_cut_after": ["1", "0"]}),
+    (["--num-ipus", "3", "--together", "0,1"], {"max_stages": 3, "together": [("0", "1")]}),
+    (["--num-ipus", "3", "--place", "1=1"], {"max_stages": 3, "place": {"1": 1}}),
+    (["--device-map", "0,1,0"], {"device_map": [0, 1, 0]}),
+    (["--num-ipus", "3", "--min-layers", "0"], {"max_stages": 3, "min_units": 0}),
+    (["--num-ipus", "3", "--max-layers", "2"], {"max_stages": 3, "max_units": 2}),
+    (["--num-ipus", "2", "--mem-per-tile", "500000"],
+     {"max_stages": 2, "max_stage_bytes": 500000}),
+    (["--num-ipus", "2", "--ipu-mem-per-tile", "0=600000"],
+     {"max_stages": 2, "ipu_limits": {0: 600000}}),
+    (["--num-ipus", "2", "--ipu-speed", "1=0.5", "--objective", "cycles"],
+     {"max_stages": 2, "ipu_speeds": {1: 0.5}, "objectives": "cycles"}),
+    (["--num-ipus", "2", "--solver", "ilp"], {"max_stages": 2, "method": "ilp"}),
+    (["--num-ipus", "2", "--memory-model", "popliner"],
+     {"max_stages": 2, "memory_model": "popliner"}),
+    (["--num-ipus", "2", "--solver", "greedy"],
+     {"max_stages": 2, "memory_model": "popliner", "method": "greedy", "min_units": 0}),
+]
+
+
+class Profiles(unittest.TestCase):
+    report = SAMPLE
+
+    @classmethod
+    def setUpClass(cls):
+        cls.analysis = popliner.read(cls.report)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.analysis.close()
+
+    def has_cycles(self):
+        return self.analysis.profile.info.cycles_source >= popliner.CyclesSource.ESTIMATED
+
+    def test_solving(self):
+        for options, members in common.some(QUESTIONS, 5):
+            if not self.has_cycles() and {"auto", "cycles"} & set(options):
+                continue
+            with self.subTest(options=options):
+                answer = self.analysis.solve(**{"min_units": 1, **members})
+                self.assertTrue(answer.fits)
+                printed = run(self.report, "--solve", *options, "--format", "json")
+                self.assertEqual(answer.json_text(), printed)
+                self.check_plan(answer, json.loads(printed))
+
+    def check_plan(self, answer, printed):
+        """The attributes are those of the JSON."""
+        self.assertEqual(answer.status.name.lower(), printed["status"])
+        self.assertEqual(answer.is_stopped, printed["stopped"])
+        self.assertEqual(len(answer.stages), len(printed["stages"]))
+        for i, (stage, told) in enumerate(zip(answer.stages, printed["stages"])):
+            self.assertEqual(stage.ipu, told["ipu"])
+            layers = [name for name in answer.names_of(i) if name not in ("Head", "Tail", "None")]
+            self.assertEqual(layers, told["layers"])
+            self.assertEqual(answer.details[i].total_bytes, told["mem"]["total_mem"])
+            self.assertEqual(answer.details[i].tile, told["peak"]["tile"])
+            self.assertEqual([it.name for it in answer.details[i].variables],
+                             [it["name"] for it in told["peak"]["largest_variables"]])
+            if told["cycles"] is not None:
+                self.assertEqual(stage.cycles, told["cycles"])
+            if told["needs"]:
+                needs = answer.details[i].need_bytes
+                self.assertEqual((needs.least, needs.expected, needs.most),
+                                 (told["needs"]["at_least_bytes"],
+                                  told["needs"]["expected_bytes"],
+                                  told["needs"]["at_most_bytes"]))
+        self.assertEqual([(it.objective.name.lower(), it.value, it.bound) for it in answer.values],
+                         [(it["name"], it["value"], it["bound"])
+                          for it in printed["objectives"]])
+        if answer.values:
+            self.assertEqual(answer.peak_bytes, printed["totals"]["memory"])
+            self.assertEqual(answer.cut_bytes, printed["totals"]["traffic"])
+
+    def test_other_forms(self):
+        answer = self.analysis.solve(max_stages=2, min_units=1)
+        self.assertEqual(answer.layers_json_text(), run(self.report, "--solve", "--num-ipus", "2"))
+        for form in ("csv", "tsv"):
+            self.assertEqual(getattr(answer, form)(), run(self.report, "--solve", "--num-ipus", "2",
+                                                          "--format", form))
+        log = common.log_of(self.report, "--solve", "--num-ipus", "2")
+        self.assertIn(f"SUCCESS: {answer.line()}", log)
+        self.assertEqual(answer.line(), answer.split)
+        for line in answer.text().splitlines():
+            self.assertIn(line, log)
+
+    def test_evaluating(self):
+        names = [unit.name for unit in self.analysis.chain() if unit.name is not None]
+        split = f"{names[0]}|{names[1]}"
+        for options, members in [([], {}), (["--schedule", "popart"], {"schedule": "popart"}),
+                                 (["--device-map", "0,1,0"], {"device_map": [0, 1, 0]})]:
+            answer = self.analysis.evaluate(split, **members)
+            self.assertEqual(answer.evaluation(), run(self.report, "--evaluate", split, *options))
+            self.assertEqual(answer.evaluation_json(),
+                             json.loads(run(self.report, "--evaluate", split, *options, "--format",
+                                            "json")))
+            again = self.analysis.evaluate(answer.first_units, **members)
+            self.assertEqual(again.json_text(), answer.json_text())
+        whole = self.analysis.evaluate("whole")
+        self.assertEqual(whole.evaluation(), run(self.report, "--evaluate", "whole"))
+        self.assertEqual(whole.first_units, [])
+        both = self.analysis.evaluate(split, schedule="popart", stage_recomputes=["full"] * 3)
+        self.assertEqual(both.evaluation(), run(self.report, "--evaluate", split, "--schedule",
+                                                "popart", "--recompute", "full,full,full"))
+
+    def test_nothing_fits(self):
+        answer = self.analysis.solve(max_stages=2, min_units=1, max_stage_bytes=3000)
+        self.assertFalse(answer.fits)
+        self.assertNotEqual(answer.infeasibility.obstacle, popliner.Obstacle.NONE)
+        printed = run(self.report, "--solve", "--num-ipus", "2", "--mem-per-tile", "3000",
+                      "--format", "json", status=1)
+        told = json.loads(printed)
+        self.assertEqual(answer.json()["infeasibility"], told["infeasibility"])
+        self.assertEqual(answer.json()["stages"], told["stages"])
+        self.assertIn("max_stage_bytes", answer.text())  # as the field is called
+
+    def test_sweeps(self):
+        for form, what, values, members in [
+                ("tsv", "num-ipus=1..4", [1, 2, 3, 4], {}),
+                ("json", "num-ipus=2..3", [2, 3], {"schedule": "popart"}),
+                ("csv", "num-ipus=3..3", [3], {})]:
+            sweep = self.analysis.sweep("max_stages", values, title="num-ipus", min_units=1,
+                                        **members)
+            options = ["--schedule", "popart"] if members else []
+            printed = run(self.report, "--solve", "--sweep", what, "--format", form, *options)
+            self.assertEqual(sweep.json_text() if form == "json" else getattr(sweep, form)(),
+                             printed)
+            self.assertEqual(sweep.values, tuple(values))
+            self.assertEqual(len(sweep), len(values))
+        sweep = self.analysis.sweep("max_stage_bytes", [500000, 600000], title="mem-per-tile",
+                                    min_units=1, max_stages=3)
+        self.assertEqual(sweep.tsv(), run(self.report, "--solve", "--num-ipus", "3", "--sweep",
+                                          "mem-per-tile=500000..600000:100000"))
+
+    def test_compromises(self):
+        pareto = self.analysis.pareto("memory,traffic", min_units=1, max_stages=4)
+        for form in ("tsv", "json"):
+            self.assertEqual(pareto.json_text() if form == "json" else pareto.tsv(),
+                             run(self.report, "--solve", "--num-ipus", "4", "--pareto",
+                                 "memory,traffic", "--format", form))
+        self.assertTrue(pareto.is_complete)
+        values = [(p.values[0].value, p.values[1].value) for p in pareto]
+        self.assertEqual(values, sorted(values))
+
+    def test_replicas(self):
+        if not self.has_cycles():
+            with self.assertRaisesRegex(popliner.UsageError, "cycles"):
+                self.analysis.solve_replicas(4, micro_batches=8)
+            return
+        replicas = self.analysis.solve_replicas(4, micro_batches=8, min_units=1)
+        for form in ("tsv", "json"):
+            printed = run(self.report, "--solve", "--total-ipus", "4", "--micro-batches", "8",
+                          "--format", form)
+            self.assertEqual(replicas.json_text() if form == "json" else replicas.tsv(), printed)
+        self.assertTrue(replicas.is_proven)
+        self.assertIn(replicas.best, list(replicas))
+
+    def test_sections(self):
+        answer = self.analysis.solve(max_stages=2, min_units=1)
+        for section in common.some(list(popliner.Section), 3):
+            is_plan = section == popliner.Section.PLAN
+            name = section.name.lower()
+            options = ["--solve", "--num-ipus", "2"] if is_plan else []
+            for form in common.some(("json", "csv", "tsv"), 2):
+                printed = run(self.report, "--section", name, "--format", form, *options)
+                told = self.analysis.section_text(section, answer=answer if is_plan else None,
+                                                  format=form)
+                self.assertEqual(told, printed, name)
+                if form == "json":
+                    rows = json.loads(printed)["rows"]
+                    self.assertEqual(self.analysis.section(name, answer=answer), rows)
+        chain = self.analysis.chain()
+        for section, unit_of in [
+                ("operations", chain.unit_of),
+                ("liveness", lambda step: chain.unit_of(chain.operation_at(step)))]:
+            units = [row["unit"] for row in self.analysis.section(section)]
+            self.assertEqual(units, [chain[unit_of(i)].label for i in range(len(units))])
+            self.assertIsNone(chain.unit_of(10**9))
+            self.assertIsNone(chain.operation_at(10**9))
+        columns = self.analysis.columns("tiles")
+        self.assertEqual(list(columns["tile"]), [row["tile"] for row in
+                                                 self.analysis.section("tiles")])
+
+    def test_tables(self):
+        for option, table in [("--memory-totals", "memory-totals"),
+                              ("--operation-breakdown", "operations"),
+                              ("--layer-breakdown", "layers"), ("--memory-affinity", "affinity"),
+                              ("--interlayer-communication", "communication")]:
+            printed = run(self.report, option)
+            self.assertIn(self.analysis.table(table, "popliner"), printed, table)
+        self.assertEqual(self.analysis.table("layers", "full", "csv"),
+                         run(self.report, "--layer-breakdown", "--memory-model", "full",
+                             "--format", "csv"))
+
+    def test_diagnosis(self):
+        diagnosis = self.analysis.diagnose()
+        printed = json.loads(run(self.report, "--diagnose", "--format", "json", status=(0, 1)))
+        told = json.loads(self.analysis.diagnose().json_text())
+        # how many rows the command asks for is its own
+        self.assertEqual({k: v for k, v in told.items() if not isinstance(v, (list, dict))},
+                         {k: v for k, v in printed.items()
+                          if not isinstance(v, (list, dict)) and k in told})
+        self.assertEqual(diagnosis.tiles_off, 0)
+        by_name = {row["category"]: row for row in self.analysis.section("categories")}
+        for category in diagnosis.categories:
+            self.assertEqual(category.truth_bytes, by_name[category.name]["counted_bytes"])
+        self.assertEqual(sum(it.num_operations for it in diagnosis.coverage),
+                         diagnosis.num_operations)
+        programs = sum(it.num_all for it in diagnosis.programs)
+        self.assertEqual(programs, self.analysis.profile.info.num_programs)
+        for kind in diagnosis.programs:
+            self.assertEqual(len(kind.missing), kind.num_all - kind.num_seen)
+        listed = diagnosis.missing_everywhere
+        self.assertEqual([it.size_bytes for it in listed],
+                         sorted((it.size_bytes for it in listed), reverse=True))
+
+    def test_pages_plots_and_traces(self):
+        answer = self.analysis.solve(max_stages=2, min_units=1)
+        self.assertEqual(self.analysis.plot("tiles", width=80),
+                         run(self.report, "--plot", "tiles").replace("\x1b", ""))
+        self.assertEqual(self.analysis.plot("plan", answer=answer),
+                         run(self.report, "--solve", "--num-ipus", "2", "--plot", "plan"))
+        trace = os.path.join(common.scratch(), "trace.json")
+        run(self.report, "--solve", "--num-ipus", "2", "--trace", trace)
+        with open(trace, encoding="utf-8") as file:
+            self.assertEqual(self.analysis.trace(answer=answer), file.read())
+        page = os.path.join(common.scratch(), "page.html")
+        if os.path.exists(page):
+            os.remove(page)
+        run(self.report, "--solve", "--num-ipus", "2", "--html", page)
+        with open(page, encoding="utf-8") as file:
+            printed = file.read()
+        own = self.analysis.page(max_stages=2, min_units=1, answer=answer, title="a <b>")
+
+        def packed(text):
+            return [part for part in re.findall(r"[A-Za-z0-9+/=]{400,}", text)]
+
+        # the data of the stages is the same; the names and the words of the command are not
+        self.assertTrue(set(packed(own)) & set(packed(printed)))
+        self.assertIn("<!DOCTYPE html>", own)
+        self.assertNotIn("a <b>", own)
+        self.assertEqual(own, self.analysis.page(max_stages=2, min_units=1, answer=answer,
+                                                 title="a <b>"))
+
+    def test_stored_analyses(self):
+        by_command = os.path.join(common.scratch(), "command.popliner")
+        by_module = os.path.join(common.scratch(), "module.popliner")
+        run(self.report, "--save-to-file", by_command, "--memory-model", "full")
+        self.analysis.save(by_module)
+        expected = self.analysis.solve(max_stages=3, min_units=1, schedule="popart").json_text()
+        for path in (by_command, by_module):
+            with popliner.load(path) as loaded:
+                answer = loaded.solve(max_stages=3, min_units=1, schedule="popart")
+                self.assertEqual(answer.json_text(), expected)
+                self.assertEqual(len(loaded.profile.variables), 0)
+                loaded.load_rest()
+                self.assertEqual(list(loaded.profile.variables[:50]),
+                                 list(self.analysis.profile.variables[:50]))
+        self.assertEqual(run(by_module, "--load-from-file", "--solve", "--num-ipus", "3",
+                             "--schedule", "popart", "--format", "json"), expected)
+
+    def test_comparing_with_itself_and_with_another(self):
+        with popliner.read(TRAINING) as other:
+            same = popliner.compare(self.analysis, self.analysis)
+            self.assertEqual(same.num_changed, 0)
+            self.assertFalse(same.grew(0))
+            if other.profile.info.num_tiles != self.analysis.profile.info.num_tiles:
+                with self.assertRaises(popliner.InputError):
+                    popliner.compare(other, self.analysis)
+
+    def test_the_program_of_the_answer(self):
+        by_command = os.path.join(common.scratch(), "command.lp")
+        by_module = os.path.join(common.scratch(), "module.lp")
+        run(self.report, "--solve", "--num-ipus", "2", "--write-lp", by_command)
+        answer = self.analysis.solve(max_stages=2, min_units=1)
+        answer.write(by_module)
+        with open(by_command, encoding="utf-8") as a, open(by_module, encoding="utf-8") as b:
+            self.assertEqual(a.read(), b.read())
+        with self.analysis.costs(max_stages=2, min_units=1) as costs:
+            costs.write(by_module, format="mps")
+        run(self.report, "--solve", "--num-ipus", "2", "--write-mps", by_command)
+        with open(by_command, encoding="utf-8") as a, open(by_module, encoding="utf-8") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_costs_of_a_profile_have_the_same_best_split(self):
+        for members in ({}, {"schedule": "popart", "max_stages": 3}, {"objectives": "ipus,memory"}):
+            with self.analysis.costs(min_units=1, **members) as costs:
+                by_table = costs.solve()
+                answer = self.analysis.solve(min_units=1, **members)
+                self.assertEqual(by_table.split, answer.split)
+                self.assertEqual(by_table.peak_bytes, answer.peak_bytes)
+                self.assertEqual(by_table.cycles, answer.cycles)
+                for i, stage in enumerate(by_table.stages):
+                    self.assertEqual(costs.peak(stage.first_unit, stage.last_unit,
+                                                min(len(by_table.stages) - i,
+                                                    3 if members.get("schedule") else 1)),
+                                     stage.peak_bytes)
+
+    def test_measuring(self):
+        answer = self.analysis.evaluate("1", schedule="popart")
+        for i, stage in enumerate(answer.stages):
+            to_end = len(answer.stages) - i
+            measured = self.analysis.measure([(stage.first_unit, stage.last_unit, to_end)],
+                                             schedule="popart")
+            self.assertEqual(measured.detail, answer.details[i])
+            self.assertEqual(sum(measured.by_tile["total_bytes"].tolist()),
+                             measured.detail.total_bytes)
+            self.assertEqual(max(measured.by_tile["most_bytes"].tolist()),
+                             measured.detail.need_bytes.most)
+            self.assertEqual(measured.by_tile["total_bytes"].tolist()[measured.detail.tile],
+                             measured.detail.tile_bytes)
+            limit = self.analysis.profile.info.bytes_per_tile
+            needs = json.loads(answer.json_text())["stages"][i]["needs"]
+            self.assertEqual(answer.verdict(i, limit), popliner.Verdict.FOR_CERTAIN)
+            self.assertAlmostEqual(answer.margin_spreads(i, limit), needs["margin_spreads"], 1)
+
+
+class Training(Profiles):
+    report = TRAINING
+
+
+class Frameworks(unittest.TestCase):
+    OPTIONS = ["--layer-path", "model.layers.{}", "--head-modules", "model.embed_tokens",
+               "--tail-modules", "model.norm,lm_head"]
+    MEMBERS = {"layer_path": "model.layers.{}", "head_modules": ["model.embed_tokens"],
+               "tail_modules": ("model.norm", "lm_head")}
+
+    def test_answers(self):
+        with popliner.read(SAMPLE) as analysis:
+            answer = analysis.solve(max_stages=3, min_units=1)
+        for format in popliner.EmitFormat:
+            name = format.name.lower()
+            printed = run(SAMPLE, "--solve", "--num-ipus", "3", "--emit", name, *self.OPTIONS,
+                          status=(0, 2))
+            self.assertTrue(printed, name)
+            self.assertEqual(answer.emit(format, **self.MEMBERS), printed)
+            self.assertEqual(answer.emit(name, **self.MEMBERS), printed)
+
+    def test_replicas(self):
+        path = os.path.join(COSTS, "additive.json")
+        with popliner.Costs.read(path) as costs:
+            replicas = costs.solve_replicas(6, micro_batches=4, min_units=1)
+        self.assertEqual(replicas.emit("json"),
+                         run("--costs", path, "--solve", "--total-ipus", "6", "--micro-batches",
+                             "4", "--emit", "json"))
+
+    def test_what_cannot_be_said(self):
+        with popliner.read(SAMPLE) as analysis:
+            shared = analysis.solve(device_map=[0, 1, 0], min_units=1)
+            with self.assertRaisesRegex(popliner.UsageError, "optimum"):
+                shared.emit("optimum")
+            answer = analysis.solve(max_stages=3, min_units=1)
+            told = []
+            self.assertTrue(answer.emit("optimum", message=lambda *it: told.append(it)))
+            # PopTorch reserves a power of two
+            self.assertEqual([level for level, _ in told], [popliner.Level.WARNING])
+
+            def fails(*_):
+                raise ZeroDivisionError
+
+            with self.assertRaises(ZeroDivisionError):
+                answer.emit("optimum", message=fails)
+        popliner.check_emit("json")
+        for function in (lambda: answer.emit("no such"), lambda: popliner.check_emit("torch"),
+                         lambda: answer.emit("torch"),
+                         lambda: answer.emit("torch", layer_path="no place")):
+            with self.assertRaises(popliner.UsageError):
+                function()
+        for function in (lambda: answer.emit(5.5), lambda: answer.emit("json", layer_path=5),
+                         lambda: answer.emit("json", head_modules="one"),
+                         lambda: answer.emit("json", tail_modules=[5])):
+            with self.assertRaises(TypeError):
+                function()
+        answer.close()
+        with self.assertRaisesRegex(popliner.UsageError, "closed"):
+            answer.emit("json")
+
+
+class Calibrating(unittest.TestCase):
+    MODEL = ("--layers 4 --hidden 32 --sequence 16 --vocabulary 200 --seed 5 --debug-arguments 0 "
+             "--debug-nesting 0 --map-in-turn --tiles 12 --framework popart --training").split()
+
+    def test_calibrating(self):
+        whole = common.made_profile(*self.MODEL)
+        pipeline = common.made_profile(*self.MODEL, "--accumulate", "--pipeline", "1")
+        with popliner.read(whole) as model, popliner.read(pipeline, ipu=0) as first, \
+                popliner.read(pipeline, ipu=1) as second:
+            comparison = model.compare("1", [first, second], schedule="popart")
+            printed = run(whole, "--evaluate", "1", "--schedule", "popart", "--calibrate", pipeline,
+                          "--format", "json")
+            self.assertEqual(comparison.json_text(), printed)
+            self.assertEqual(comparison.text(), run(whole, "--evaluate", "1", "--schedule",
+                                                    "popart", "--calibrate", pipeline))
+            self.assertEqual(len(comparison), 2)
+            for stage, told in zip(comparison, json.loads(printed)["stages"]):
+                self.assertAlmostEqual(
+                    stage.error_percent,
+                    100 * (stage.predicted.whole.max_bytes / stage.compiled.whole.max_bytes - 1))
+            path = os.path.join(common.scratch(), "calibration.json")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(printed)
+            request = popliner.read_calibration(path, min_units=1, max_stages=3)
+            self.assertEqual(request.calibration, comparison.calibration)
+            self.assertEqual(request.schedule, popliner.Schedule.POPART)
+            answer = model.solve(request)
+            self.assertEqual(answer.json_text(),
+                             run(whole, "--solve", "--num-ipus", "3", "--schedule", "popart",
+                                 "--calibration", path, "--format", "json"))
+
+
+class Changed(unittest.TestCase):
+    MODEL = ("--layers 3 --hidden 32 --sequence 16 --vocabulary 200 --debug-arguments 0 "
+             "--debug-nesting 0 --tiles 8 --framework popart").split()
+
+    def test_two_profiles(self):
+        before = common.made_profile(*self.MODEL, "--seed", "1")
+        now = common.made_profile(*self.MODEL, "--seed", "2")
+        with popliner.read(before) as a, popliner.read(now) as b:
+            answers = {"before_answer": a.solve(max_stages=2, min_units=1),
+                       "now_answer": b.solve(max_stages=2, min_units=1)}
+            for solve, given in ([], {}), (["--solve", "--num-ipus", "2"], answers):
+                changes = popliner.compare(a, b, before_name=before, now_name=now, **given)
+                self.assertEqual(changes.json_text(), run(now, "--compare", before, *solve,
+                                                          "--format", "json"))
+                self.assertEqual(changes.csv(), run(now, "--compare", before, *solve, "--format",
+                                                    "csv"))
+                rows = changes.json()["rows"]
+                self.assertEqual([(it.what, it.name, it.quantity, it.before, it.now)
+                                  for it in changes],
+                                 [(row["what"], row["name"], row["quantity"], row["before"],
+                                   row["now"]) for row in rows])
+                self.assertEqual([(it.group, it.name, it.before, it.now)
+                                  for it in changes.settings],
+                                 [(it["group"], it["name"], it["before"], it["now"])
+                                  for it in changes.json()["settings"]])
+                changed = sum(it.before != it.now or it.before is None for it in changes)
+                self.assertEqual(changes.num_changed, changed)
+                self.assertIn(changes.deciding, list(changes))
+                grown = changes.deciding.now > changes.deciding.before
+                self.assertEqual(changes.grew(0), grown)
+                largest = changes.most_grown("live_bytes", "tile")
+                if largest is not None:
+                    tiles = [it for it in changes
+                             if it.what == "tile" and it.quantity == "live_bytes"]
+                    self.assertEqual(largest.now - largest.before,
+                                     max(it.now - it.before for it in tiles))
+
+
+    def test_bounds(self):
+        before = common.made_profile(*self.MODEL, "--seed", "1")
+        now = common.made_profile(*self.MODEL, "--seed", "2")
+        with popliner.read(before) as a, popliner.read(now) as b:
+            changes = popliner.compare(a, b, bounds=[("largest-tile", 0), ("tiles", 1.5),
+                                                     (popliner.Growth.LAYERS, 0)])
+            self.assertEqual([it.of.name for it in changes.bounds],
+                             ["LARGEST_TILE", "TILES", "LAYERS"])
+            tiles = [it for it in changes if it.what == "tile" and it.quantity == "live_bytes"]
+            self.assertEqual(changes.bounds[1].num_compared, len(tiles))
+            self.assertEqual({it.name for it in changes.bounds[1].exceeded},
+                             {it.name for it in tiles if it.now > 1.015 * it.before})
+            self.assertEqual(bool(changes.bounds[0].exceeded), changes.grew(0))
+            page = b.page(max_stages=2, min_units=1, changes=changes)
+            self.assertNotEqual(page, b.page(max_stages=2, min_units=1))
+            for bad, kind in [([("nothing", 1)], popliner.UsageError),
+                              ([("stages", 1)], popliner.UsageError), (["tiles"], TypeError),
+                              ([("tiles", "1")], TypeError)]:
+                with self.assertRaises(kind):
+                    popliner.compare(a, b, bounds=bad)
+            with self.assertRaises(TypeError):
+                b.page(changes=5)
+            b.prepare_page(max_stages=2, min_units=1)
+            self.assertEqual(b.page(max_stages=2, min_units=1, changes=changes), page)
+
+
+class FilesOfCosts(unittest.TestCase):
+    def test_solving(self):
+        for name in sorted(os.listdir(COSTS)):
+            path = os.path.join(COSTS, name)
+            if not name.endswith(".json"):
+                continue
+            with popliner.Costs.read(path) as costs:
+                self.assertEqual(costs.solve(min_units=1).json_text(),
+                                 run("--costs", path, "--solve", "--format", "json"))
+                self.assertEqual(costs.solve(min_units=1, max_stages=2).tsv(),
+                                 run("--costs", path, "--solve", "--num-ipus", "2", status=(0, 1)))
+            with open(path, encoding="utf-8") as file:
+                document = json.load(file)
+            with popliner.Costs.parse(document) as costs:
+                self.assertEqual(costs.solve(min_units=1).json_text(),
+                                 run("--costs", path, "--solve", "--format", "json"))
+
+    def test_what_a_pipeline_keeps(self):
+        path = os.path.join(COSTS, "regions.json")
+        for options, members in [(["--schedule", "popart"], {"schedule": "popart"}),
+                                 (["--copies", "1f1b", "--recompute", "full"],
+                                  {"copies": "1f1b", "recompute": "full"})]:
+            with popliner.Costs.read(path, **members) as costs:
+                answer = costs.solve(min_units=1, max_stages=3)
+                printed = json.loads(run("--costs", path, "--solve", "--num-ipus", "3", *options,
+                                         "--format", "json"))
+                self.assertEqual(answer.json()["stages"], printed["stages"])
+                self.assertEqual(answer.json()["totals"], printed["totals"])
+
+    def test_compromises_sweeps_and_replicas(self):
+        path = os.path.join(COSTS, "regions.json")
+        with popliner.Costs.read(path) as costs:
+            self.assertEqual(costs.pareto("cycles,traffic", min_units=1).tsv(),
+                             run("--costs", path, "--solve", "--pareto", "cycles,traffic"))
+            self.assertEqual(
+                costs.sweep("max_stages", [2, 3], title="num-ipus", min_units=1).tsv(),
+                run("--costs", path, "--solve", "--sweep", "num-ipus=2..3"))
+            replicas = costs.solve_replicas(4, micro_batches=4, min_units=1)
+            self.assertEqual(replicas.tsv(), run("--costs", path, "--solve", "--total-ipus", "4",
+                                                 "--micro-batches", "4"))
+
+    def test_choices(self):
+        document = {"format": "popliner-costs", "version": 1, "units": [
+            {"name": f"l{i}", "memory": 100, "cycles": 90, "stash": 40, "inputs": 8,
+             "recompute_cycles": 30, "variants": [{"name": "attention", "stash": 20, "cycles": 96}]}
+            for i in range(4)]}
+        path = os.path.join(common.scratch(), "choices.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        with popliner.Costs.read(path, schedule="popart", recompute="auto") as costs:
+            answer = costs.solve(max_stages=2, min_units=1, objectives="memory,cycles")
+            self.assertEqual(answer.json_text(),
+                             run("--costs", path, "--solve", "--num-ipus", "2", "--schedule",
+                                 "popart", "--recompute", "auto", "--objective", "memory,cycles",
+                                 "--format", "json"))
+
+
+if __name__ == "__main__":
+    common.main()

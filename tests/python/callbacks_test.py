@@ -1,0 +1,569 @@
+"""Exceptions come out of calls as they were raised, Ctrl-C ends a solve, and threads take turns.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import gc
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import unittest
+import weakref
+
+import common
+import popliner
+from common import SAMPLE, TRAINING
+from popliner import _calling
+
+
+class Oops(Exception):
+    """With something to tell it by."""
+
+
+def table(num_units=6):
+    costs = popliner.Costs(num_units)
+    costs.fill_peaks(lambda first, last: 100 * (last - first + 1))
+    return costs
+
+
+class Exceptions(unittest.TestCase):
+    """The very object comes out, and what was called works afterwards."""
+
+    def raises(self, function, *arguments, **members):
+        oops = Oops("it", 7)
+
+        def callback(*_):
+            raise oops
+
+        try:  # assertRaises would drop where it was raised
+            function(*arguments, **{name: callback if value is None else value
+                                    for name, value in members.items()})
+            self.fail("nothing was raised")
+        except Oops as caught:
+            self.assertIs(caught, oops)
+        self.assertEqual(oops.args, ("it", 7))
+        self.assertIsNone(oops.__context__)
+        self.assertIsNone(oops.__cause__)
+        frame = oops.__traceback__
+        while frame.tb_next is not None:
+            frame = frame.tb_next
+        self.assertEqual(frame.tb_frame.f_code.co_name, "callback")
+
+    def test_of_peaks(self):
+        costs = popliner.Costs(4)
+        self.raises(costs.fill_peaks, peak=None)
+        asked = []
+
+        def fails_late(first, last):
+            asked.append((first, last))
+            if len(asked) == 3:
+                raise Oops
+            return 1
+
+        with self.assertRaises(Oops):
+            costs.fill_peaks(fails_late)
+        self.assertEqual(asked, [(0, 0), (0, 1), (0, 2)])  # and none after it
+        costs.fill_peaks(lambda first, last: last - first + 1)
+        self.assertEqual(costs.solve(max_stages=4).peak_bytes, 1)
+
+    def test_of_what_callbacks_return(self):
+        costs = popliner.Costs(4)
+        for bad, kind in [("many", TypeError), (1.5, TypeError), (-1, popliner.UsageError),
+                          (2**64, popliner.UsageError)]:
+            with self.assertRaises(kind):
+                costs.fill_peaks(lambda first, last, bad=bad: bad)
+        costs.fill_peaks(lambda first, last: None if last > first else 5)
+        self.assertIsNone(costs.peak(0, 1))
+        self.assertEqual(costs.solve(max_stages=4).split, "[ 0 | 1 | 2 | 3 ]")
+
+    def test_of_stopping_listening_and_weighing(self):
+        costs = table()
+        many = dict(device_map=[0, 1, 0, 1])
+        self.raises(costs.solve, should_stop=None, **many)
+        self.raises(costs.solve, ipu_weight=None, max_ipu_weight=5)
+        self.assertTrue(costs.solve(**many).is_optimal)
+
+    def test_of_shared_peaks(self):
+        costs = table()
+        oops = Oops("shared")
+
+        def shared(stages):
+            raise oops
+
+        costs.set_shared_peak(shared)
+        with self.assertRaises(Oops) as caught:
+            costs.solve(device_map=[0, 1, 0])
+        self.assertIs(caught.exception, oops)
+        asked = []
+
+        def smaller(stages):
+            asked.append(stages)
+            return max(100 * (it.last_unit - it.first_unit + 1) for it in stages)
+
+        costs.set_shared_peak(smaller)
+        self.assertEqual(costs.solve(device_map=[0, 1, 0]).peak_bytes, 200)
+        self.assertTrue(all(isinstance(it, popliner.Interval) for stages in asked
+                            for it in stages))
+        costs.set_shared_peak(None)
+        self.assertGreater(costs.solve(device_map=[0, 1, 0]).peak_bytes, 200)
+
+    def test_of_listeners_of_an_analysis(self):
+        for name in ("progress", "step"):
+            self.raises(popliner.read, SAMPLE, **{name: None})
+        with popliner.read(TRAINING) as analysis:
+            self.raises(analysis.solve, max_stages=2, message=None)
+            self.raises(analysis.solve, max_stages=2, schedule="popart", progress=None)
+            self.assertTrue(analysis.solve(max_stages=2, schedule="popart",
+                                           accumulators="none").fits)
+
+    def test_of_visitors(self):
+        with popliner.read(SAMPLE) as analysis:
+            self.raises(analysis.profile.visit, visitor=None)
+            seen = []
+            # it may use the profile
+            analysis.profile.visit(lambda program, kind: seen.append(
+                analysis.profile.programs[program].type == kind))
+            self.assertEqual(len(seen), analysis.profile.info.num_programs)
+            self.assertTrue(all(seen))
+
+    def test_base_exceptions_come_out_too(self):
+        costs = popliner.Costs(3)
+        for kind in (KeyboardInterrupt, SystemExit, GeneratorExit):
+            with self.assertRaises(kind):
+                costs.fill_peaks(lambda first, last, kind=kind: (_ for _ in ()).throw(kind))
+
+    def test_nothing_is_kept_of_them(self):
+        costs = table()
+
+        class Marked(Exception):
+            def __init__(self):
+                super().__init__()
+                marks.append(weakref.ref(self))
+
+        def fails():
+            raise Marked()
+
+        marks = []
+        gc.disable()
+        try:
+            for _ in range(3):
+                try:
+                    costs.solve(device_map=[0, 1, 0], should_stop=fails)
+                except Marked:
+                    pass
+            self.assertEqual(len(marks), 3)
+            self.assertEqual([mark() for mark in marks], [None] * 3)  # without a collection
+        finally:
+            gc.enable()
+
+
+class Depth(unittest.TestCase):
+    def test_there_is_room_for_callbacks(self):
+        """However deep the caller is: the right answer or RecursionError, and none of a callback is
+        printed and lost. (At the very limit not even what frees can be called.)"""
+        found = {True: 0, False: 0}
+        lost = []
+        before, sys.unraisablehook = sys.unraisablehook, lost.append
+
+        def deep(frames):
+            if frames > 0:
+                return deep(frames - 1)
+            costs = popliner.Costs(3)
+            costs.fill_peaks(lambda first, last: last - first + 1)
+            return costs.peak(0, 2), costs.peak(2, 2)
+
+        limit = sys.getrecursionlimit()
+        try:
+            for frames in range(limit - 120, limit):
+                try:
+                    self.assertEqual(deep(frames), (3, 1))
+                    found[True] += 1
+                except RecursionError:
+                    found[False] += 1
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual([it for it in lost if it.object is not _calling.Handle.__del__], [])
+        self.assertGreater(found[True], 5)
+        self.assertGreater(found[False], 5)
+
+
+class Listening(unittest.TestCase):
+    def test_progress_messages_and_steps(self):
+        heard = []
+        with popliner.read(TRAINING, step=lambda *it: heard.append(("step", *it)),
+                           message=lambda *it: heard.append(("message", *it)),
+                           progress=lambda *it: heard.append(("progress", *it))) as analysis:
+            self.assertIn("step", {it[0] for it in heard})
+            for it in heard:
+                if it[0] == "progress":
+                    self.assertLessEqual(it[2], max(it[2], it[3]))
+            heard.clear()
+            analysis.solve(max_stages=2, min_units=1)
+            self.assertIn("message", {it[0] for it in heard})
+            self.assertIn("progress", {it[0] for it in heard})
+            self.assertTrue(all(isinstance(it[1], popliner.Level) for it in heard
+                                if it[0] == "message"))
+            # one of a call takes the place of the one of the analysis
+            heard.clear()
+            own = []
+            analysis.solve(max_stages=2, schedule="popart", accumulators="fp16",
+                           progress=lambda *it: own.append(it))
+            self.assertTrue(own)
+            self.assertNotIn("progress", {it[0] for it in heard})
+
+    def test_messages_that_nobody_hears_are_logged(self):
+        with self.assertLogs("popliner", "WARNING") as logged, popliner.read(TRAINING) as analysis:
+            analysis.solve(max_stages=2)
+        self.assertIn("The profile trains", logged.output[0])
+
+
+def hard():
+    """Takes more than some seconds to solve."""
+    costs = popliner.Costs(80)
+    costs.fill_peaks(lambda first, last: sum(100 + unit * 37 % 50
+                                             for unit in range(first, last + 1)))
+    return costs, {"device_map": [0, 1, 2, 3] * 4}
+
+
+class Stopping(unittest.TestCase):
+    def test_should_stop(self):
+        costs, question = hard()
+        asked = []
+
+        def stop():
+            asked.append(threading.get_ident())
+            return len(asked) > 3
+
+        answer = costs.solve(should_stop=stop, **question)
+        self.assertTrue(answer.is_stopped)
+        self.assertEqual(set(asked), {threading.get_ident()})
+
+    def test_time_limit(self):
+        costs, question = hard()
+        start = time.monotonic()
+        answer = costs.solve(time_limit_seconds=0.05, **question)
+        self.assertTrue(answer.is_stopped)
+        self.assertLess(time.monotonic() - start, 20)
+
+    def interrupt(self, delay=0.2, number=signal.SIGINT):
+        timer = threading.Timer(delay, os.kill, (os.getpid(), number))
+        timer.start()
+        return timer
+
+    def test_ctrl_c(self):
+        costs, question = hard()
+        before = signal.getsignal(signal.SIGINT)
+        timer = self.interrupt()
+        with self.assertRaises(KeyboardInterrupt):
+            costs.solve(**question)
+        timer.join()
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
+        costs.solve(max_stages=3)  # it works afterwards
+
+    def test_a_handler_of_the_programs_own(self):
+        """One that raises something else; and one that only takes note: with the plan that is
+        known then."""
+        costs, question = hard()
+        noted = []
+
+        def raises(*_):
+            raise Oops("handled")
+
+        before = signal.signal(signal.SIGINT, raises)
+        try:
+            timer = self.interrupt()
+            with self.assertRaises(Oops):
+                costs.solve(**question)
+            timer.join()
+            signal.signal(signal.SIGINT, lambda *it: noted.append(it[0]))
+            timer = self.interrupt()
+            answer = costs.solve(should_stop=lambda: bool(noted), **question)
+            timer.join()
+            self.assertTrue(answer.is_stopped)
+            self.assertEqual(noted, [signal.SIGINT])
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def test_ctrl_c_in_a_callback(self):
+        costs = popliner.Costs(200)
+        timer = self.interrupt(0.1)
+
+        def slow(first, last):
+            time.sleep(0.002)
+            return last - first + 1
+
+        with self.assertRaises(KeyboardInterrupt):
+            costs.fill_peaks(slow)
+        timer.join()
+
+    def test_ctrl_c_while_reading(self):
+        """It is noticed at the end of what cannot be stopped."""
+        told = []
+
+        def progress(*_):
+            if not told:
+                told.append(1)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            popliner.read(SAMPLE, progress=progress)
+
+    def test_ctrl_c_in_a_call_within_a_call(self):
+        outer = popliner.Costs(3)
+        costs, question = hard()
+        timer = self.interrupt()
+        with self.assertRaises(KeyboardInterrupt):
+            outer.fill_peaks(lambda first, last: costs.solve(**question).peak_bytes)
+        timer.join()
+
+    def test_ctrl_c_that_is_ignored(self):
+        costs, question = hard()
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            timer = self.interrupt(0.02)
+            answer = costs.solve(time_limit_seconds=0.3, **question)
+            timer.join()
+            self.assertTrue(answer.is_stopped)
+            self.assertEqual(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+class Interrupting:
+    """Sends Ctrl-C after a random time, again and again; its handler raises once for each time that
+    it is armed."""
+
+    def __init__(self, seconds, is_enough):
+        """Ends after so long, but not before it is enough, within a minute."""
+        start = time.monotonic()
+        self.ends = start + seconds, start + 60
+        self.is_enough = is_enough
+        self.armed = False
+        self.lost = []
+        self.thread = threading.Thread(target=self.send)
+
+    def goes_on(self):
+        now = time.monotonic()
+        return now < self.ends[0] or (now < self.ends[1] and not self.is_enough())
+
+    def send(self):
+        chance = random.Random(1)
+        while self.goes_on():
+            time.sleep(chance.random() * 0.004)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def handle(self, *_):
+        if self.armed:
+            self.armed = False
+            raise KeyboardInterrupt
+
+    def __enter__(self):
+        self.before = signal.signal(signal.SIGINT, self.handle)
+        self.hook, sys.unraisablehook = sys.unraisablehook, self.lost.append
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.armed = False
+        self.thread.join()
+        sys.unraisablehook = self.hook
+        signal.signal(signal.SIGINT, self.before)
+
+
+class CtrlC(unittest.TestCase):
+    def test_at_any_moment(self):
+        """Whenever it comes, the call raises it or ends, and everything works afterwards."""
+        shared = table(8)
+        counts = {"done": 0, "interrupted": 0}
+
+        def work():
+            costs = popliner.Costs(12)
+            costs.fill_peaks(lambda first, last: last - first + 1)
+            costs.solve(max_stages=3, progress=lambda *_: None)
+            shared.solve(device_map=[0, 1, 0], should_stop=lambda: False)
+            shared.peak(0, 3)
+            with popliner.read(SAMPLE, step=lambda *_: None) as analysis:
+                analysis.solve(max_stages=2).text()
+
+        with Interrupting(4 if common.ALL else 1.5, lambda: counts["interrupted"] > 20) \
+                as interrupting:
+            while interrupting.goes_on():
+                try:
+                    interrupting.armed = True
+                    while interrupting.goes_on():
+                        work()
+                        counts["done"] += 1
+                except KeyboardInterrupt:
+                    counts["interrupted"] += 1
+            interrupting.armed = False
+            # not even the library's own handler is left
+            self.assertEqual(signal.getsignal(signal.SIGINT), interrupting.handle)
+        self.assertGreater(counts["interrupted"], 20)
+        self.assertIsNone(shared._handle.turn.call)
+        done = []
+        other = threading.Thread(target=lambda: done.append(shared.solve(max_stages=2)))
+        other.start()  # its turn is free for everybody
+        other.join(30)
+        self.assertEqual(len(done), 1)
+        # what frees a handle may be interrupted as anything else; callbacks may not
+        self.assertEqual([it for it in interrupting.lost
+                          if it.object is not _calling.Handle.__del__], [])
+        work()
+
+
+class Threads(unittest.TestCase):
+    def together(self, functions):
+        failures = []
+
+        def guarded(function):
+            try:
+                function()
+            except BaseException as exception:
+                failures.append(exception)
+
+        threads = [threading.Thread(target=guarded, args=(it,)) for it in functions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+            self.assertFalse(thread.is_alive())
+        if failures:
+            raise failures[0]
+
+    def test_two_analyses(self):
+        """As tests/examples/many_profiles.c does."""
+        reports = [SAMPLE, TRAINING] * 2
+        lines = {}
+
+        def split(number, report):
+            with popliner.read(report) as analysis:
+                lines[number] = analysis.solve(max_stages=2).line()
+
+        self.together([lambda n=n, it=it: split(n, it) for n, it in enumerate(reports)])
+        self.assertEqual([lines[n] for n in range(4)],
+                         [lines[0], lines[1], lines[0], lines[1]])
+
+    def test_one_analysis(self):
+        with popliner.read(SAMPLE) as analysis:
+            expected = {n: analysis.solve(max_stages=n).json_text() for n in (1, 2, 3)}
+        with popliner.read(SAMPLE) as analysis:
+            found = []
+
+            def work(n):
+                for _ in range(5):
+                    found.append(analysis.solve(max_stages=n).json_text() == expected[n])
+                    analysis.profile.tiles[n]
+                    analysis.section("tiles")
+
+            self.together([lambda n=n: work(n) for n in (1, 2, 3)])
+            self.assertEqual(found, [True] * 15)
+
+    def test_one_table(self):
+        costs = table(12)
+        found = []
+
+        def work(n):
+            for _ in range(20):
+                found.append((n, costs.solve(max_stages=n).peak_bytes))
+                costs.set_cut(3, 5)
+
+        self.together([lambda n=n: work(n) for n in (1, 2, 3, 4)])
+        self.assertEqual(set(found), {(1, 1200), (2, 600), (3, 400), (4, 300)})
+
+    def test_callbacks_of_several_threads(self):
+        def work(units):
+            me = threading.get_ident()
+            asked = []
+            costs = popliner.Costs(units)
+            costs.fill_peaks(lambda first, last: asked.append(threading.get_ident()) or 1)
+            self.assertEqual(set(asked), {me})
+            self.assertEqual(len(asked), units * (units + 1) // 2)
+
+        self.together([lambda n=n: work(n) for n in (30, 31, 32)])
+
+    def test_closing_while_another_thread_works(self):
+        costs, question = hard()
+        started = threading.Event()
+        results = []
+
+        def stop():
+            started.set()
+            return closed.is_set()
+
+        closed = threading.Event()
+
+        def work():
+            try:
+                results.append(costs.solve(should_stop=stop, **question))
+            except popliner.UsageError as error:  # closed before the plan became an answer
+                results.append(error)
+
+        def close():
+            started.wait(60)
+            costs.close()
+            closed.set()
+
+        self.together([work, close])
+        self.assertEqual(len(results), 1)
+        with self.assertRaisesRegex(popliner.UsageError, "closed"):
+            costs.solve()
+
+    def test_ctrl_c_while_another_thread_works(self):
+        """Who waits for a turn can be interrupted."""
+        costs, question = hard()
+        started, done = threading.Event(), threading.Event()
+
+        def stop():
+            started.set()
+            return done.is_set()
+
+        thread = threading.Thread(target=lambda: costs.solve(should_stop=stop, **question))
+        thread.start()
+        started.wait(60)
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            costs.solve(max_stages=2)
+        done.set()
+        timer.join()
+        thread.join()
+
+
+class Reentering(unittest.TestCase):
+    def test_a_callback_cannot_use_what_it_is_called_by(self):
+        costs = table()
+        with self.assertRaisesRegex(popliner.UsageError, "busy"):
+            costs.fill_peaks(lambda first, last: costs.peak(0, 0))
+        with self.assertRaisesRegex(popliner.UsageError, "busy"):
+            costs.solve(device_map=[0, 1, 0],
+                        should_stop=lambda: costs.solve(max_stages=2).is_stopped)
+        with popliner.read(SAMPLE) as analysis:
+            with self.assertRaisesRegex(popliner.UsageError, "busy"):
+                analysis.solve(max_stages=2, progress=lambda *_: analysis.profile.info)
+            with self.assertRaisesRegex(popliner.UsageError, "busy"):
+                analysis.solve(max_stages=3, schedule="popart",
+                               step=lambda *_: analysis.chain("popliner"))
+
+    def test_a_callback_may_close_it(self):
+        costs = popliner.Costs(4)
+
+        def closes(first, last):
+            costs.close()
+            gc.collect()
+            return 1
+
+        costs.fill_peaks(closes)
+        self.assertTrue(costs.closed)
+
+    def test_a_callback_may_use_others(self):
+        other = table()
+        costs = popliner.Costs(3)
+        costs.fill_peaks(lambda first, last: other.solve(max_stages=3).peak_bytes)
+        self.assertEqual(costs.peak(0, 2), 200)
+
+
+if __name__ == "__main__":
+    common.main()

@@ -1,0 +1,71 @@
+"""python -m popliner is the command: output, log, input and exit status.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import unittest
+
+import common
+from common import COMMAND, SAMPLE
+
+
+class Command(unittest.TestCase):
+    def both(self, *arguments):
+        own = common.python("-m", "popliner", *arguments)
+        real = subprocess.run([COMMAND, *arguments], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              universal_newlines=True, check=False)
+        self.assertEqual(own.returncode, real.returncode)
+        self.assertEqual(own.stdout, real.stdout)
+        self.assertEqual([line[8:] for line in own.stderr.splitlines()],
+                         [line[8:] for line in real.stderr.splitlines()])
+        return own
+
+    def test_the_same_as_the_command(self):
+        self.assertEqual(self.both(SAMPLE, "--solve", "--num-ipus", "2").returncode, 0)
+        self.assertEqual(self.both(SAMPLE, "--solve", "--num-ipus", "2", "--mem-per-tile",
+                                   "3000").returncode, 1)
+        self.assertEqual(self.both("--no-such-option").returncode, 2)
+        self.assertEqual(self.both("/nowhere", "--solve").returncode, 3)
+        self.assertIn("popliner", self.both("--version").stdout)
+        self.both(SAMPLE, "--solve", "--cut-after", "a layer's name; with 'all' \"sorts\"", "")
+
+    def test_standard_input(self):
+        with open(os.path.join(common.COSTS, "regions.json"), encoding="utf-8") as file:
+            text = file.read()
+        done = subprocess.run([sys.executable, "-m", "popliner", "--costs", "-", "--solve"],
+                              input=text, env=common.PYTHON_ENVIRONMENT, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, universal_newlines=True, check=True)
+        self.assertEqual(done.stdout, common.run("--costs", os.path.join(common.COSTS,
+                                                                         "regions.json"),
+                                                 "--solve"))
+
+    def test_which_program(self):
+        """The one that POPLINER_COMMAND names; it is run in the place of Python."""
+        path = os.path.join(common.scratch(), "popliner")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\necho "$$ $0 $*"\n[ "$1" != kill ] || kill -TERM $$\nexit 77\n')
+        os.chmod(path, stat.S_IRWXU)
+        running = subprocess.Popen([sys.executable, "-m", "popliner", "a b", "c"],
+                                   env={**common.PYTHON_ENVIRONMENT, "POPLINER_COMMAND": path},
+                                   stdout=subprocess.PIPE, universal_newlines=True)
+        printed = running.communicate()[0]
+        self.assertEqual(running.returncode, 77)
+        self.assertEqual(printed, f"{running.pid} {path} a b c\n")
+        done = common.python("-m", "popliner", "kill", POPLINER_COMMAND=path)
+        self.assertEqual(done.returncode, -signal.SIGTERM)
+
+    def test_no_program(self):
+        for path in ("/nowhere/popliner", common.ROOT):
+            done = common.python("-m", "popliner", POPLINER_COMMAND=path)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn(f"{path} cannot be run", done.stderr)
+
+
+if __name__ == "__main__":
+    common.main()

@@ -1,0 +1,353 @@
+"""Tables of costs from callbacks, arrays and lists, against every split there is; and the defaults
+of requests against those of the library.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import ctypes
+import dataclasses
+import itertools
+import random
+import unittest
+from fractions import Fraction
+
+import common
+import popliner
+from popliner import _calling, _declared, _library
+from popliner.request import Asked, Units
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+def splits(n, most):
+    """All splits of n units into at most so many stages: the stages of each."""
+    for num_cuts in range(min(most, n)):
+        for cuts in itertools.combinations(range(1, n), num_cuts):
+            ends = [0, *cuts, n]
+            yield [(ends[i], ends[i + 1] - 1) for i in range(len(ends) - 1)]
+
+
+class Random:
+    """Costs at random: peaks that grow with a stage."""
+
+    def __init__(self, seed, n):
+        chance = random.Random(seed)
+        self.n = n
+        unit = [chance.randrange(1, 50) for _ in range(n)]
+        self.peaks = [[sum(unit[i:j + 1]) + 10 * (j - i) if j >= i else 0 for j in range(n)]
+                      for i in range(n)]
+        self.cycles = [[chance.randrange(100) + 20 * (j - i) if j >= i else 0 for j in range(n)]
+                       for i in range(n)]
+        self.cuts = [chance.randrange(100) for _ in range(n - 1)]
+
+    def best(self, objectives, most):
+        """The best split of all, with its values."""
+        def values(split):
+            of = {"memory": max(self.peaks[i][j] for i, j in split),
+                  "cycles": max(self.cycles[i][j] for i, j in split),
+                  "traffic": sum(self.cuts[i - 1] for i, _ in split[1:]), "ipus": len(split)}
+            return [of[name] for name in objectives]
+
+        return min(((values(split), [i for i, _ in split[1:]]) for split in
+                    splits(self.n, most)))
+
+    def by_hand(self):
+        costs = popliner.Costs(self.n)
+        for i in range(self.n):
+            for j in range(i, self.n):
+                costs.set_peak(i, j, self.peaks[i][j])
+                costs.set_cycles(i, j, self.cycles[i][j])
+        for i, cut in enumerate(self.cuts):
+            costs.set_cut(i + 1, cut)
+        return costs
+
+    def by_tables(self, kind):
+        costs = popliner.Costs(self.n)
+        costs.set_peaks(kind(self.peaks))
+        costs.set_cycle_table(kind(self.cycles))
+        costs.set_cuts(kind(self.cuts))
+        return costs
+
+    def by_callback(self):
+        costs = popliner.Costs(self.n)
+        costs.fill_peaks(lambda i, j: self.peaks[i][j])
+        costs.set_cycle_table(self.cycles)
+        costs.set_cuts(iter(self.cuts))
+        return costs
+
+    def by_rows(self):
+        costs = popliner.Costs.of_table(
+            {"first_unit": i, "last_unit": j, "peak_bytes": self.peaks[i][j],
+             "cycles": self.cycles[i][j]} for i in range(self.n) for j in range(i, self.n))
+        costs.set_cuts(tuple(self.cuts))
+        return costs
+
+
+class Solving(unittest.TestCase):
+    def test_the_library_tells_of_glpk(self):
+        costs = popliner.Costs(2)
+        if popliner.has_glpk():
+            self.assertEqual(costs.solve(max_stages=1, method=popliner.Method.ILP)
+                             .peak_bytes, 0)
+        else:
+            with self.assertRaises(popliner.UsageError):
+                costs.solve(max_stages=1, method=popliner.Method.ILP)
+
+    def test_against_every_split(self):
+        for seed in range(30):
+            it = Random(seed, 3 + seed % 5)
+            makers = [it.by_hand, lambda: it.by_tables(list), it.by_callback, it.by_rows]
+            if numpy is not None:
+                makers.append(lambda: it.by_tables(numpy.array))
+                makers.append(lambda: it.by_tables(lambda v: numpy.array(v, dtype=numpy.uint64)))
+            for objectives in (["memory", "traffic"], ["cycles", "ipus"],
+                               ["traffic", "cycles", "memory"]):
+                values, first_units = it.best(objectives, 4)
+                for make in makers:
+                    answer = popliner.solve(make(), max_stages=4, objectives=objectives)
+                    self.assertTrue(answer.is_optimal)
+                    self.assertEqual([v.value for v in answer.values], values)
+                    self.assertEqual([v.bound for v in answer.values], values)
+                    self.assertEqual(answer.first_units, first_units)
+
+    def test_getting_what_was_set(self):
+        it = Random(3, 6)
+        costs = it.by_tables(list)
+        for i in range(6):
+            for j in range(i, 6):
+                self.assertEqual(costs.peak(i, j), it.peaks[i][j])
+                self.assertEqual(costs.cycles(i, j), it.cycles[i][j])
+        self.assertEqual([costs.cut(i + 1) for i in range(5)], it.cuts)
+        self.assertIsNone(costs.peak(4, 2))
+        self.assertEqual((costs.cut(77), costs.cycles(9, 9)), (0, 0))
+
+    def test_forbidden_stages(self):
+        costs = popliner.Costs(3)
+        inf = float("inf")
+        costs.set_peaks([[1, None, inf], [0, 1, None], [0, 0, 1]])
+        self.assertEqual(costs.solve(max_stages=3).first_units, [1, 2])
+        answer = costs.solve(max_stages=2)
+        self.assertFalse(answer.fits)
+        self.assertEqual(answer.infeasibility.enough_stages, 3)
+        table = popliner.Costs.of_table([(0, 1, 5), (2, 2, 3)])
+        self.assertEqual(table.solve().first_units, [2])
+        self.assertIsNone(table.peak(0, 2))
+        if numpy is not None:
+            costs.set_peaks(numpy.array([[2, inf, inf], [0, 2, inf], [0, 0, 2]], dtype=object))
+            self.assertEqual(costs.solve(max_stages=3).peak_bytes, 2)
+
+    def test_places_in_a_pipeline(self):
+        costs = popliner.Costs(3, max_stages=3)
+        for place in (1, 2, 3):
+            costs.set_peaks([[10 * (j - i + 1) + 7 * (place - 1) for j in range(3)]
+                             for i in range(3)], stages_to_end=place)
+        # by hand: 20 + 7 | 10, or 10 + 7 | 20, or 10 + 14 | 10 + 7 | 10
+        answer = costs.solve(max_stages=3)
+        self.assertEqual((answer.peak_bytes, answer.first_units), (20, [1]))
+
+    def test_units_that_add_up(self):
+        """The example of docs/costs.md, by hand: 3 + 4 | 5 takes 8 and 6 cycles."""
+        costs = popliner.Costs.of_units(
+            [{"name": name, "cycles": cycles} for name, cycles in zip("abc", (3, 4, 5))],
+            cuts=[8, 4], devices={"count": 2, "bandwidth": 4})
+        self.assertEqual(costs.unit_names, ("a", "b", "c"))
+        answer = costs.solve(objectives="cycles")
+        self.assertEqual(answer.split, "[ a b | c ]")
+        self.assertEqual([stage.cycles for stage in answer.stages], [8, 6])
+        for function in (lambda: popliner.Costs.of_units([{"name": "a", "wrong": 1}]),
+                         lambda: popliner.Costs.of_units([]),
+                         lambda: popliner.Costs.of_units([{"name": "a"}], cuts=[1])):
+            with self.assertRaises(popliner.InputError):
+                function()
+
+    def test_weights(self):
+        """No IPU has more than one of the heavy units, 0 and 1."""
+        costs = popliner.Costs(4)
+        costs.fill_peaks(lambda i, j: j - i + 1)
+
+        def heavy(stages):
+            return sum(unit < 2 for i, j in stages for unit in range(i, j + 1))
+
+        self.assertEqual(costs.solve(max_stages=4, ipu_weight=heavy, max_ipu_weight=1,
+                                     objectives="ipus,memory").first_units, [1])
+
+    def test_ways(self):
+        """Every split with every choice: the largest peak first, then the cycles."""
+        for seed in range(8):
+            slow, fast = Random(seed, 5), Random(seed + 100, 5)
+            slow.peaks = [[peak // 2 for peak in row] for row in slow.peaks]
+            answer = popliner.solve_ways({"slow": slow.by_hand(), "fast": fast.by_hand()},
+                                         max_stages=3, objectives="memory,cycles,ipus")
+            best = min(
+                (max(way.peaks[i][j] for way, (i, j) in zip(ways, split)),
+                 max(way.cycles[i][j] for way, (i, j) in zip(ways, split)), len(split),
+                 [i for i, _ in split[1:]])
+                for split in splits(5, 3)
+                for ways in itertools.product((slow, fast), repeat=len(split)))
+            self.assertEqual(([v.value for v in answer.values], answer.first_units),
+                             (list(best[:3]), best[3]))
+            choices = [stage["recompute"] for stage in answer.json()["stages"]]
+            self.assertTrue(set(choices) <= {"slow", "fast"})
+            for choice, stage in zip(choices, answer.stages):
+                way = {"slow": slow, "fast": fast}[choice]
+                self.assertEqual(stage.peak_bytes, way.peaks[stage.first_unit][stage.last_unit])
+        for bad, kind in [({}, popliner.UsageError), ({"a": 5}, TypeError),
+                          ({5: popliner.Costs(2)}, TypeError),
+                          ({"a": popliner.Costs(2), "b": popliner.Costs(3)},
+                           popliner.UsageError)]:
+            with self.assertRaises(kind):
+                popliner.solve_ways(bad)
+
+    def test_replicas(self):
+        """By the formulas of popliner/replicas.h, for every split and number of replicas."""
+        it = Random(11, 5)
+        chance = random.Random(4)
+        weights = [chance.randrange(1000) for _ in range(5)]
+        total, batches = 6, 8
+
+        def step(split, replicas):
+            cycles = max(it.cycles[i][j] for i, j in split)
+            reduce = 2 * (replicas - 1) * max(sum(weights[i:j + 1]) for i, j in split) * 3
+            return ((batches + len(split) - 1) * cycles + -(-reduce // (replicas * 7)))
+
+        best = max(Fraction(replicas * batches, step(split, replicas))
+                   for split in splits(5, 5) for replicas in range(1, total // len(split) + 1))
+        asked = []
+
+        def costs_for(num_stages, num_micro_batches):
+            asked.append((num_stages, num_micro_batches))
+            return it.by_hand()
+
+        def parameters(stages):
+            return sum(weights[unit] for i, j in stages for unit in range(i, j + 1))
+
+        costs = it.by_hand()
+        for members in ({"parameter_bytes": weights}, {"parameters": parameters},
+                        {"parameter_bytes": weights, "costs_for": costs_for}):
+            replicas = costs.solve_replicas(total, micro_batches=batches, bandwidth=(7, 3),
+                                            **members)
+            self.assertTrue(replicas.is_proven)
+            found = replicas.best
+            self.assertEqual(Fraction(found.num_replicas * batches, found.step_cycles), best)
+            self.assertIsNone(replicas.reason)
+        self.assertTrue(asked)
+        self.assertTrue(all(m == batches for _, m in asked))
+        again = it.by_hand()
+        self.assertIs(costs.solve_replicas(4, costs_for=lambda *_: again).is_stopped, False)
+        again.set_cut(1, 5)  # it was given back
+        for bad, kind in [(lambda *_: 5, TypeError), (lambda *_: 1 // 0, ZeroDivisionError)]:
+            with self.assertRaises(kind):
+                costs.solve_replicas(4, costs_for=bad)
+        with self.assertRaises(ZeroDivisionError):
+            costs.solve_replicas(4, parameters=lambda stages: 1 // 0)
+        tight = costs.solve_replicas(4, max_stage_bytes=1)
+        self.assertIsNone(tight.best)
+        self.assertIsNotNone(tight.reason)
+
+    def test_copies(self):
+        """docs/costs.md: 1,2,3,5 for at most four stages, 0,1,... for any number."""
+        self.assertEqual([popliner.copies_at([1, 2, 3, 5], n) for n in (1, 2, 3, 4)], [1, 2, 3, 5])
+        self.assertEqual(popliner.copies_max_stages([1, 2, 3, 5]), 4)
+        self.assertEqual([popliner.copies_at("0,1,...", n) for n in (1, 5)], [0, 4])
+        self.assertIsNone(popliner.copies_max_stages("0,1,..."))
+        gpipe = popliner.Copies("gpipe", num_micro_batches=8)
+        self.assertEqual(popliner.copies_at(gpipe, 3), 7)
+        for bad in ("gpipe", [3, 2, 1], "never", None):
+            with self.assertRaises(popliner.UsageError):
+                popliner.copies_at(bad, 1)
+
+    def test_compromises(self):
+        it = Random(5, 6)
+        points = it.by_hand().pareto("memory,traffic", max_stages=4)
+        values = [[v.value for v in plan.values] for plan in points]
+        every = [(max(it.peaks[i][j] for i, j in split), sum(it.cuts[i - 1] for i, _ in split[1:]))
+                 for split in splits(6, 4)]
+        best = sorted({(a, b) for a, b in every
+                       if not any((c <= a and d <= b and (c, d) != (a, b)) for c, d in every)})
+        self.assertEqual([tuple(value) for value in values], best)
+
+    def test_large_tables(self):
+        """What a chain of some hundred units takes is no matter of minutes."""
+        n = 300
+        costs = popliner.Costs(n)
+        costs.set_peaks([[max(j - i + 1, 0) for j in range(n)] for i in range(n)])
+        self.assertEqual(costs.solve(max_stages=7).peak_bytes, 43)
+
+
+class Requests(unittest.TestCase):
+    def test_defaults_are_the_librarys(self):
+        """Byte by byte, but for what this module always sets: whom to call."""
+        asked = Asked(popliner.Request(), Units(["a"]), _calling.Turn())
+        for own, kind, others in [
+                (asked.request, _declared.popliner_request, ("solver",)),
+                (asked.solver, _declared.popliner_solver_options, ("should_stop", "listener"))]:
+            initial = _library.begin(kind)
+            for name in others:
+                self.assertTrue(getattr(own, name))
+                setattr(own, name, type(getattr(own, name))())
+            self.assertEqual(bytes(own), bytes(initial), kind.__name__)
+
+    def test_every_member_arrives(self):
+        """Every member of the structures is set by some member of a request."""
+        request = popliner.Request(
+            memory_model="popliner", schedule="popart", recompute="full", effects=2,
+            accumulators="fp16", need="most", copies="0,1", recompute_ways=["full"],
+            stage_recomputes=["full"],
+            calibration=popliner.Calibration(popliner.Scales(1, 2, 3), popliner.Scales(4, 5, 6)),
+            method="ilp", objectives="cycles", slack_percent=3, max_stages=4, max_stage_bytes=5,
+            ipu_limits={1: 6}, min_units=7, max_units=8, counted_units=[1, 1, 0], cut_after=["a"],
+            together=[("a", 2)], place={"b": 3}, device_map=[1, 0], without_reasons=True,
+            time_limit_seconds=9, should_stop=lambda: False, ipu_weight=lambda stages: 0,
+            max_ipu_weight=10, ipu_speeds={0: 0.5}, link_bandwidth=(11, 12),
+            ipu_links={(0, 1): (13, 14)}, reserve=(15, 1.5))
+        asked = Asked(request, Units("abc"), _calling.Turn())
+        for own in (asked.request, asked.solver):
+            initial = _library.begin(type(own))
+            for name, kind in own._fields_:
+                if name == "struct_size" or name.endswith("_user"):
+                    continue
+                before, now = getattr(initial, name), getattr(own, name)
+                if isinstance(now, ctypes.Structure):
+                    before, now = bytes(before), bytes(now)
+                elif not isinstance(now, (int, float)):
+                    before, now = bool(before), bool(now)
+                self.assertNotEqual(before, now, name)
+        self.assertEqual([asked.solver.cut_rules[i] for i in range(3)], [0, 1, 0])
+        self.assertEqual((asked.solver.pairs[0].first_unit, asked.solver.pairs[0].second_unit),
+                         (0, 2))
+        self.assertEqual((asked.solver.placements[0].unit, asked.solver.placements[0].ipu), (1, 3))
+        self.assertEqual(asked.solver.ipu_speeds[0].millionths, 500000)
+        self.assertEqual(asked.solver.reserve.percent_hundredths, 150)
+        self.assertEqual(asked.request.recompute_ways, 4)
+
+    def test_sizes_as_people_write_them(self):
+        for text, size in [("638976", 638976), ("624KiB", 624 * 1024), ("1.5M", 1500000), (7, 7)]:
+            self.assertEqual(popliner.bytes_of(text), size)
+        costs = popliner.Costs(2)
+        costs.set_peaks([[600, 1200], [0, 600]])
+        self.assertEqual(costs.solve(max_stage_bytes="1.1K").first_units, [1])
+        self.assertFalse(costs.solve(max_stage_bytes="1.1K", ipu_limits={0: "599"}).fits)
+        for bad in ("", "many", "1.5", "12KiB more", "-1", "1 K"):
+            with self.assertRaises(popliner.UsageError):
+                popliner.bytes_of(bad)
+
+    def test_members_by_name_go_first(self):
+        costs = popliner.Costs(4)
+        costs.fill_peaks(lambda i, j: j - i + 1)
+        request = popliner.Request(max_stages=2)
+        self.assertEqual(costs.solve(request).peak_bytes, 2)
+        self.assertEqual(costs.solve(request, max_stages=4).peak_bytes, 1)
+        self.assertEqual(request.max_stages, 2)
+        self.assertEqual(costs.solve(dataclasses.replace(request, max_stages=1)).peak_bytes, 4)
+
+    def test_layers_go_before_what_is_none(self):
+        """A layer may be called as what is none."""
+        units = Units(["Head", "Head", "x"], [False, True, True])
+        self.assertEqual(units.find("Head", "it"), 1)
+
+
+if __name__ == "__main__":
+    common.main()
