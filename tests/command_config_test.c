@@ -123,6 +123,45 @@ static void the_command_line_wins(void **state) {
     assert_refused(&run, 2, "--format json: give one of --solve, --evaluate");
 }
 
+/* One file for many runs: what a run has no use for is left out, but not of its own arguments. */
+static void a_file_serves_many_runs(void **state) {
+    (void)state;
+    const char *path = write_config(
+        "{\"solve\": true, \"num-ipus\": 3, \"objective\": \"memory\", \"quiet\": true, "
+        "\"layer-path\": \"layers.{}\", \"tail-modules\": \"norm\", \"max-growth\": 2, "
+        "\"tolerance\": 1}");
+    RUN(&run, CASE_PROFILE, "--config", path);
+    RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
+    assert_int_equal(run.status, 0);
+    assert_same_run();
+    RUN(&run, CASE_PROFILE, "--config", path, "--emit", "torch");
+    RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "--objective", "memory", "-q",
+        "--layer-path", "layers.{}", "--tail-modules", "norm", "--emit", "torch");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "layers.");
+    assert_same_run();
+    RUN(&run, CASE_PROFILE, "--config", path, "--head-modules", "embed");
+    assert_refused(&run, 2, "--head-modules means something for --emit only");
+    RUN(&run, CASE_PROFILE, "--config", path, "--max-growth", "3");
+    assert_refused(&run, 2, "--max-growth means something for --compare only");
+    /* what goes through the values of an option takes its place */
+    RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2");
+    RUN(&other, CASE_PROFILE, "--solve", "--objective", "memory", "-q", "--sweep", "num-ipus=1..2");
+    assert_int_equal(run.status, 0);
+    assert_same_run();
+    RUN(&run, CASE_PROFILE, "--config", path, "--pareto", "memory,traffic");
+    RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "-q", "--pareto", "memory,traffic");
+    assert_int_equal(run.status, 0);
+    assert_same_run();
+    path = write_config("{\"solve\": true, \"mem-per-tile\": \"600K\"}");
+    RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "mem-per-tile=600K..700K:100K");
+    RUN(&other, CASE_PROFILE, "--solve", "--sweep", "mem-per-tile=600K..700K:100K");
+    assert_int_equal(run.status, 0);
+    assert_same_run();
+    RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2", "--num-ipus", "2");
+    assert_refused(&run, 2, "leave out --num-ipus");
+}
+
 static void takes_more_constraints_than_a_line_has_room_for(void **state) {
     (void)state;
     enum { NUM_UNITS = 3000 };
@@ -201,6 +240,7 @@ int main(void) {
         SCRATCH_TEST(a_file_says_what_a_command_line_says),
         SCRATCH_TEST(a_file_names_the_profile),
         SCRATCH_TEST(the_command_line_wins),
+        SCRATCH_TEST(a_file_serves_many_runs),
         SCRATCH_TEST(takes_more_constraints_than_a_line_has_room_for),
         SCRATCH_TEST(refuses_what_is_no_such_file),
     };

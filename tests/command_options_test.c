@@ -245,6 +245,12 @@ static void tells_what_costs_leave_no_use_for(void **state) {
                                 "parameter_size=4.0\n";
     const char *file = in_scratch("costs");
     test_write_bytes(file, unlimited, strlen(unlimited));
+    RUN(&run, "--costs", file, "--solve", "--html", "page.html");
+    assert_refused(&run, 2, "can be solved, and nothing else; leave out --html");
+    RUN(&run, "--costs", file, "--evaluate", "a");
+    assert_refused(&run, 2, "nothing else; leave out --evaluate, and give --solve");
+    RUN(&run, "--costs", file);
+    assert_refused(&run, 2, "can be solved, and nothing else: give --solve");
     RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1");
     assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
     RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", "--sweep=num-ipus=1..2");

@@ -261,6 +261,46 @@ static void stages_are_numbered(void **state) {
                  "        with popxl.pipeline_stage(2), popxl.ipu(1):\n"
                  "            x = layer(\"block_c\", x)\n"
                  "    return x\n");
+    /* modules that the chain has no unit for, as where a profile that trains has no Tail */
+    o.tail_modules = tail_modules;
+    o.num_tail_modules = 2;
+    const split two = {3, names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+    popliner_error error;
+    told t;
+    char *text = emit(&two, &o, POPLINER_EMIT_POPART, &t, &error);
+    assert_non_null(text);
+    assert_non_null(strstr(text, "def build_stages(builder, x, layer, tail):\n"));
+    assert_non_null(strstr(text, "        x = layer(\"block_c\", x)\n"
+                                 "        x = tail(x)\n    return x\n"));
+    free(text);
+}
+
+/* Keras wants a stage for each of its layers. */
+static void lacking_modules_are_warned_of(void **state) {
+    (void)state;
+    static const popliner_emit_format formats[] = {POPLINER_EMIT_TENSORFLOW,
+                                                   POPLINER_EMIT_ACCELERATE};
+    static const char *const lists[] = {"stage_of_layer", "device_map"};
+    for (size_t i = 0; i < 2; i++) {
+        popliner_emit_options o = with_modules();
+        popliner_error error;
+        told t;
+        free(emit(&sample, &o, formats[i], &t, &error));
+        assert_int_equal(t.count, 0);
+        o.num_head_modules = 0;
+        char *text = emit(&sample, &o, formats[i], &t, &error);
+        assert_non_null(text);
+        assert_int_equal(t.count, 1);
+        assert_non_null(strstr(t.last, lists[i]));
+        assert_non_null(strstr(t.last, "head_modules"));
+        free(text);
+    }
+    /* without a path it names no Keras layers */
+    popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
+    popliner_error error;
+    told t;
+    free(emit(&sample, &o, POPLINER_EMIT_TENSORFLOW, &t, &error));
+    assert_int_equal(t.count, 0);
 }
 
 static void json_says_all(void **state) {
@@ -720,6 +760,7 @@ int main(void) {
         cmocka_unit_test(samples_are_as_documented),
         cmocka_unit_test(titan_lists_all_modules),
         cmocka_unit_test(stages_are_numbered),
+        cmocka_unit_test(lacking_modules_are_warned_of),
         cmocka_unit_test(json_says_all),
         cmocka_unit_test(ipus_are_sayable_or_not),
         cmocka_unit_test(head_and_tail_may_stand_alone),

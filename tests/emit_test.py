@@ -482,15 +482,18 @@ class Recorder:
     def parts(self):
         """What the function asks for."""
         own = {"layer": self.layer}
-        if self.plan.stages[0][2]:
+        if self.plan.stages[0][2] or self.asked.head:
             own["head"] = self.head
-        if self.plan.stages[-1][3]:
+        if self.plan.stages[-1][3] or self.asked.tail:
             own["tail"] = self.tail
         return own
 
     def expect_all(self):
         wanted = []
+        last = len(self.plan.stages) - 1
         for stage, (ipu, layers, has_head, has_tail) in enumerate(self.plan.stages):
+            has_head = has_head or stage == 0 and self.asked.head
+            has_tail = has_tail or stage == last and self.asked.tail
             wanted += [("head()", stage, ipu)] if has_head else []
             wanted += [(path_of(layer, self.asked.path), stage, ipu) for layer in layers]
             wanted += [("tail()", stage, ipu)] if has_tail else []

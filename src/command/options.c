@@ -706,12 +706,13 @@ static bool is_option(const char *argument) {
 /* What was given, by place in the table. */
 typedef struct given {
     bool is[NUM_OPTIONS];
+    bool is_own[NUM_OPTIONS];        /* by the command line, not by the file of --config */
     const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
 
 /* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
  * that a script can add its own behind others'; the user is told of it. */
-static void note(given *g, const option *o, const char *value, options *result) {
+static void note(given *g, const option *o, const char *value, bool is_own, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
     const bool is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT ||
@@ -719,6 +720,7 @@ static void note(given *g, const option *o, const char *value, options *result) 
     if (!is_repeated && before != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
+    g->is_own[place] = is_own;
     g->values[place] = value;
 }
 
@@ -727,6 +729,16 @@ static const char *first_given(const given *g, const char *const *names) {
     for (; *names != NULL; names++)
         for (size_t i = 0; i < NUM_OPTIONS; i++)
             if (g->is[i] && strcmp(table[i].name, *names) == 0)
+                return *names;
+    return NULL;
+}
+
+/* The same of the command line alone. What a file says serves many runs, so it may be of no use to
+ * some of them. */
+static const char *first_own(const given *g, const char *const *names) {
+    for (; *names != NULL; names++)
+        for (size_t i = 0; i < NUM_OPTIONS; i++)
+            if (g->is_own[i] && strcmp(table[i].name, *names) == 0)
                 return *names;
     return NULL;
 }
@@ -878,10 +890,16 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     if (o->profile != NULL)
         return fail(error, "--costs %s: is solved instead of a profile, but '%s' was given",
                     o->costs, o->profile);
+    const unsigned others = actions_of(o) & ~(unsigned)(SOLVE | EMIT);
+    const char *other = o->load_from_file ? "load-from-file" : NULL;
+    for (size_t i = 0; i < NUM_ACTIONS && other == NULL; i++)
+        if ((others >> i & 1) != 0)
+            other = action_names[i];
+    if (other != NULL)
+        return fail(error, "--costs %s: can be solved, and nothing else; leave out --%s%s",
+                    o->costs, other, o->solve ? "" : ", and give --solve");
     if (!o->solve)
         return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
-    if ((actions_of(o) & ~(unsigned)EMIT) != SOLVE || o->load_from_file)
-        return fail(error, "--costs %s: can be solved, and nothing else", o->costs);
     if (o->reserve == RESERVE_GAPS)
         return fail(error, "--reserve gaps: costs from a file have no layout");
     if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
@@ -952,7 +970,7 @@ static popliner_status check_emit(const options *o, const given *g, popliner_err
     static const char *const of_several[] = {"sweep", "pareto", "calibrate", "compare", NULL};
     const unsigned splitting = actions_of(o) & (SOLVE | EVALUATE);
     const unsigned files = SAVE_TO_FILE | OUTPUT | TRACE | HTML | EMIT;
-    const char *module_option = first_given(g, module_options);
+    const char *module_option = first_own(g, module_options);
     const char *several = first_given(g, of_several);
     const char *printed = NULL;
     if (o->num_emits == 0)
@@ -1267,8 +1285,9 @@ static popliner_status check_uses(options *o, const given *g, popliner_error *er
     char others[200];
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
         const use *u = &uses[i];
-        if (first_given(g, (const char *const[]){u->option, NULL}) == NULL ||
-            (u->actions & done) != 0)
+        const char *const name[] = {u->option, NULL};
+        if (first_given(g, name) == NULL || (u->actions & done) != 0 ||
+            (done != 0 && first_own(g, name) == NULL))
             continue;
         list_actions(u->actions, of, sizeof of);
         list_actions(done, others, sizeof others);
@@ -1406,6 +1425,7 @@ typedef struct parsing {
     options *result;
     given given;
     const given *skipped; /* options that are not to be taken; NULL: none */
+    bool is_file;         /* the arguments are those of a file */
     bool only_names;      /* behind "--" */
 } parsing;
 
@@ -1451,7 +1471,7 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
         return POPLINER_OK;
     popliner_status status = set(o, value, p->result, error);
     if (status == POPLINER_OK)
-        note(&p->given, o, value, p->result);
+        note(&p->given, o, value, !p->is_file, p->result);
     return status;
 }
 
@@ -1528,6 +1548,19 @@ static void exclude(given *g, const char *name, const char *other) {
             g->is[i] = is_given;
 }
 
+/* What goes through an option's values in the arguments stands against its value in the file. */
+static void set_aside(given *g, const options *own) {
+    const char *const names[] = {
+        own->sweep != NULL && strncmp(own->sweep, "num-ipus", 8) == 0 ? "num-ipus" : "",
+        own->sweep != NULL && strncmp(own->sweep, "mem-per-tile", 12) == 0 ? "mem-per-tile" : "",
+        own->pareto != NULL ? "objective" : "",
+    };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        for (size_t i = 0; i < NUM_OPTIONS; i++)
+            if (table[i].kind != KIND_HEADING && strcmp(table[i].name, names[k]) == 0)
+                g->is[i] = true;
+}
+
 static void begin_options(options *result) {
     *result = (options){.tolerance_percent = 5,
                         .min_layers = MIN_LAYERS_USUAL,
@@ -1546,10 +1579,12 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
         options own = *result;
         given told = p.given;
         exclude(&told, "quiet", "verbose");
-        p = (parsing){.result = result, .skipped = &told};
+        set_aside(&told, &own);
+        p = (parsing){.result = result, .skipped = &told, .is_file = true};
         begin_options(result);
         status = take_config(&p, &own, error);
         p.skipped = NULL;
+        p.is_file = false;
         p.only_names = false;
         if (status == POPLINER_OK)
             status = take_arguments(&p, argc, argv, error);
@@ -1591,10 +1626,12 @@ static void print_option(FILE *stream, const option *o) {
 
 const char options_about_profiles[] =
     "Profiles: compile for one IPU, one replica, with POPLAR_ENGINE_OPTIONS=\n"
-    "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\"}'; a model that\n"
-    "runs out of memory while compiling is fine. For PopART and PopTorch set the\n"
-    "environment variable POPART_POPLINER_OUTLINER_REGEX to the layer regex when you\n"
-    "compile, so that code of different layers is not merged into shared functions.\n";
+    "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\",\n"
+    "\"debug.allowOutOfMemory\":\"true\"}'; a model that runs out of memory while\n"
+    "compiling is fine. For PopART and PopTorch set the environment variable\n"
+    "POPART_POPLINER_OUTLINER_REGEX to the layer regex when you compile, so that code\n"
+    "of different layers is not merged into shared functions; unset it when you\n"
+    "compile the pipeline. docs/guide.md goes through all of it.\n";
 
 const char options_about_exit[] =
     "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"

@@ -126,6 +126,13 @@ void pl_emit_note(pl_emission *e, const char *words, ...) {
     pl_text_format(&e->notes, "%s\n", text);
 }
 
+void pl_emit_note_lacking(pl_emission *e, const char *list) {
+    if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
+        pl_emit_note(e,
+                     "%s may lack modules: give those before the layers (%s) and behind them (%s).",
+                     list, e->names.head_modules, e->names.tail_modules);
+}
+
 /* The inside of a string. */
 static void add_quoted(pl_text *text, const char *bytes, size_t length) {
     for (size_t i = 0; i < length;) {

@@ -60,6 +60,9 @@ void pl_emit_note(pl_emission *e, const char *words, ...);
 /* A text within double quotes, in ASCII: a string of Python as well as of TOML. */
 void pl_emit_quote(pl_text *text, const char *string);
 
+/* Notes that a list of all modules may lack some, where those of an end were not given. */
+void pl_emit_note_lacking(pl_emission *e, const char *list);
+
 /* The path of a layer's module, within such quotes. Without a path in the options: its name. */
 void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer);
 

@@ -101,11 +101,7 @@ popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error
         pl_text_format(text, ": %zu,\n", e->stages[e->num_stages - 1].ipu);
     }
     pl_text_add(text, "}\n");
-    if (o->num_head_modules == 0 || o->num_tail_modules == 0)
-        pl_emit_note(e,
-                     "device_map may lack modules: give those before the layers (%s) and behind "
-                     "them (%s).",
-                     e->names.head_modules, e->names.tail_modules);
+    pl_emit_note_lacking(e, "device_map");
     return POPLINER_OK;
 }
 

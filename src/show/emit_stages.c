@@ -80,8 +80,10 @@ popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error
         pl_text_format(text, "gradient_accumulation_count = %" PRIu64 "\n", e->micro_batches);
     if (e->options.layer_path == NULL)
         add_layers_of_stages(e, text);
-    else
+    else {
         add_assignment(e, text);
+        pl_emit_note_lacking(e, "stage_of_layer");
+    }
     if (e->num_replicas > 1)
         pl_emit_note(e, "There are %zu pipelines beside each other: have num_ipus IPUs selected.",
                      e->num_replicas);
@@ -93,26 +95,28 @@ popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error
 
 /* ---- functions that build the stages ---- */
 
+/* A chain may have no unit for what is known to run there: in a profile that trains, what runs behind
+ * the layers counts in the last one. */
+static bool has_head(const pl_emission *e) {
+    return e->stages[0].has_head || e->options.num_head_modules > 0;
+}
+
+static bool has_tail(const pl_emission *e) {
+    return e->stages[e->num_stages - 1].has_tail || e->options.num_tail_modules > 0;
+}
+
 /* The calls that make what is in a stage. */
 static void add_calls(const pl_emission *e, size_t i, const char *indent, pl_text *text) {
     const pl_emit_stage *stage = &e->stages[i];
-    if (stage->has_head)
+    if (i == 0 && has_head(e))
         pl_text_format(text, "%sx = head(x)\n", indent);
     for (size_t k = 0; k < stage->num_layers; k++) {
         pl_text_format(text, "%sx = layer(", indent);
         pl_emit_layer(e, text, stage->first_layer + k);
         pl_text_add(text, ", x)\n");
     }
-    if (stage->has_tail)
+    if (i + 1 == e->num_stages && has_tail(e))
         pl_text_format(text, "%sx = tail(x)\n", indent);
-}
-
-static bool has_head(const pl_emission *e) {
-    return e->stages[0].has_head;
-}
-
-static bool has_tail(const pl_emission *e) {
-    return e->stages[e->num_stages - 1].has_tail;
 }
 
 /* ", head, layer, tail": what the function is to call. */

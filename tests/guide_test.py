@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""The commands of docs/guide.md, run in their order: each prints what the guide shows.
+
+    guide_test.py GUIDE POPLINER MKPROFILE
+
+A block that begins with "$ " is a session. Every command of it has to end with status 0 and to
+print the lines below it: "…" alone stands for some lines, elsewhere for some characters, and the
+spaces between columns may be a tab. Of the log, without its times, the lines are compared where
+the guide shows any. Nothing else is left out: a command without lines prints none.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+FORMATS = {"optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
+           "tensorflow", "popart", "popxl"}
+LOG_LINE = re.compile(r"(INFO   |WARNING|ERROR  ) ")
+TIME = re.compile(r"^\d\d:\d\d:\d\d ", re.MULTILINE)
+
+
+class Failure(Exception):
+    pass
+
+
+def sessions_of(text):
+    """Gives (number of the line, command, lines that are shown) of each command."""
+    fence, commands = False, None
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("```"):
+            fence, is_first = not fence, True
+            if not fence and commands:
+                yield from commands
+            commands = []
+        elif fence:
+            if line.startswith("$ "):
+                commands.append((number, line[2:], []))
+            elif commands and line.startswith("> ") and not commands[-1][2]:
+                commands[-1] = (commands[-1][0], commands[-1][1] + "\n" + line[2:], [])
+            elif commands:
+                commands[-1][2].append(line)
+            elif not is_first and line.startswith("$ "):
+                raise Failure(f"line {number}: a command within another block")
+            is_first = False
+
+
+def pattern_of(line):
+    """What a shown line stands for."""
+    if line.strip() == "…":
+        return r"(?:.*\n)*?"
+    pattern = ""
+    for part in re.findall(r"^ +| +|…|[^ …]+", line):
+        if part == "…":
+            pattern += ".*"
+        elif part.isspace() and pattern:
+            pattern += rf"(?: {{{len(part)}}}|\t+)"
+        else:
+            pattern += re.escape(part)
+    return pattern + r"\t*\n"
+
+
+def check(what, shown, printed):
+    if printed and not printed.endswith("\n"):
+        printed += "\n"
+    if re.fullmatch("".join(map(pattern_of, shown)), printed) is None:
+        raise Failure(f"{what} is not as shown:\n{printed}\nbut:\n" + "\n".join(shown))
+
+
+def run(directory, environment, command, shown):
+    done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    printed, log = done.stdout.decode(), TIME.sub("", done.stderr.decode())
+    if done.returncode != 0:
+        raise Failure(f"exit status {done.returncode}\n{printed}{log}")
+    if any(not LOG_LINE.match(line) for line in log.splitlines()):
+        raise Failure(f"this is no log:\n{log}")
+    # the log comes last; what is left out before it is of both
+    first = next((i for i, line in enumerate(shown) if LOG_LINE.match(line)), len(shown))
+    of_output, of_log = shown[:first], shown[first:]
+    if of_log and of_output[-1:] == ["…"]:
+        of_log = ["…"] + of_log
+    check("what is printed", of_output, printed)
+    if of_log:
+        check("the log", of_log, log)
+
+
+def main():
+    guide, popliner, mkprofile = sys.argv[1:]
+    with open(guide, encoding="utf-8") as file:
+        text = file.read()
+    commands = list(sessions_of(text))
+    if len(commands) < 30:
+        sys.exit(f"{guide}: only {len(commands)} commands were found")
+    written = {name for _, command, _ in commands
+               for name in re.findall(r"--emit ([a-z]+)", command)}
+    if written != FORMATS:
+        sys.exit(f"{guide}: formats of --emit: {sorted(written ^ FORMATS)}")
+    with tempfile.TemporaryDirectory() as tools, tempfile.TemporaryDirectory() as directory:
+        os.symlink(os.path.abspath(popliner), os.path.join(tools, "popliner"))
+        os.symlink(os.path.abspath(mkprofile), os.path.join(tools, "popliner-mkprofile"))
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("COLUMNS", "TERM")}
+        environment["PATH"] = tools + os.pathsep + environment.get("PATH", os.defpath)
+        environment["LC_ALL"] = "C.UTF-8"
+        for number, command, shown in commands:
+            try:
+                run(directory, environment, command, shown)
+            except Failure as failure:
+                sys.exit(f"{guide}, line {number}: $ {command}\n{failure}")
+    print(f"{len(commands)} commands")
+
+
+if __name__ == "__main__":
+    main()
