@@ -93,15 +93,16 @@ static void check_chain(const golden_case *c, const popliner_layers *layers, uin
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     assert_int_equal(pl_stage_meter_pass_usage(meter, &own, NULL), POPLINER_OK);
-    assert_int_equal(pl_account_create(&account, chain->model, c->profile, c->operations, NULL),
-                     POPLINER_OK);
+    assert_int_equal(
+        pl_account_create(&account, chain->model, c->profile, c->operations, NULL, NULL),
+        POPLINER_OK);
     check_parts(c, meter, chain, chain->unit_of_operation, chain->num_units, &own->usage);
     for (size_t num_parts = 2; num_parts <= 8; num_parts += 2) {
         pl_unit_usage usage = {0};
         for (size_t i = 0; i < num_operations; i++)
             part_of[i] = (uint32_t)pl_random_below(random, num_parts - 1);
-        assert_int_equal(pl_unit_usage_find(&usage, c->profile, c->operations, part_of, num_parts,
-                                            &account, NULL),
+        assert_int_equal(pl_unit_usage_find(&usage, c->profile, c->operations, chain->usage,
+                                            part_of, num_parts, &account, NULL),
                          POPLINER_OK);
         check_parts(c, meter, chain, part_of, num_parts, &usage);
         pl_unit_usage_free(&usage);

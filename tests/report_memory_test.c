@@ -291,7 +291,7 @@ static popliner_status make_operations(void *user, char **text, popliner_error *
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
     pl_sharing sharing = {0};
     popliner_status status =
-        pl_sharing_measure(s.c.profile, s.c.operations, s.layers, &sharing, error);
+        pl_sharing_measure(s.c.profile, s.c.operations, s.layers, NULL, &sharing, error);
     if (status == POPLINER_OK)
         status = pl_report_layer_pairs(s.layers,
                                        *(popliner_table *)user == POPLINER_TABLE_AFFINITY

@@ -15,7 +15,8 @@
 static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {
     pl_sharing sharing = {0};
     popliner_error error = {.message = ""};
-    if (pl_sharing_measure(c->profile, c->operations, layers, &sharing, &error) != POPLINER_OK)
+    if (pl_sharing_measure(c->profile, c->operations, layers, NULL, &sharing, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(sharing.num_layers, pl_layers_num_units(layers) - 1);
     return sharing;
@@ -237,7 +238,8 @@ static void tells_the_calls_of_a_function_apart(void **state) {
     assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, 4));
     assert_true(same_numbers("communication", sharing.communication_bytes, communication, 4));
     /* the same again, into the same tables */
-    assert_int_equal(pl_sharing_measure(&p, &operations, layers, &sharing, NULL), POPLINER_OK);
+    assert_int_equal(pl_sharing_measure(&p, &operations, layers, NULL, &sharing, NULL),
+                     POPLINER_OK);
     assert_true(same_numbers("affinity", sharing.affinity_bytes, affinity, 4));
     assert_true(same_numbers("communication", sharing.communication_bytes, communication, 4));
     pl_sharing_clear(&sharing);

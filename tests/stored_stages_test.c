@@ -347,7 +347,7 @@ static void what_needs_variables_asks_for_them(void **state) {
         pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error), &error);
     assert_needs_variables(pl_stage_meter_create(p, o, known, &meter, &error), &error);
     assert_needs_variables(pl_intervals_measure(p, o, known, NULL, &costs, NULL, &error), &error);
-    assert_needs_variables(pl_sharing_measure(p, o, s.layers, &sharing, &error), &error);
+    assert_needs_variables(pl_sharing_measure(p, o, s.layers, NULL, &sharing, &error), &error);
     assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, info.num_steps, peaks, &error),
                            &error);
     assert_needs_variables(

@@ -90,15 +90,23 @@ static void agrees_with_sets_of_bits(void **state) {
     }
 }
 
+/* Variables that copies from or to the host touch, and that nothing else does, or something does. */
+static struct {
+    size_t only_copied;
+    size_t also_computed_on;
+} met;
+
 /* What a program, compute set or variable is used by, straight from the operations; unit_of gives
- * the unit of each operation. */
-static void assert_usage(const golden_case *c, const pl_unit_usage *usage,
-                         const uint32_t *unit_of) {
+ * the unit of each operation. With an account, copies from and to the host do not count for what
+ * anything else touches. */
+static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const uint32_t *unit_of,
+                         bool has_account) {
     const popliner_profile *p = c->profile;
     uint64_t *programs = calloc(p->num_programs, sizeof *programs);
     uint64_t *compute_sets = calloc(p->num_compute_sets, sizeof *compute_sets);
     uint64_t *variables = calloc(p->num_variables, sizeof *variables);
-    assert_true(programs != NULL && compute_sets != NULL && variables != NULL);
+    uint64_t *copied = calloc(p->num_variables, sizeof *copied);
+    assert_true(programs != NULL && compute_sets != NULL && variables != NULL && copied != NULL);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
         const popliner_operation *operation = popliner_operations_at(c->operations, i);
         uint64_t unit = (uint64_t)1 << unit_of[i];
@@ -110,8 +118,10 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage,
             for (uint32_t l = p->program_lists_start[program];
                  l < p->program_lists_start[program + 1]; l++) {
                 uint32_t list = p->program_list[l];
+                bool is_copy = p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID;
                 for (uint64_t v = p->list_start[list]; v < p->list_start[list + 1]; v++)
-                    variables[p->list_variable[v]] |= unit;
+                    *(is_copy ? copied + p->list_variable[v] : variables + p->list_variable[v]) |=
+                        unit;
             }
         }
     }
@@ -119,8 +129,14 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage,
         assert_int_equal(bits_of(&usage->sets, usage->program_set[i]), programs[i]);
     for (size_t i = 0; i < p->num_compute_sets; i++)
         assert_int_equal(bits_of(&usage->sets, usage->compute_set_set[i]), compute_sets[i]);
-    for (size_t i = 0; i < p->num_variables; i++)
-        assert_int_equal(bits_of(&usage->sets, usage->variable_set[i]), variables[i]);
+    for (size_t i = 0; i < p->num_variables; i++) {
+        met.only_copied += copied[i] != 0 && variables[i] == 0;
+        met.also_computed_on += copied[i] != 0 && variables[i] != 0;
+        if (!has_account || variables[i] == 0)
+            variables[i] |= copied[i];
+        assert_int_equal(bits_of(&usage->sets, pl_unit_usage_of(usage, i)), variables[i]);
+    }
+    free(copied);
     free(programs);
     free(compute_sets);
     free(variables);
@@ -139,10 +155,10 @@ static void check_usage(const golden_case *c) {
         for (size_t i = 0; i < count; i++)
             unit_of[i] = (uint32_t)popliner_layers_at(layers, i)->unit;
         assert_int_equal(
-            pl_unit_usage_find(&usage, p, c->operations, unit_of, num_units, NULL, NULL),
+            pl_unit_usage_find(&usage, p, c->operations, NULL, unit_of, num_units, NULL, NULL),
             POPLINER_OK);
         assert_int_equal(usage.num_units, num_units);
-        assert_usage(c, &usage, unit_of);
+        assert_usage(c, &usage, unit_of, false);
         pl_unit_usage_free(&usage);
         assert_null(usage.variable_set);
         for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
@@ -150,11 +166,21 @@ static void check_usage(const golden_case *c) {
             popliner_chain *chain = make_chain(c, layers, model);
             for (size_t i = 0; i < count; i++)
                 unit_of[i] = (uint32_t)popliner_chain_unit_of(chain, i);
-            assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, unit_of,
-                                                popliner_chain_num_units(chain), NULL, NULL),
-                             POPLINER_OK);
-            assert_usage(c, &usage, unit_of);
-            pl_unit_usage_free(&usage);
+            assert_int_equal(chain->usage != NULL, model == POPLINER_MEMORY_MODEL_FULL);
+            pl_account account = {0};
+            assert_int_equal(
+                pl_account_create(&account, chain->model, p, c->operations, chain->usage, NULL),
+                POPLINER_OK);
+            for (int has_account = 0; has_account < 2; has_account++) {
+                assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, chain->usage, unit_of,
+                                                    popliner_chain_num_units(chain),
+                                                    has_account != 0 ? &account : NULL, NULL),
+                                 POPLINER_OK);
+                assert_usage(c, &usage, unit_of,
+                             has_account != 0 && model == POPLINER_MEMORY_MODEL_FULL);
+                pl_unit_usage_free(&usage);
+            }
+            pl_account_free(&account);
             pl_chain_free(chain);
         }
         pl_layers_free(layers);
@@ -162,9 +188,24 @@ static void check_usage(const golden_case *c) {
     free(unit_of);
 }
 
+/* The same where every second program copies from the host: what nothing else touches is rare. */
+static void check_usage_with_copies(const golden_case *c) {
+    const popliner_profile *p = c->profile;
+    uint8_t *types = malloc(p->num_programs);
+    assert_non_null(types);
+    memcpy(types, p->program_type, p->num_programs);
+    for (size_t i = 0; i < p->num_programs; i += 2)
+        p->program_type[i] = POPLINER_PROGRAM_STREAM_COPY_MID;
+    check_usage(c);
+    memcpy(p->program_type, types, p->num_programs);
+    free(types);
+}
+
 static void knows_the_units_of_programs_and_variables(void **state) {
     (void)state;
     golden_for_each(check_usage);
+    golden_for_each(check_usage_with_copies);
+    assert_true(met.only_copied > 0 && met.also_computed_on > 0);
 }
 
 int main(void) {

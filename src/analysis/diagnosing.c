@@ -11,6 +11,8 @@
 #include "base/structs.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/sharing.h"
+#include "memory/chain_data.h"
+#include "memory/unit_usage.h"
 #include "model/layers_data.h"
 
 popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
@@ -77,6 +79,14 @@ static popliner_status name_pairs(popliner_analysis *a, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Who uses what by operation, if the chain of a memory model has it. */
+static const pl_operation_usage *known_usage(const popliner_analysis *a) {
+    const pl_operation_usage *usage = NULL;
+    for (size_t i = 0; i < sizeof a->models / sizeof *a->models && usage == NULL; i++)
+        usage = a->models[i].chain != NULL ? a->models[i].chain->usage : NULL;
+    return usage;
+}
+
 popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
                                               const popliner_layer_pairs **pairs,
                                               popliner_error *error) {
@@ -87,7 +97,8 @@ popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
     if (status == POPLINER_OK && a->pair_names == NULL) {
         status = pl_analysis_load_variables(a, error);
         if (status == POPLINER_OK)
-            status = pl_sharing_measure(a->profile, a->operations, layers, &a->sharing, error);
+            status = pl_sharing_measure(a->profile, a->operations, layers, known_usage(a),
+                                        &a->sharing, error);
         if (status == POPLINER_OK)
             status = name_pairs(a, error);
     }

@@ -9,21 +9,23 @@
 #include "diagnosis/missing.h"
 #include "popliner/liveness.h"
 
-/* Bytes that are explained on a tile at a step; the others go to *missing_bytes and, variable by
- * variable, to `missing` if it is not NULL. */
-static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
+/* Bytes that are explained on a tile at a step; the others go to *missing_bytes. To `missing` go,
+ * variable by variable, those or, at `all_steps`, all that are missing on the tile. */
+static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step, bool all_steps,
                        pl_missing_bytes *missing, uint64_t *missing_bytes) {
     const popliner_profile *p = explained->profile;
     uint64_t bytes = 0;
     *missing_bytes = 0;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (pl_explained_is_code(explained, i) || !popliner_liveness_is_live(p, i, step))
+        if (pl_explained_is_code(explained, i))
             continue;
+        const bool is_live = popliner_liveness_is_live(p, i, step);
+        const uint64_t live_bytes = is_live ? p->variable_size_bytes[i] : 0;
         if (explained->variable_seen[i]) {
-            bytes += p->variable_size_bytes[i];
+            bytes += live_bytes;
         } else {
-            *missing_bytes += p->variable_size_bytes[i];
-            if (missing != NULL)
+            *missing_bytes += live_bytes;
+            if (is_live || all_steps)
                 pl_missing_add(missing, p, i);
         }
     }
@@ -33,8 +35,7 @@ static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
         bytes += code_bytes < truth_bytes ? code_bytes : truth_bytes;
         *missing_bytes += truth_bytes > code_bytes ? truth_bytes - code_bytes : 0;
     }
-    if (missing != NULL)
-        pl_missing_add_code(missing, explained, tile);
+    pl_missing_add_code(missing, explained, tile);
     return bytes;
 }
 
@@ -97,7 +98,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
                                      popliner_diagnosis *d, popliner_error *error) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
-    d->explained_bytes = add_up(explained, d->tile, d->step, missing, &missing_bytes);
+    d->explained_bytes = add_up(explained, d->tile, d->step, false, missing, &missing_bytes);
     if (explained->chain->model->compares_own_step)
         d->explained_bytes = explained->stage.total_bytes[d->tile];
     if (p->num_steps > 0)
@@ -114,7 +115,8 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
     bool compares_own_step = explained->chain->model->compares_own_step;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t missing_bytes;
-        uint64_t bytes = add_up(explained, tile, peaks[tile].peak_step, NULL, &missing_bytes);
+        uint64_t bytes =
+            add_up(explained, tile, peaks[tile].peak_step, true, missing, &missing_bytes);
         uint64_t account_bytes =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
         d->tiles_off += bytes + missing_bytes != account_bytes;
@@ -124,14 +126,9 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
             d->model_tile = tile;
             d->model_step = compares_own_step ? stage->peak_step[tile] : peaks[tile].peak_step;
         }
-        pl_missing_add_code(missing, explained, tile);
     }
     if (!has_account_by_tile(p))
         d->tiles_off = SIZE_MAX;
-    for (size_t i = 0; i < p->num_variables; i++) {
-        if (!explained->variable_seen[i] && !pl_explained_is_code(explained, i))
-            pl_missing_add(missing, p, i);
-    }
 }
 
 popliner_status pl_diagnose_bottleneck(const pl_explained *explained,

@@ -15,14 +15,15 @@ typedef struct category_bytes {
 static void sum_categories(const pl_explained *explained, category_bytes *bytes) {
     const popliner_profile *p = explained->profile;
     size_t num_tiles = p->target.num_tiles;
-    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
-        tile = pl_profile_tile_from(p, i, tile);
-        size_t item = p->variable_category[i] * num_tiles + tile;
-        if (p->num_category_parts == 0) /* the compiler tells no other sum */
-            bytes->truth[item] += p->variable_size_bytes[i];
-        if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
-            bytes->explained[item] += p->variable_size_bytes[i];
-    }
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            size_t item = p->variable_category[i] * num_tiles + tile;
+            if (p->num_category_parts == 0) /* the compiler tells no other sum */
+                bytes->truth[item] += p->variable_size_bytes[i];
+            if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
+                bytes->explained[item] += p->variable_size_bytes[i];
+        }
     for (size_t part = 0; part < p->num_category_parts; part++)
         pl_series_add(p, p->category_memory[part], 1,
                       bytes->truth + part / PL_NUM_CATEGORY_PARTS * num_tiles);

@@ -6,6 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/code.h"
+#include "memory/unit_usage.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/touches.h"
@@ -51,11 +52,40 @@ static bool allocate(pl_explained *explained) {
            explained->variable_seen != NULL && explained->code_of_category != NULL;
 }
 
-static void mark_variables(const popliner_profile *p, uint32_t program, uint8_t *marks) {
-    pl_touches touches = pl_touches_of(p, program);
-    uint32_t variable;
-    while (pl_touches_next(&touches, &variable))
-        marks[variable] = 1;
+/* Marks what the programs touch whose data counts. */
+static void mark_touched(const pl_explained *explained) {
+    const popliner_profile *p = explained->profile;
+    for (uint32_t program = 0; program < p->num_programs; program++) {
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (explained->program_seen[program] == PL_SEEN_DATA &&
+               pl_touches_next(&touches, &variable))
+            explained->variable_seen[variable] = 1;
+    }
+}
+
+/* Marks the same, as far as it is known which operations touch which variables: whether the data
+ * of operation i counts is data_counts[i]. */
+static popliner_status mark_variables(const pl_explained *explained, const uint8_t *data_counts,
+                                      popliner_error *error) {
+    const pl_operation_usage *usage = explained->chain->usage;
+    if (usage == NULL) {
+        mark_touched(explained);
+        return POPLINER_OK;
+    }
+    const size_t num_operations = usage->num_operations;
+    uint8_t *counts = pl_new_array(usage->sets.count, sizeof *counts); /* one of the set does */
+    if (counts == NULL)
+        return pl_fail_memory(error, "the diagnosis");
+    for (uint32_t set = 1; set < usage->sets.count; set++) {
+        size_t member = usage->sets.last_unit[set];
+        counts[set] = counts[usage->sets.rest[set]] |
+                      data_counts[member < num_operations ? member : member - num_operations];
+    }
+    for (size_t i = 0; i < explained->profile->num_variables; i++)
+        explained->variable_seen[i] = counts[usage->variable_set[i]];
+    free(counts);
+    return POPLINER_OK;
 }
 
 /* Which part of the compiler's account belongs to which code. */
@@ -73,10 +103,11 @@ static void sort_categories(pl_explained *explained) {
     }
 }
 
-/* Which operations, programs and variables count, and what the code of the programs comes to. */
+/* Which operations and programs count, whose data does, and what the code of the programs comes
+ * to. */
 static void count_operations(pl_explained *explained, pl_code_counter *counter,
-                             bool layer_operations_only,
-                             uint64_t *const groups[PL_NUM_CODE_GROUPS]) {
+                             bool layer_operations_only, uint64_t *const groups[PL_NUM_CODE_GROUPS],
+                             uint8_t *data_counts) {
     bool all_have_data = !counter->model->has_unlayered_unit;
     pl_code_counter_reset(counter);
     for (size_t i = 0; i < popliner_operations_count(explained->operations); i++) {
@@ -84,13 +115,13 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
         if (layer_operations_only && !in_layer)
             continue;
         explained->counted[explained->num_counted++] = i;
+        data_counts[i] = in_layer || all_have_data;
         const popliner_operation *operation = pl_operation_at(explained->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
             uint32_t program = operation->programs[k];
             pl_code_counter_add(counter, program, groups);
-            explained->program_seen[program] = 1;
-            if (in_layer || all_have_data)
-                mark_variables(explained->profile, program, explained->variable_seen);
+            if (explained->program_seen[program] != PL_SEEN_DATA)
+                explained->program_seen[program] = data_counts[i] ? PL_SEEN_DATA : PL_SEEN_CODE;
         }
     }
     pl_code_counter_finish(counter, groups);
@@ -130,11 +161,14 @@ static void part_state(pl_explained *explained, pl_code_counter *counter, const 
 /* What the compiler counts of code. */
 static void sum_truth(pl_explained *explained) {
     const popliner_profile *p = explained->profile;
-    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
-        tile = pl_profile_tile_from(p, i, tile);
-        if (pl_explained_is_code(explained, i))
-            explained->truth_bytes[explained->code_of_category[p->variable_category[i]]][tile] +=
-                p->variable_size_bytes[i];
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: of data */
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+            if (p->class_always_live[p->variable_class[i]] != 0)
+                bytes[explained->code_of_category[p->variable_category[i]]] +=
+                    p->variable_size_bytes[i];
+        for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++)
+            explained->truth_bytes[code][tile] = bytes[code];
     }
 }
 
@@ -143,8 +177,9 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
     const popliner_profile *p = explained->profile;
     pl_code_counter counter = {0};
     uint64_t *state = pl_new_array(p->target.num_tiles, sizeof *state);
+    uint8_t *data_counts = pl_new_array(popliner_operations_count(explained->operations), 1);
     popliner_status status =
-        !allocate(explained) || state == NULL
+        !allocate(explained) || state == NULL || data_counts == NULL
             ? pl_fail_memory(error, "the diagnosis")
             : pl_code_counter_begin(&counter, explained->chain->model, p, error);
     if (status != POPLINER_OK)
@@ -156,12 +191,15 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
         [PL_EXCHANGE_CODE] = explained->code_bytes[PL_DIAGNOSED_EXCHANGE],
         [PL_CONTROL_CODE] = explained->code_bytes[PL_DIAGNOSED_CONTROL],
     };
-    count_operations(explained, &counter, layer_operations_only, groups);
+    count_operations(explained, &counter, layer_operations_only, groups, data_counts);
+    status = mark_variables(explained, data_counts, error);
     part_state(explained, &counter, state);
     sum_truth(explained);
-    status = pl_stage_measure(meter, explained->counted, explained->num_counted, &explained->stage,
-                              error);
+    if (status == POPLINER_OK && explained->chain->model->compares_own_step)
+        status = pl_stage_measure(meter, explained->counted, explained->num_counted,
+                                  &explained->stage, error);
 done:
+    free(data_counts);
     free(state);
     pl_code_counter_free(&counter);
     return status;

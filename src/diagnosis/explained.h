@@ -26,6 +26,9 @@ enum {
 /* The category of each of them. */
 extern const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE];
 
+/* What counts of a program: its code, or that and the variables that it touches. */
+enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
+
 /* Of one diagnosis. */
 typedef struct pl_explained {
     const popliner_profile *profile;
@@ -35,12 +38,13 @@ typedef struct pl_explained {
 
     size_t *counted; /* [num_counted]: the operations that count, ascending */
     size_t num_counted;
-    uint8_t *program_seen;  /* [num_programs]: in an operation that counts */
-    uint8_t *variable_seen; /* [num_variables]: touched by such a program */
+    uint8_t *program_seen;  /* [num_programs]: in an operation that counts; see the next */
+    uint8_t *variable_seen; /* [num_variables]: touched by a program whose data counts, too */
     int *code_of_category;  /* [num_categories]: PL_NUM_DIAGNOSED_CODE for data */
     uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE];  /* [num_tiles]: explained */
     uint64_t *truth_bytes[PL_NUM_DIAGNOSED_CODE]; /* [num_tiles]: of always-live variables */
-    pl_stage_memory stage;                        /* of the operations that count */
+    /* of the operations that count; empty unless the model compares at its own steps */
+    pl_stage_memory stage;
 } pl_explained;
 
 /* Finds it out for all operations, or those in layers only, of the profile, operations, layers and

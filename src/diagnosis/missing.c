@@ -102,6 +102,8 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
     for (uint32_t program = 0; program < p->num_programs; program++) {
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
+        if (explained->program_seen[program] == PL_SEEN_DATA)
+            continue; /* nothing is missing that it touches */
         while (pl_touches_next(&touches, &variable)) {
             uint32_t place =
                 explained->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];

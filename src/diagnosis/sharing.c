@@ -33,7 +33,7 @@ static popliner_status find_groups(groups *all, const popliner_profile *p,
         return pl_fail_memory(error, "the shared variables");
     memset(all->first_of_class, 0xff, p->num_classes * sizeof *all->first_of_class);
     for (size_t i = 0; i < p->num_variables; i++) {
-        uint32_t set = usage->variable_set[i];
+        uint32_t set = pl_unit_usage_of(usage, i);
         if (set == 0)
             continue;
         uint32_t *first = &all->first_of_class[p->variable_class[i]];
@@ -119,7 +119,8 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const p
 
 popliner_status pl_sharing_measure(const popliner_profile *profile,
                                    const popliner_operations *operations,
-                                   const popliner_layers *layers, pl_sharing *sharing,
+                                   const popliner_layers *layers,
+                                   const pl_operation_usage *by_operation, pl_sharing *sharing,
                                    popliner_error *error) {
     pl_sharing_clear(sharing);
     popliner_status status = pl_profile_require_variables(profile, error);
@@ -141,8 +142,8 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
         sharing->communication_bytes == NULL)
         status = pl_fail_memory(error, "the tables of layers");
     if (status == POPLINER_OK)
-        status =
-            pl_unit_usage_find(&usage, profile, operations, unit_of_operation, n + 1, NULL, error);
+        status = pl_unit_usage_find(&usage, profile, operations, by_operation, unit_of_operation,
+                                    n + 1, NULL, error);
     if (status == POPLINER_OK)
         status = find_groups(&all, profile, &usage, error);
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "memory/unit_usage.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
@@ -23,11 +24,12 @@ typedef struct pl_sharing {
     uint64_t *communication_bytes;
 } pl_sharing;
 
-/* Errors: USAGE if the variables are not loaded; MEMORY. Cost: one pass over the variables that
- * programs touch. */
+/* `by_operation` may be NULL. Errors: USAGE if the variables are not loaded; MEMORY. Cost: one pass
+ * over the variables, and, without `by_operation`, one over those that programs touch. */
 popliner_status pl_sharing_measure(const popliner_profile *profile,
                                    const popliner_operations *operations,
-                                   const popliner_layers *layers, pl_sharing *sharing,
+                                   const popliner_layers *layers,
+                                   const pl_operation_usage *by_operation, pl_sharing *sharing,
                                    popliner_error *error);
 void pl_sharing_clear(pl_sharing *sharing);
 

@@ -130,7 +130,7 @@ static popliner_status find_account(pl_interval_inputs *inputs, popliner_error *
     inputs->account = &inputs->own_account;
     inputs->pass_usage = &inputs->own_pass_usage;
     popliner_status status = pl_account_create(&inputs->own_account, inputs->model, inputs->profile,
-                                               inputs->operations, error);
+                                               inputs->operations, inputs->chain->usage, error);
     if (status == POPLINER_OK)
         status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->profile, inputs->operations,
                                     inputs->chain, inputs->account, error);

@@ -68,14 +68,14 @@ typedef struct pl_interval_inputs {
 
 /* The units that touch a variable: a set of passing.sets. O(1). */
 static inline uint32_t pl_units_touching(const pl_interval_inputs *inputs, uint64_t variable) {
-    return inputs->passing.touching[inputs->pass_usage->usage.variable_set[variable]];
+    return inputs->passing.touching[pl_unit_usage_of(&inputs->pass_usage->usage, variable)];
 }
 
 /* The units that count a variable, if it is not always live, at steps before the turn or from it
  * on: a set of passing.sets. O(1). */
 static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint64_t variable,
                                          bool is_before_turn) {
-    uint32_t set = inputs->pass_usage->usage.variable_set[variable];
+    uint32_t set = pl_unit_usage_of(&inputs->pass_usage->usage, variable);
     uint32_t class_index = inputs->profile->variable_class[variable];
     if (inputs->profile->class_always_live[class_index])
         return inputs->passing.touching[set];

@@ -215,7 +215,7 @@ void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *p, const p
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         uint32_t class_index = p->variable_class[i];
         uint64_t bytes = p->variable_size_bytes[i];
-        uint32_t set = usage->variable_set[i];
+        uint32_t set = pl_unit_usage_of(usage, i);
         bool is_input = stash->recompute == POPLINER_RECOMPUTE_FULL;
         bool is_fed = stash->is_fed != NULL && stash->is_fed[i] != 0;
         if (set == 0 || p->class_always_live[class_index])

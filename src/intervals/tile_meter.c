@@ -503,13 +503,16 @@ typedef struct steady_bytes {
     uint64_t accumulator_bytes;
 } steady_bytes;
 
+static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
+                            const steady_bytes *s) {
+    return pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
+}
+
 /* Adds the need of a tile to those of a stage, of which so many bytes are not live if there are
  * copies. */
 static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
-                     const stage_peak *peak, uint64_t bytes, const steady_bytes *s,
-                     uint64_t unexplained_bytes, uint64_t freed_bytes) {
-    pl_need_line line = pl_need_of(s->rule, need, &meter->layout, bytes - freed_bytes,
-                                   s->counted_code_bytes, s->stash_bytes);
+                     const stage_peak *peak, pl_need_line line, uint64_t unexplained_bytes,
+                     uint64_t freed_bytes) {
     pl_peak_piece piece = {
         .bytes = line.bytes,
         .stash_bytes = line.copy_bytes,
@@ -542,14 +545,10 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
     return s;
 }
 
-/* Adds what is told of the stage over all tiles. */
+/* Adds what is told of the stage over all tiles. Here and below, `all` is what the tile is expected
+ * to need, and `left` the same without what is not live if there are copies. */
 static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
-                     const steady_bytes *s, uint64_t bytes) {
-    uint64_t left_bytes = bytes - s->freed_bytes;
-    pl_need_line left = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, left_bytes,
-                                   s->counted_code_bytes, 0);
-    pl_need_line line = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, bytes,
-                                   s->counted_code_bytes, s->stash_bytes);
+                     const steady_bytes *s, const pl_need_line *all, const pl_need_line *left) {
     pl_detail_sums own = {
         .variables_bytes = peak->bytes - peak->unexplained_bytes + s->data_bytes,
         .stash_bytes = s->stash_bytes,
@@ -557,10 +556,10 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
         .unexplained_always_live_bytes = s->fixed_bytes,
         .buffer_bytes = peak->buffer_bytes,
         .accumulator_bytes = s->accumulator_bytes,
-        .layout_bytes = line.bytes - line.live_bytes,
-        .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
+        .layout_bytes = all->bytes - all->live_bytes,
+        .copy_layout_bytes = all->copy_bytes - all->live_copy_bytes,
         .freed_bytes = s->freed_bytes,
-        .freed_layout_bytes = line.bytes - line.live_bytes - (left.bytes - left.live_bytes),
+        .freed_layout_bytes = all->bytes - all->live_bytes - (left->bytes - left->live_bytes),
     };
     memcpy(own.code_bytes, s->code_bytes, sizeof own.code_bytes);
     pl_detail_sums_add(&meter->sums[interval], &own, 1);
@@ -571,22 +570,18 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
 static uint64_t never_less(const pl_tile_meter *meter, uint64_t bytes, const steady_bytes *s) {
     const pl_interval_inputs *inputs = meter->inputs;
     popliner_need need = inputs->options->need;
-    pl_need_line own =
-        pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
+    pl_need_line own = need_of(meter, need, bytes, s);
     pl_need_line last = pl_need_of(&inputs->last_rule, need, &meter->layout, bytes,
                                    s->counted_code_bytes, s->stash_bytes);
     return own.bytes < last.bytes ? own.bytes : last.bytes;
 }
 
 /* Keeps what the tile is expected to need in a stage. */
-static void keep_tile_need(pl_tile_meter *meter, size_t interval, size_t tile, uint64_t bytes,
-                           const steady_bytes *s) {
-    pl_need_line all = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout, bytes,
-                                  s->counted_code_bytes, s->stash_bytes);
-    pl_need_line left = pl_need_of(s->rule, POPLINER_NEED_EXPECTED, &meter->layout,
-                                   bytes - s->freed_bytes, s->counted_code_bytes, s->stash_bytes);
+static void keep_tile_need(pl_tile_meter *meter, size_t interval, size_t tile,
+                           const steady_bytes *s, const pl_need_line *all,
+                           const pl_need_line *left) {
     meter->tile_needs[tile * pl_triangle_size(meter->inputs->chain->num_units) + interval] =
-        (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes, s->all_code_bytes};
+        (pl_tile_need){all->bytes, all->bytes - left->bytes, all->copy_bytes, s->all_code_bytes};
 }
 
 /* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
@@ -618,30 +613,40 @@ static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t
         s.freed_bytes = s.stash_bytes - unit_stash_bytes;
         s.freed_bytes = s.freed_bytes < bytes ? s.freed_bytes : bytes;
     }
+    pl_need_line all = {0};
+    pl_need_line left = {0};
+    if (meter->sums != NULL || meter->tile_needs != NULL || wants[POPLINER_NEED_EXPECTED])
+        left = need_of(meter, POPLINER_NEED_EXPECTED, bytes - s.freed_bytes, &s);
+    if (meter->sums != NULL || meter->tile_needs != NULL)
+        all = s.freed_bytes == 0 ? left : need_of(meter, POPLINER_NEED_EXPECTED, bytes, &s);
     if (meter->sums != NULL)
-        add_sums(meter, interval, peak, &s, bytes);
+        add_sums(meter, interval, peak, &s, &all, &left);
     if (meter->tile_needs != NULL)
-        keep_tile_need(meter, interval, tile, bytes, &s);
+        keep_tile_need(meter, interval, tile, &s, &all, &left);
     if (wants[POPLINER_NEED_EXPECTED] &&
-        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &s,
+        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, left,
                   peak->unexplained_bytes + s.fixed_bytes, s.freed_bytes))
         return false;
     if (wants[POPLINER_NEED_EXPECTED] && s.freed_bytes > 0) {
         /* without copies all of it is live: a line of its own, below the other one with any */
         steady_bytes level = s;
         level.stash_bytes = 0;
-        if (!add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, bytes, &level,
+        if (!add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak,
+                      need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level),
                       peak->unexplained_bytes + s.fixed_bytes, 0))
             return false;
     }
     if (wants[POPLINER_NEED_LEAST] &&
         !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
-                  plain.bytes - (s.rule->has_needs ? plain.unexplained_bytes : 0) + steady, &s,
+                  need_of(meter, POPLINER_NEED_LEAST,
+                          plain.bytes - (s.rule->has_needs ? plain.unexplained_bytes : 0) + steady,
+                          &s),
                   s.fixed_bytes, 0))
         return false;
     bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;
     return !wants[POPLINER_NEED_MOST] ||
-           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered, bytes, &s,
+           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered,
+                    need_of(meter, POPLINER_NEED_MOST, bytes, &s),
                     buffered.unexplained_bytes + s.fixed_bytes, 0);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "memory/unit_usage.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
@@ -37,10 +38,27 @@ static bool allocate(pl_account *account, const popliner_profile *p) {
            account->unexplained_start != NULL;
 }
 
+/* Marks the variables by what is known of the operations that touch them. */
+static popliner_status mark_known(pl_account *account, const popliner_profile *p,
+                                  const pl_operation_usage *usage, popliner_error *error) {
+    uint8_t *flags = pl_new_array(usage->sets.count, sizeof *flags);
+    if (flags == NULL)
+        return pl_fail_memory(error, "the memory model");
+    for (uint32_t set = 1; set < usage->sets.count; set++) {
+        flags[set] = flags[usage->sets.rest[set]] | PL_VARIABLE_IS_TOUCHED;
+        if (usage->sets.last_unit[set] < usage->num_operations)
+            flags[set] |= PL_VARIABLE_IS_COMPUTED_ON;
+    }
+    for (size_t i = 0; i < p->num_variables; i++)
+        account->variable_flags[i] = flags[usage->variable_set[i]];
+    free(flags);
+    return POPLINER_OK;
+}
+
 /* Counts the code of all operations, and marks the variables that they touch. */
 static popliner_status explain(pl_account *account, const pl_memory_model *model,
                                const popliner_profile *p, const popliner_operations *operations,
-                               popliner_error *error) {
+                               const pl_operation_usage *usage, popliner_error *error) {
     pl_code_counter counter = {0};
     popliner_status status = pl_code_counter_begin(&counter, model, p, error);
     if (status != POPLINER_OK)
@@ -58,11 +76,13 @@ static popliner_status explain(pl_account *account, const pl_memory_model *model
                 flags |= PL_VARIABLE_IS_COMPUTED_ON;
             pl_touches touches = pl_touches_of(p, program);
             uint32_t variable;
-            while (pl_touches_next(&touches, &variable))
+            while (usage == NULL && pl_touches_next(&touches, &variable))
                 account->variable_flags[variable] |= flags;
         }
     }
     pl_code_counter_finish(&counter, account->explained_bytes);
+    if (usage != NULL)
+        status = mark_known(account, p, usage, error);
 done:
     pl_code_counter_free(&counter);
     return status;
@@ -75,19 +95,20 @@ static popliner_status sort_variables(pl_account *account, const popliner_profil
     size_t num_unexplained = 0;
     for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
         group_of_category[category] = pl_code_group(p, category);
-    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
-        tile = pl_profile_tile_from(p, i, tile);
-        int group = group_of_category[p->variable_category[i]];
-        bool is_touched = (account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
-        if (!p->class_always_live[p->variable_class[i]]) {
-            num_unexplained += !is_touched;
-        } else if (group < PL_NUM_CODE_GROUPS) {
-            account->variable_flags[i] |= PL_VARIABLE_IS_CODE;
-            account->truth_bytes[group][tile] += p->variable_size_bytes[i];
-        } else if (!is_touched) {
-            account->fixed_bytes[tile] += p->variable_size_bytes[i];
+    for (size_t tile = 0; tile < account->num_tiles; tile++)
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            int group = group_of_category[p->variable_category[i]];
+            bool is_touched = (account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
+            if (!p->class_always_live[p->variable_class[i]]) {
+                num_unexplained += !is_touched;
+            } else if (group < PL_NUM_CODE_GROUPS) {
+                account->variable_flags[i] |= PL_VARIABLE_IS_CODE;
+                account->truth_bytes[group][tile] += p->variable_size_bytes[i];
+            } else if (!is_touched) {
+                account->fixed_bytes[tile] += p->variable_size_bytes[i];
+            }
         }
-    }
     account->unexplained = pl_new_array(num_unexplained, sizeof *account->unexplained);
     if (account->unexplained == NULL)
         return pl_fail_memory(error, "the unexplained variables");
@@ -111,12 +132,13 @@ static popliner_status sort_variables(pl_account *account, const popliner_profil
 
 popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
                                   const popliner_profile *profile,
-                                  const popliner_operations *operations, popliner_error *error) {
+                                  const popliner_operations *operations,
+                                  const pl_operation_usage *usage, popliner_error *error) {
     if (!model->follows_account)
         return POPLINER_OK;
     if (!allocate(account, profile))
         return pl_fail_memory(error, "the memory model");
-    popliner_status status = explain(account, model, profile, operations, error);
+    popliner_status status = explain(account, model, profile, operations, usage, error);
     if (status == POPLINER_OK)
         status = sort_variables(account, profile, error);
     return status;

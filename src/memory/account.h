@@ -46,12 +46,15 @@ enum {
     PL_VARIABLE_IS_COMPUTED_ON = 4, /* some operation's program that is no host copy touches it */
 };
 
+struct pl_operation_usage;
+
 /* Finds out, or leaves the account empty if the model does not follow it; zero-initialise before,
- * free with pl_account_free, also after an error. Errors: MEMORY. Cost: one pass over the variables
- * and over what programs touch. */
+ * free with pl_account_free, also after an error. `usage` may be NULL. Errors: MEMORY. Cost: one
+ * pass over the variables and, without `usage`, one over what programs touch. */
 popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
                                   const popliner_profile *profile,
-                                  const popliner_operations *operations, popliner_error *error);
+                                  const popliner_operations *operations,
+                                  const struct pl_operation_usage *usage, popliner_error *error);
 void pl_account_free(pl_account *account);
 
 /* The variables that a program makes count where it runs: walk with pl_account_touches_next. A copy

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "memory/unit_usage.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
@@ -21,6 +22,9 @@ void pl_chain_free(popliner_chain *chain) {
     free(chain->unit_operations_start);
     free(chain->unit_operation);
     free(chain->operation_of_step);
+    if (chain->usage != NULL)
+        pl_operation_usage_free(chain->usage);
+    free(chain->usage);
     free(chain);
 }
 

@@ -27,7 +27,8 @@ struct popliner_chain {
     size_t *unit_operations_start; /* [num_units + 1] into unit_operation */
     size_t *unit_operation;        /* ascending within each unit */
     size_t num_steps;
-    uint32_t *operation_of_step; /* the one that it runs for, or the last one before it */
+    uint32_t *operation_of_step;      /* the one that it runs for, or the last one before it */
+    struct pl_operation_usage *usage; /* owned; NULL if making the chain did not take it */
 };
 
 /* Makes the chain for a memory model, which says what is in it: popliner/chain.h. It refers to the

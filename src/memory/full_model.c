@@ -83,7 +83,7 @@ static void add_passing(pl_stage_meter *meter, size_t tile) {
                            ? meter->pass_usage.passes.turn_step
                            : p->num_steps;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (meter->passed[meter->pass_usage.usage.variable_set[i]] == 0 ||
+        if (meter->passed[pl_unit_usage_of(&meter->pass_usage.usage, i)] == 0 ||
             meter->variable_seen[i] == meter->variable_mark)
             continue;
         for (int is_before = 0; is_before < 2; is_before++) {

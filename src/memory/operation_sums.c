@@ -48,8 +48,8 @@ static popliner_status measure_parts(const pl_stage_meter *meter, pl_memory_sums
     for (size_t i = 0; status == POPLINER_OK && i < count; i++)
         numbers[i] = (uint32_t)i;
     if (status == POPLINER_OK)
-        status = pl_unit_usage_find(&usage, meter->profile, meter->operations, numbers, count,
-                                    &meter->account, error);
+        status = pl_unit_usage_find(&usage, meter->profile, meter->operations, meter->chain->usage,
+                                    numbers, count, &meter->account, error);
     const pl_parts parts = {.count = count, .part_of_operation = numbers, .usage = &usage};
     if (status == POPLINER_OK)
         status = pl_part_sums_measure(meter, &parts, found, error);

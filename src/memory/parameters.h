@@ -28,7 +28,7 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
 static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const popliner_profile *profile,
                                           const pl_account *account, uint64_t variable) {
     const pl_unit_sets *sets = &own->usage.sets;
-    uint32_t set = own->usage.variable_set[variable];
+    uint32_t set = pl_unit_usage_of(&own->usage, variable);
     if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
         profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
         pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)

@@ -1,6 +1,8 @@
 /* Each step belongs to one part. So one row of places, first those of the steps of part 0, then
  * those of part 1, holds what is live on a tile in all parts, and the variables of the tile are
- * gone through once, in the order in which they lie in memory.
+ * gone through once, in the order in which they lie in memory. Where in the row a variable begins
+ * and ends to be live follows from its class and the set of parts that touch it; thousands of such
+ * pairs serve millions of variables, so that is found out once for each.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/part_sums.h"
@@ -14,12 +16,29 @@
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
+enum { FIRST_PLACES = 1024 }; /* a power of two */
+
 /* Steps of a part one after another, and the place of the first. */
 typedef struct step_run {
     size_t first_step;
     size_t end_step;
     size_t place;
 } step_run;
+
+/* The place where something begins to be live, and where it ends; of what is always live: the part,
+ * and nothing. */
+typedef struct life {
+    size_t first_place;
+    size_t end_place;
+} life;
+
+/* A class of variables and a set of parts that touch them. */
+typedef struct pair {
+    uint32_t class_index;
+    uint32_t set; /* 0: not made yet */
+    size_t first_life;
+    size_t num_lives;
+} pair;
 
 typedef struct work {
     const pl_stage_meter *meter;
@@ -30,9 +49,16 @@ typedef struct work {
     size_t *end_place;     /* [parts]: behind the steps of each; a place of its own */
     int64_t *change_bytes; /* [steps + parts], by place; all 0 between two tiles */
 
+    pair *pairs;       /* those that were met, each where its hash says or in a place behind */
+    size_t num_places; /* a power of two, more than twice as many as there are pairs */
+    size_t num_pairs;
+    life *lives;
+    size_t num_lives;
+    size_t lives_capacity;
+    size_t *last_pair; /* [parts]: that has the part, counted from 1 */
+
     /* Of one tile. */
     uint64_t *always_live_bytes; /* [parts] */
-    uint32_t *last_variable;     /* [parts]: that was added, plus one */
     pl_curve unexplained;
     uint64_t *unexplained_bytes; /* [steps] */
 
@@ -50,8 +76,10 @@ static void free_work(work *w) {
     free(w->runs);
     free(w->end_place);
     free(w->change_bytes);
+    free(w->pairs);
+    free(w->lives);
+    free(w->last_pair);
     free(w->always_live_bytes);
-    free(w->last_variable);
     free(w->unexplained.change_bytes);
     free(w->unexplained_bytes);
     free(w->tile_bytes);
@@ -72,13 +100,15 @@ static popliner_status begin_work(work *w, popliner_error *error) {
     w->end_place = pl_new_array(count, sizeof *w->end_place);
     w->change_bytes = pl_new_array(p->num_steps + count, sizeof *w->change_bytes);
     w->always_live_bytes = pl_new_array(count, sizeof *w->always_live_bytes);
-    w->last_variable = pl_new_array(count, sizeof *w->last_variable);
+    w->num_places = FIRST_PLACES;
+    w->pairs = pl_new_array(w->num_places, sizeof *w->pairs);
+    w->last_pair = pl_new_array(count, sizeof *w->last_pair);
     w->unexplained_bytes = pl_new_array(p->num_steps, sizeof *w->unexplained_bytes);
     w->operations_start = pl_new_array(count + 1, sizeof *w->operations_start);
     w->operations = pl_new_array(num_operations, sizeof *w->operations);
     bool memory = w->runs_start != NULL && w->runs != NULL && w->end_place != NULL &&
-                  w->change_bytes != NULL && w->always_live_bytes != NULL &&
-                  w->last_variable != NULL && w->unexplained_bytes != NULL &&
+                  w->change_bytes != NULL && w->always_live_bytes != NULL && w->pairs != NULL &&
+                  w->last_pair != NULL && w->unexplained_bytes != NULL &&
                   w->operations_start != NULL && w->operations != NULL;
     if (w->parts->wants_tiles) {
         w->tile_bytes = pl_new_array(count * num_tiles, sizeof *w->tile_bytes);
@@ -138,45 +168,122 @@ static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
     return run->place + (within > run->first_step ? within - run->first_step : 0);
 }
 
-/* ---- data ---- */
+/* ---- pairs ---- */
 
-static void add_to_part(work *w, size_t part, uint32_t variable) {
+/* Where the pair is, or where it would be. */
+static pair *place_of_pair(const work *w, uint32_t class_index, uint32_t set) {
+    const uint64_t hash = ((uint64_t)class_index << 32 | set) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t place = (size_t)(hash >> 32) & (w->num_places - 1);
+    while (w->pairs[place].set != 0 &&
+           (w->pairs[place].set != set || w->pairs[place].class_index != class_index))
+        place = (place + 1) & (w->num_places - 1);
+    return &w->pairs[place];
+}
+
+static bool grow_pairs(work *w) {
+    work grown = {.num_places = 2 * w->num_places};
+    if (2 * (w->num_pairs + 1) < w->num_places)
+        return true;
+    grown.pairs = pl_new_array(grown.num_places, sizeof *grown.pairs);
+    if (grown.pairs == NULL)
+        return false;
+    for (size_t i = 0; i < w->num_places; i++)
+        if (w->pairs[i].set != 0)
+            *place_of_pair(&grown, w->pairs[i].class_index, w->pairs[i].set) = w->pairs[i];
+    free(w->pairs);
+    w->pairs = grown.pairs;
+    w->num_places = grown.num_places;
+    return true;
+}
+
+static bool add_life(work *w, size_t first_place, size_t end_place) {
+    if (!pl_grow(&w->lives, &w->lives_capacity, w->num_lives + 1, sizeof *w->lives))
+        return false;
+    w->lives[w->num_lives++] = (life){first_place, end_place};
+    return true;
+}
+
+/* When variables of a class are live in a part. */
+static bool add_lives(work *w, uint32_t class_index, size_t part) {
     const popliner_profile *p = w->meter->profile;
-    uint32_t class_index = p->variable_class[variable];
-    uint64_t bytes = p->variable_size_bytes[variable];
-    if (p->class_always_live[class_index]) {
-        if (!pl_account_is_code(&w->meter->account, variable))
-            w->always_live_bytes[part] += bytes;
-        if (p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE)
-            w->sums[part].parameter_bytes += bytes;
-        return;
-    }
     const step_run *run = &w->runs[w->runs_start[part]];
     const size_t num_runs = w->runs_start[part + 1] - w->runs_start[part];
+    bool memory = true;
+    if (p->class_always_live[class_index])
+        return add_life(w, part, 0);
     for (uint32_t i = p->class_ranges_start[class_index];
-         num_runs > 0 && i < p->class_ranges_start[class_index + 1]; i++) {
+         memory && num_runs > 0 && i < p->class_ranges_start[class_index + 1]; i++) {
         size_t first = p->range_first_step[i];
         size_t end = p->range_end_step[i];
         if (end <= run->first_step || first >= run[num_runs - 1].end_step)
             continue;
-        w->change_bytes[place_from(run, num_runs, first)] += (int64_t)bytes;
-        w->change_bytes[place_from(run, num_runs, end)] -= (int64_t)bytes;
+        size_t first_place = place_from(run, num_runs, first);
+        size_t end_place = place_from(run, num_runs, end);
+        memory = first_place == end_place || add_life(w, first_place, end_place);
+    }
+    return memory;
+}
+
+/* The pair, which is made when it is met first; NULL without memory. */
+static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
+    const pl_unit_sets *sets = &w->parts->usage->sets;
+    pair *found = place_of_pair(w, class_index, set);
+    bool memory = true;
+    if (found->set != 0)
+        return found;
+    if (!grow_pairs(w))
+        return NULL;
+    found = place_of_pair(w, class_index, set);
+    *found = (pair){class_index, set, w->num_lives, 0};
+    w->num_pairs++;
+    for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
+        size_t part = sets->last_unit[s] % w->parts->count;
+        if (w->last_pair[part] != w->num_pairs)
+            memory = add_lives(w, class_index, part);
+        w->last_pair[part] = w->num_pairs;
+    }
+    found->num_lives = w->num_lives - found->first_life;
+    return memory ? found : NULL;
+}
+
+/* ---- data ---- */
+
+/* Adds a variable that is always live to the parts that touch it. */
+static void add_always_live(work *w, const pair *of, uint32_t variable) {
+    const popliner_profile *p = w->meter->profile;
+    const uint64_t bytes = p->variable_size_bytes[variable];
+    const bool is_code = pl_account_is_code(&w->meter->account, variable);
+    const bool is_parameter = p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE;
+    for (size_t i = 0; i < of->num_lives; i++) {
+        size_t part = w->lives[of->first_life + i].first_place;
+        w->always_live_bytes[part] += is_code ? 0 : bytes;
+        w->sums[part].parameter_bytes += is_parameter ? bytes : 0;
     }
 }
 
 /* Adds the variables of a tile to the parts that touch them. */
-static void add_variables(work *w, size_t tile) {
+static bool add_variables(work *w, size_t tile) {
     const popliner_profile *p = w->meter->profile;
     const pl_unit_usage *usage = w->parts->usage;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        uint32_t variable = (uint32_t)i;
-        for (uint32_t set = usage->variable_set[i]; set != 0; set = usage->sets.rest[set]) {
-            size_t part = usage->sets.last_unit[set] % w->parts->count;
-            if (w->last_variable[part] != variable + 1)
-                add_to_part(w, part, variable);
-            w->last_variable[part] = variable + 1;
+        uint32_t set = pl_unit_usage_of(usage, i);
+        if (set == 0)
+            continue;
+        const pair *of = find_pair(w, p->variable_class[i], set);
+        if (of == NULL)
+            return false;
+        if (p->class_always_live[of->class_index]) {
+            add_always_live(w, of, (uint32_t)i);
+            continue;
+        }
+        const int64_t bytes = p->variable_size_bytes[i];
+        const life *lives = w->lives + of->first_life;
+        for (size_t k = 0; k < of->num_lives; k++) {
+            w->change_bytes[lives[k].first_place] += bytes;
+            w->change_bytes[lives[k].end_place] -= bytes;
         }
     }
+    return true;
 }
 
 /* What no operation touches on a tile, at each step. */
@@ -303,8 +410,7 @@ popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_parts
     if (status == POPLINER_OK)
         find_runs(&w);
     for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
-        add_variables(&w, tile);
-        if (!find_unexplained(&w, tile))
+        if (!add_variables(&w, tile) || !find_unexplained(&w, tile))
             status = pl_fail_memory(error, "the memory of the operations");
         for (size_t part = 0; status == POPLINER_OK && part < parts->count; part++)
             add_peak(&w, part, tile);

@@ -39,8 +39,8 @@ bool pl_part_sums_are_possible(const pl_stage_meter *meter);
 
 /* Finds into sums[parts->count] what pl_stage_measure, without effects, finds for each part. It
  * does not change which stage was measured last. Where pl_part_sums_are_possible. Errors: MEMORY.
- * Cost: O(variables * parts that touch each + tiles * steps), and for each part that of counting
- * its code on all tiles. */
+ * Cost: O(variables * live ranges of each that are in a part + tiles * steps), and for each part
+ * that of counting its code on all tiles. */
 popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_parts *parts,
                                      pl_part_sums *sums, popliner_error *error);
 

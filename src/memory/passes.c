@@ -170,8 +170,8 @@ static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
         if (!pl_begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
-    popliner_status status =
-        pl_unit_usage_find(usage, profile, operations, unit, 2 * chain->num_units, account, error);
+    popliner_status status = pl_unit_usage_find(usage, profile, operations, chain->usage, unit,
+                                                2 * chain->num_units, account, error);
     free(unit);
     return status;
 }
@@ -304,7 +304,7 @@ static bool list_carried(carried_list *list, const pl_pass_usage *own, const pop
     if (list->end == NULL || list->set_bytes == NULL || list->sets == NULL)
         return false;
     for (size_t i = 0; i < p->num_variables; i++) {
-        uint32_t set = own->usage.variable_set[i];
+        uint32_t set = pl_unit_usage_of(&own->usage, i);
         if (!is_carried(p, &own->bounds[set], i) || p->variable_size_bytes[i] == 0)
             continue;
         if (!pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
@@ -358,7 +358,7 @@ popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes) {
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const pl_pass_bounds *b = &own->bounds[own->usage.variable_set[i]];
+        const pl_pass_bounds *b = &own->bounds[pl_unit_usage_of(&own->usage, i)];
         if (is_carried(p, b, i))
             add_carried(&own->passes, p, p->variable_class[i], p->variable_size_bytes[i], b,
                         forward_bytes, backward_bytes);

@@ -26,7 +26,7 @@ static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
 /* A place that a variable belongs to because of an operation in no layer. */
 typedef struct claim {
     uint32_t place;
-    uint32_t next; /* of the same variable: number + 1, 0 for none */
+    uint32_t next; /* of the same variables: number + 1, 0 for none */
 } claim;
 
 /* Everything that placing operations needs, together. */
@@ -34,7 +34,7 @@ typedef struct placing {
     const popliner_profile *profile;
     pl_unit_usage usage;   /* of the layers */
     uint32_t *touched;     /* [num_variables]: the last operation + 1 that did */
-    uint32_t *first_claim; /* [num_variables]: number + 1 */
+    uint32_t *first_claim; /* [sets of operations]: number + 1; what the same touch is alike */
     claim *claims;
     size_t num_claims;
     size_t capacity;
@@ -55,14 +55,16 @@ static void free_placing(placing *w) {
 /* The places that a variable belongs to: adds `share` to each and returns how many they are. */
 static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
     uint64_t count = 0;
-    for (uint32_t set = w->usage.variable_set[variable]; set != 0; set = w->usage.sets.rest[set]) {
+    for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
+         set = w->usage.sets.rest[set]) {
         uint32_t unit = w->usage.sets.last_unit[set];
         if (unit > 0) {
             w->shares[unit] += share;
             count++;
         }
     }
-    for (uint32_t c = w->first_claim[variable]; c != 0; c = w->claims[c - 1].next) {
+    for (uint32_t c = w->first_claim[w->usage.variable_set[variable]]; c != 0;
+         c = w->claims[c - 1].next) {
         w->shares[w->claims[c - 1].place] += share;
         count++;
     }
@@ -95,11 +97,13 @@ static uint32_t most_touched(placing *w, const popliner_operation *operation, ui
 
 /* Whether the variable belongs to the place already. */
 static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
-    for (uint32_t set = w->usage.variable_set[variable]; set != 0; set = w->usage.sets.rest[set]) {
+    for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
+         set = w->usage.sets.rest[set]) {
         if (place > 0 && w->usage.sets.last_unit[set] == place)
             return true;
     }
-    for (uint32_t c = w->first_claim[variable]; c != 0; c = w->claims[c - 1].next) {
+    for (uint32_t c = w->first_claim[w->usage.variable_set[variable]]; c != 0;
+         c = w->claims[c - 1].next) {
         if (w->claims[c - 1].place == place)
             return true;
     }
@@ -121,8 +125,9 @@ static bool claim_variables(placing *w, const popliner_operation *operation, uin
             if (w->num_claims >= PL_NONE - 1 ||
                 !pl_grow(&w->claims, &w->capacity, w->num_claims + 1, sizeof *w->claims))
                 return false;
-            w->claims[w->num_claims] = (claim){place, w->first_claim[variable]};
-            w->first_claim[variable] = (uint32_t)++w->num_claims;
+            w->claims[w->num_claims] =
+                (claim){place, w->first_claim[w->usage.variable_set[variable]]};
+            w->first_claim[w->usage.variable_set[variable]] = (uint32_t)++w->num_claims;
         }
     }
     return true;
@@ -148,15 +153,23 @@ popliner_status pl_place_by_touches(popliner_chain *chain, const popliner_profil
     placing w = {.profile = profile, .first_layer_step = SIZE_MAX};
     w.num_places = pl_layers_num_units(chain->layers) + 1;
     w.touched = pl_new_array(profile->num_variables, sizeof *w.touched);
-    w.first_claim = pl_new_array(profile->num_variables, sizeof *w.first_claim);
     w.shares = pl_new_array(w.num_places, sizeof *w.shares);
     /* first the layers that are sure; from them the places of all */
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = sure_layer(chain->layers, i);
-    status = w.touched == NULL || w.first_claim == NULL || w.shares == NULL
+    chain->usage = calloc(1, sizeof *chain->usage);
+    status = chain->usage == NULL || w.touched == NULL || w.shares == NULL
                  ? pl_fail_memory(error, "the chain of layers")
-                 : pl_unit_usage_find(&w.usage, profile, operations, chain->unit_of_operation,
-                                      pl_layers_num_units(chain->layers), NULL, error);
+                 : pl_operation_usage_find(chain->usage, profile, operations, error);
+    if (status == POPLINER_OK)
+        status = pl_unit_usage_find(&w.usage, profile, operations, chain->usage,
+                                    chain->unit_of_operation, pl_layers_num_units(chain->layers),
+                                    NULL, error);
+    if (status == POPLINER_OK) {
+        w.first_claim = pl_new_array(chain->usage->sets.count, sizeof *w.first_claim);
+        if (w.first_claim == NULL)
+            status = pl_fail_memory(error, "the chain of layers");
+    }
     for (size_t i = 0; status == POPLINER_OK && i < chain->num_operations; i++) {
         uint32_t layer = chain->unit_of_operation[i];
         const popliner_operation *operation = pl_operation_at(operations, i);

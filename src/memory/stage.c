@@ -29,7 +29,8 @@ popliner_status pl_stage_meter_create(const popliner_profile *profile,
     meter->chain = chain;
     meter->program_seen = pl_new_array(profile->num_programs, sizeof *meter->program_seen);
     meter->variable_seen = pl_new_array(profile->num_variables, sizeof *meter->variable_seen);
-    meter->variables = pl_new_array(profile->num_variables, sizeof *meter->variables);
+    /* not cleared: a meter that measures no stage by itself never touches it */
+    meter->variables = malloc((profile->num_variables + 1) * sizeof *meter->variables);
     meter->operation_buffer = pl_new_array(num_operations, sizeof *meter->operation_buffer);
     if (meter->program_seen == NULL || meter->variable_seen == NULL || meter->variables == NULL ||
         meter->operation_buffer == NULL)
@@ -40,7 +41,8 @@ popliner_status pl_stage_meter_create(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = pl_code_counter_begin(&meter->code, chain->model, profile, error);
     if (status == POPLINER_OK)
-        status = pl_account_create(&meter->account, chain->model, profile, operations, error);
+        status = pl_account_create(&meter->account, chain->model, profile, operations, chain->usage,
+                                   error);
     if (status == POPLINER_OK)
         status = chain->model->begin_work(meter, error);
     if (status == POPLINER_OK)

@@ -30,7 +30,7 @@ bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_be
     uint32_t class_index = p->variable_class[variable];
     if ((meter->effects & POPLINER_EFFECT_PASSING) == 0 || p->class_always_live[class_index])
         return false;
-    uint8_t passed = meter->passed[meter->pass_usage.usage.variable_set[variable]];
+    uint8_t passed = meter->passed[pl_unit_usage_of(&meter->pass_usage.usage, variable)];
     if (is_before_turn)
         return (passed & PL_PASSED_FORWARD) != 0;
     return (passed & PL_PASSED_BACKWARD) != 0 &&

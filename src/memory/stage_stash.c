@@ -125,7 +125,7 @@ popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             uint32_t class_index = p->variable_class[i];
-            uint32_t set = own->usage.variable_set[i];
+            uint32_t set = pl_unit_usage_of(&own->usage, i);
             if (set != 0 && !p->class_always_live[class_index] &&
                 pl_class_crosses(p, class_index, own->passes.turn_step))
                 add_to_units(own, set, first_unit, last_unit, p->variable_size_bytes[i],

@@ -2,29 +2,36 @@
 #include "memory/unit_usage.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
+#include "profile/touches.h"
 
-/* Adds the current unit to the programs of an operation, and to their variables. */
-static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
-                          const pl_account *account, const popliner_operation *operation) {
+/* ---- by operation ---- */
+
+/* Adds the current operation, or its copies from and to the host, to its programs of that kind and
+ * to their variables. */
+static bool add_programs(pl_operation_usage *usage, const popliner_profile *p,
+                         const popliner_operation *operation, bool host_copies) {
     pl_unit_sets *sets = &usage->sets;
     for (size_t k = 0; k < operation->num_programs; k++) {
         uint32_t program = operation->programs[k];
         uint32_t before = usage->program_set[program];
+        if ((p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID) != host_copies)
+            continue;
         if (!pl_unit_sets_add(sets, &usage->program_set[program]))
             return false;
         if (usage->program_set[program] == before)
-            continue; /* another operation of the unit has it, too */
+            continue; /* the operation lists it twice */
         uint32_t compute_set = p->program_compute_set[program];
         if (compute_set != PL_NONE && !pl_unit_sets_add(sets, &usage->compute_set_set[compute_set]))
             return false;
-        pl_account_touches touches = pl_account_touches_of(account, p, program);
+        pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
-        while (pl_account_touches_next(&touches, &variable)) {
+        while (pl_touches_next(&touches, &variable)) {
             if (!pl_unit_sets_add(sets, &usage->variable_set[variable]))
                 return false;
         }
@@ -32,57 +39,152 @@ static bool add_operation(pl_unit_usage *usage, const popliner_profile *p,
     return true;
 }
 
-/* The operations in the order of their units: order[operations], and where each unit begins:
- * start[num_units + 1]. */
-static bool sort_operations(const uint32_t *unit_of_operation, size_t count, size_t num_units,
-                            size_t *start, size_t *order) {
-    size_t *next = pl_new_array(num_units, sizeof *next);
-    if (next == NULL)
-        return false;
+static void mark_used(const pl_operation_usage *usage, const uint32_t *set, size_t count) {
     for (size_t i = 0; i < count; i++)
-        start[unit_of_operation[i] + 1]++;
-    for (size_t unit = 0; unit < num_units; unit++) {
-        next[unit] = start[unit];
-        start[unit + 1] += start[unit];
-    }
-    for (size_t i = 0; i < count; i++)
-        order[next[unit_of_operation[i]]++] = i;
-    free(next);
-    return true;
+        usage->is_used[set[i]] = 1;
 }
 
-popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
-                                   const popliner_operations *operations,
-                                   const uint32_t *unit_of_operation, size_t num_units,
-                                   const pl_account *account, popliner_error *error) {
-    static const pl_account no_account = {0};
-    size_t count = popliner_operations_count(operations);
-    account = account != NULL ? account : &no_account;
-    size_t *start = pl_new_array(num_units + 1, sizeof *start);
-    size_t *order = pl_new_array(count, sizeof *order);
-    usage->num_units = num_units;
+popliner_status pl_operation_usage_find(pl_operation_usage *usage, const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        popliner_error *error) {
+    const size_t count = popliner_operations_count(operations);
+    usage->num_operations = count;
+    usage->num_programs = profile->num_programs;
+    usage->num_compute_sets = profile->num_compute_sets;
     usage->program_set = pl_new_array(profile->num_programs, sizeof *usage->program_set);
     usage->compute_set_set =
         pl_new_array(profile->num_compute_sets, sizeof *usage->compute_set_set);
     usage->variable_set = pl_new_array(profile->num_variables, sizeof *usage->variable_set);
-    bool memory = start != NULL && order != NULL && usage->program_set != NULL &&
-                  usage->compute_set_set != NULL && usage->variable_set != NULL &&
-                  pl_unit_sets_begin(&usage->sets) &&
-                  sort_operations(unit_of_operation, count, num_units, start, order);
-    for (size_t unit = 0; memory && unit < num_units; unit++) {
-        pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
-        for (size_t i = start[unit]; memory && i < start[unit + 1]; i++)
-            memory = add_operation(usage, profile, account, pl_operation_at(operations, order[i]));
+    bool memory = usage->program_set != NULL && usage->compute_set_set != NULL &&
+                  usage->variable_set != NULL && pl_unit_sets_begin(&usage->sets);
+    for (int host_copies = 0; host_copies < 2; host_copies++)
+        for (size_t i = 0; memory && i < count; i++) {
+            pl_unit_sets_begin_unit(&usage->sets, (uint32_t)(i + (host_copies ? count : 0)));
+            memory = add_programs(usage, profile, pl_operation_at(operations, i), host_copies != 0);
+        }
+    if (memory) {
+        usage->is_used = pl_new_array(usage->sets.count, sizeof *usage->is_used);
+        memory = usage->is_used != NULL;
     }
-    free(start);
-    free(order);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "the layers of the variables");
+    if (memory) {
+        mark_used(usage, usage->program_set, profile->num_programs);
+        mark_used(usage, usage->compute_set_set, profile->num_compute_sets);
+        mark_used(usage, usage->variable_set, profile->num_variables);
+    }
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the operations of the variables");
+}
+
+void pl_operation_usage_free(pl_operation_usage *usage) {
+    pl_unit_sets_free(&usage->sets);
+    free(usage->is_used);
+    free(usage->program_set);
+    free(usage->compute_set_set);
+    free(usage->variable_set);
+    *usage = (pl_operation_usage){0};
+}
+
+/* ---- by unit ---- */
+
+/* The part of a set of operations that counts: all of it, or, if copies from and to the host do
+ * not where anything else touches the same, what else there is. */
+static uint32_t counted_part(const pl_operation_usage *by, uint32_t set, bool leaves_out_copies) {
+    const size_t count = by->num_operations;
+    uint32_t others = leaves_out_copies && count > 0
+                          ? pl_unit_sets_up_to(&by->sets, set, (uint32_t)count - 1)
+                          : 0;
+    return others != 0 ? others : set;
+}
+
+static uint32_t unit_of_member(const pl_operation_usage *by, const uint32_t *unit_of_operation,
+                               uint32_t member) {
+    return unit_of_operation[member < by->num_operations ? member : member - by->num_operations];
+}
+
+/* Sets of operations in the order of the units that they have a member in: sets[], and where those
+ * of each unit begin: start[num_units + 1]. */
+typedef struct members {
+    size_t *start;
+    uint32_t *sets;
+} members;
+
+static bool sort_members(members *m, const pl_unit_usage *usage, const pl_operation_usage *by,
+                         const uint32_t *unit_of_operation, bool leaves_out_copies) {
+    const pl_unit_sets *sets = &by->sets;
+    m->start = pl_new_array(usage->num_units + 2, sizeof *m->start);
+    if (m->start == NULL)
+        return false;
+    size_t *next = m->start + 1; /* of each unit, and in the end where the next one begins */
+    for (uint32_t set = 1; set < sets->count; set++)
+        for (uint32_t s = by->is_used[set] ? counted_part(by, set, leaves_out_copies) : 0; s != 0;
+             s = sets->rest[s])
+            next[unit_of_member(by, unit_of_operation, sets->last_unit[s]) + 1]++;
+    for (size_t unit = 0; unit < usage->num_units; unit++)
+        next[unit + 1] += next[unit];
+    m->sets = pl_new_array(next[usage->num_units], sizeof *m->sets);
+    if (m->sets == NULL)
+        return false;
+    for (uint32_t set = 1; set < sets->count; set++)
+        for (uint32_t s = by->is_used[set] ? counted_part(by, set, leaves_out_copies) : 0; s != 0;
+             s = sets->rest[s])
+            m->sets[next[unit_of_member(by, unit_of_operation, sets->last_unit[s])]++] = set;
+    return true;
+}
+
+/* Finds the set of units of each set of operations that is used. */
+static bool find_units(pl_unit_usage *usage, const pl_operation_usage *by,
+                       const uint32_t *unit_of_operation, bool leaves_out_copies) {
+    members m = {0};
+    usage->units_of_set = pl_new_array(by->sets.count, sizeof *usage->units_of_set);
+    bool memory = usage->units_of_set != NULL && pl_unit_sets_begin(&usage->sets) &&
+                  sort_members(&m, usage, by, unit_of_operation, leaves_out_copies);
+    for (size_t unit = 0; memory && unit < usage->num_units; unit++) {
+        pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
+        for (size_t i = m.start[unit]; memory && i < m.start[unit + 1]; i++)
+            memory = pl_unit_sets_add(&usage->sets, &usage->units_of_set[m.sets[i]]);
+    }
+    free(m.start);
+    free(m.sets);
+    return memory;
+}
+
+/* The same sets, of units instead of operations. */
+static uint32_t *translate(const pl_unit_usage *usage, const uint32_t *set, size_t count) {
+    uint32_t *translated = pl_new_array(count, sizeof *translated);
+    for (size_t i = 0; translated != NULL && i < count; i++)
+        translated[i] = usage->units_of_set[set[i]];
+    return translated;
+}
+
+popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const pl_operation_usage *by_operation,
+                                   const uint32_t *unit_of_operation, size_t num_units,
+                                   const pl_account *account, popliner_error *error) {
+    const bool leaves_out_copies = account != NULL && account->variable_flags != NULL;
+    popliner_status status = POPLINER_OK;
+    usage->num_units = num_units;
+    if (by_operation == NULL) {
+        status = pl_operation_usage_find(&usage->own, profile, operations, error);
+        by_operation = &usage->own;
+    }
+    if (status != POPLINER_OK)
+        return status;
+    usage->variable_set = by_operation->variable_set;
+    if (!find_units(usage, by_operation, unit_of_operation, leaves_out_copies))
+        return pl_fail_memory(error, "the layers of the variables");
+    usage->program_set = translate(usage, by_operation->program_set, by_operation->num_programs);
+    usage->compute_set_set =
+        translate(usage, by_operation->compute_set_set, by_operation->num_compute_sets);
+    return usage->program_set != NULL && usage->compute_set_set != NULL
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the layers of the variables");
 }
 
 void pl_unit_usage_free(pl_unit_usage *usage) {
     pl_unit_sets_free(&usage->sets);
     free(usage->program_set);
     free(usage->compute_set_set);
-    free(usage->variable_set);
+    free(usage->units_of_set);
+    pl_operation_usage_free(&usage->own);
     *usage = (pl_unit_usage){0};
 }

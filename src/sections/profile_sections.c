@@ -209,21 +209,12 @@ done:
     return status;
 }
 
-/* The bytes of always-live variables by category. NULL without memory. */
-static uint64_t *sum_always_live(const popliner_profile *profile, size_t num_categories) {
-    uint64_t *bytes = pl_new_array(num_categories, sizeof *bytes);
-    for (size_t i = 0; bytes != NULL && i < profile->num_variables; i++) {
-        if (profile->class_always_live[profile->variable_class[i]] != 0)
-            bytes[profile->variable_category[i]] += profile->variable_size_bytes[i];
-    }
-    return bytes;
-}
-
 /* The bytes of variables by tile and category, and the tile with most of each. */
 typedef struct largest_tile {
     size_t tile;
     uint64_t bytes;
     uint64_t all_bytes;
+    uint64_t always_live_bytes;
 } largest_tile;
 
 static popliner_status find_largest(const popliner_profile *p, largest_tile *largest,
@@ -234,8 +225,13 @@ static popliner_status find_largest(const popliner_profile *p, largest_tile *lar
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         for (size_t i = 0; i < p->num_categories; i++)
             bytes[i] = 0;
-        for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
-            bytes[p->variable_category[v]] += p->variable_size_bytes[v];
+        for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
+             v++) {
+            const uint8_t category = p->variable_category[v];
+            bytes[category] += p->variable_size_bytes[v];
+            if (p->class_always_live[p->variable_class[v]] != 0)
+                largest[category].always_live_bytes += p->variable_size_bytes[v];
+        }
         for (size_t i = 0; i < p->num_categories; i++) {
             largest[i].all_bytes += bytes[i];
             if (bytes[i] > largest[i].bytes) {
@@ -257,21 +253,19 @@ popliner_status pl_section_categories(const pl_section_source *source, pl_sheet 
     };
     const popliner_profile *p = source->profile;
     largest_tile *largest = NULL;
-    uint64_t *always_live = NULL;
     pl_sheet_begin(sheet, sheet->format, "categories", columns, sizeof columns / sizeof *columns);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status != POPLINER_OK)
         return status;
     largest = pl_new_array(p->num_categories, sizeof *largest);
-    always_live = sum_always_live(p, p->num_categories);
-    status = largest == NULL || always_live == NULL ? pl_fail_memory(error, "the categories")
-                                                    : find_largest(p, largest, error);
+    status =
+        largest == NULL ? pl_fail_memory(error, "the categories") : find_largest(p, largest, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
         popliner_profile_category(p, i, &category, NULL);
         pl_sheet_text(sheet, category.name);
         pl_sheet_number(sheet, largest[i].all_bytes);
-        pl_sheet_number(sheet, always_live[i]);
+        pl_sheet_number(sheet, largest[i].always_live_bytes);
         pl_sheet_index(sheet, largest[i].bytes > 0 ? largest[i].tile : SIZE_MAX);
         pl_sheet_number(sheet, largest[i].bytes);
         pl_sheet_number(sheet, category.total_bytes);
@@ -279,7 +273,6 @@ popliner_status pl_section_categories(const pl_section_source *source, pl_sheet 
         pl_sheet_number(sheet, category.interleaved_bytes);
         pl_sheet_number(sheet, category.overflowed_bytes);
     }
-    free(always_live);
     free(largest);
     return status;
 }

@@ -21,7 +21,7 @@ typedef struct row {
     uint8_t category;
     bool is_always_live; /* all pieces are */
     uint32_t next;       /* row of the same unlowered variable, or PL_NONE */
-    uint32_t set;        /* of units that touch a piece */
+    uint32_t set;        /* of operations that touch a piece */
     uint64_t size_bytes;
     uint64_t num_pieces;
     uint32_t num_tiles;
@@ -127,7 +127,7 @@ static void mark_units(rows *own, row *r, const pl_unit_usage *usage, size_t var
     if (usage->variable_set[variable] == r->set)
         return;
     r->set = usage->variable_set[variable];
-    for (uint32_t s = r->set; s != 0; s = usage->sets.rest[s])
+    for (uint32_t s = usage->units_of_set[r->set]; s != 0; s = usage->sets.rest[s])
         marks[usage->sets.last_unit[s] % own->num_units] = 1;
 }
 
@@ -140,17 +140,17 @@ static popliner_status gather(rows *own, const popliner_profile *p, const pl_uni
         own->first[i] = PL_NONE;
     for (size_t i = 0; i <= UINT8_MAX; i++)
         own->of_none[i] = PL_NONE;
-    size_t tile = 0;
-    for (size_t v = 0; v < p->num_variables; v++) {
-        if (p->variable_size_bytes[v] == 0) /* not allocated: it is nowhere */
-            continue;
-        row *r = row_of(own, p, v);
-        tile = pl_profile_tile_from(p, v, tile);
-        if (r == NULL)
-            return pl_fail_memory(error, "the variables");
-        add_piece(r, p, v, tile);
-        mark_units(own, r, usage, v);
-    }
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        for (size_t v = (size_t)p->tile_variables_start[tile];
+             v < p->tile_variables_start[tile + 1]; v++) {
+            if (p->variable_size_bytes[v] == 0) /* not allocated: it is nowhere */
+                continue;
+            row *r = row_of(own, p, v);
+            if (r == NULL)
+                return pl_fail_memory(error, "the variables");
+            add_piece(r, p, v, tile);
+            mark_units(own, r, usage, v);
+        }
     return POPLINER_OK;
 }
 

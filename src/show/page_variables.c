@@ -198,7 +198,7 @@ static bool find_rows_of_block(void *user, size_t number, size_t block) {
     tiles_of_block(t, block, &first, &end);
     for (size_t i = p->tile_variables_start[first]; i < p->tile_variables_start[end]; i++) {
         uint32_t unlowered = p->variable_unlowered[i];
-        uint32_t set = t->usage->variable_set[i];
+        uint32_t set = pl_unit_usage_of(t->usage, i);
         if (p->variable_size_bytes[i] == 0)
             continue;
         if (unlowered != PL_NONE && t->place[unlowered] != PL_NONE) {
@@ -224,7 +224,7 @@ static bool fill_tile(const task *t, worker *w, size_t tile, size_t place) {
     for (size_t i = p->tile_variables_start[tile]; memory && i < p->tile_variables_start[tile + 1];
          i++) {
         uint32_t unlowered = p->variable_unlowered[i];
-        uint32_t set = t->usage->variable_set[i];
+        uint32_t set = pl_unit_usage_of(t->usage, i);
         uint32_t size_bytes = p->variable_size_bytes[i];
         uint8_t category = p->variable_category[i];
         if (size_bytes == 0)

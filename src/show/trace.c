@@ -186,7 +186,7 @@ static void select_stage(const stage_data *data, const popliner_profile *p,
     const pl_unit_sets *sets = &data->usage.sets;
     for (size_t v = 0; v < p->num_variables; v++) {
         uint32_t near =
-            pl_unit_sets_up_to(sets, data->usage.variable_set[v], (uint32_t)stage->last_unit);
+            pl_unit_sets_up_to(sets, pl_unit_usage_of(&data->usage, v), (uint32_t)stage->last_unit);
         bool is_touched = near != 0 && sets->last_unit[near] >= stage->first_unit;
         selection[v] = pl_account_is_data(&data->account, p, v, is_touched);
     }
@@ -223,12 +223,12 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
     uint8_t *selection = pl_new_array(s->profile->num_variables, sizeof *selection);
     popliner_status status = selection == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     if (status == POPLINER_OK)
-        status =
-            pl_account_create(&data.account, s->chain->model, s->profile, s->operations, error);
+        status = pl_account_create(&data.account, s->chain->model, s->profile, s->operations,
+                                   s->chain->usage, error);
     if (status == POPLINER_OK)
-        status =
-            pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->unit_of_operation,
-                               s->chain->num_units, &data.account, error);
+        status = pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
+                                    s->chain->unit_of_operation, s->chain->num_units, &data.account,
+                                    error);
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);
         status = write_stage(w, i, selection, bytes, error);
