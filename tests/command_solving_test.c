@@ -1289,6 +1289,36 @@ static void says_what_would_do_where_ipus_differ(void **state) {
     assert_int_equal(run.status, 0);
 }
 
+/* What pipelines keep without a map is counted, too: with it there was one stage, which keeps
+ * nothing. Of b over 2 IPUs, a needs 10 + 3 * 100 bytes; of c, only the last unit keeps much. */
+static void a_map_is_left_out_with_what_is_kept(void **state) {
+    (void)state;
+    static const char much[] = "name,memory,stash\na,10,100\nb,10,100\nc,10,100\n";
+    static const char little[] = "name,memory,stash\na,10,0\nb,10,0\nc,10,1\n";
+    const char *path = in_scratch("kept.csv");
+    test_write_bytes(path, much, strlen(much));
+    json_t *answer = RUN_JSON(&run, 1, "--costs", path, "--schedule=popart", "--device-map", "0",
+                              "--mem-per-tile", "20");
+    const json_t *remedies = JSON_AT(answer, "infeasibility", "remedies");
+    assert_int_equal(json_array_size(remedies), 0);
+    json_decref(answer);
+    RUN(&run, "--costs", path, "-q", "--solve", "--schedule=popart", "--num-ipus=3",
+        "--mem-per-tile=20");
+    assert_int_equal(run.status, 1);
+
+    test_write_bytes(path, little, strlen(little));
+    answer = RUN_JSON(&run, 1, "--costs", path, "--schedule=popart", "--device-map", "0,1",
+                      "--mem-per-tile", "10");
+    remedies = JSON_AT(answer, "infeasibility", "remedies");
+    assert_int_equal(json_array_size(remedies), 1);
+    assert_string_equal(json_string_value(JSON_AT(remedies, "0", "change")), "without_device_map");
+    assert_int_equal(NUMBER_AT(remedies, "0", "num_ipus"), 3);
+    json_decref(answer);
+    RUN(&run, "--costs", path, "-q", "--solve", "--schedule=popart", "--num-ipus=3",
+        "--mem-per-tile=10");
+    assert_int_equal(run.status, 0);
+}
+
 /* Where IPUs differ, the one that is too small is told; and what the costs themselves forbid. */
 static void says_what_forbids_a_split(void **state) {
     (void)state;
@@ -2148,6 +2178,7 @@ int main(void) {
         cmocka_unit_test(tells_when_an_ipu_without_a_layer_saves_much),
         cmocka_unit_test(says_which_constraint_is_in_the_way),
         SCRATCH_TEST(says_what_would_do_where_ipus_differ),
+        SCRATCH_TEST(a_map_is_left_out_with_what_is_kept),
         SCRATCH_TEST(says_what_forbids_a_split),
         cmocka_unit_test(what_is_enough_holds_the_reserve),
         SCRATCH_TEST(says_when_it_is_for_the_layer_of_each_stage),

@@ -291,7 +291,7 @@ static void refuses_what_is_no_profile(void **state) {
     RUN(&run, in_scratch("report"), "--solve");
     assert_refused(&run, 3,
                    "report: the directory holds no profile.pop, but inference/ and training/ do: "
-                   "name one of them\n");
+                   "name one of them, or take it with --report\n");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "not a Poplar profile");
     remove(file);
@@ -314,6 +314,48 @@ static void refuses_profiles_of_other_kinds(void **state) {
     change_database(file, "DROP TABLE programs");
     RUN(&run, file, "--solve");
     assert_int_equal(run.status, 3);
+}
+
+/* Nothing can be told of a profile without lowered variables, whatever is asked. */
+static void refuses_every_action_without_lowered_variables(void **state) {
+    (void)state;
+    static const char *const asked[][2] = {
+        {"--solve", NULL},
+        {"--evaluate", "whole"},
+        {"--diagnose", NULL},
+        {"--memory-totals", NULL},
+        {"--operation-breakdown", NULL},
+        {"--layer-breakdown", NULL},
+        {"--memory-affinity", NULL},
+        {"--interlayer-communication", NULL},
+        {"--section", "summary"},
+        {"--section", "tiles"},
+        {"--plot", "tiles"},
+        {"--compare", CASE_PROFILE},
+        {"--output", "tiles=none.csv"},
+        {"--trace", "none.json"},
+        {"--html", "none.html"},
+        {"--save-to-file", "none.popliner"},
+    };
+    copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
+    change_database(in_scratch("profile.pop"), "DELETE FROM vars_info");
+    test_write_bytes(in_scratch("vars.capnp"), "x", 1);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        char value[5000];
+        const char *given = asked[i][1];
+        const char *name = given == NULL ? NULL : strstr(given, "none.");
+        if (name != NULL) { /* a file, in the folder of the test */
+            snprintf(value, sizeof value, "%.*s%s", (int)(name - given), given, in_scratch(name));
+            given = value;
+        }
+        RUN(&run, in_scratch("profile.pop"), asked[i][0], given);
+        assert_refused(&run, 3,
+                       "has no lowered variables (table vars_info); compile again with the engine "
+                       "option autoReport.outputLoweredVars set to true");
+        assert_contains(run.err, "vars.capnp beside it is not read");
+        if (name != NULL)
+            assert_int_equal(access(in_scratch(name), F_OK), -1);
+    }
 }
 
 static void warns_of_several_ipus_and_replicas(void **state) {
@@ -939,6 +981,7 @@ int main(void) {
         SCRATCH_TEST(takes_options_before_behind_and_between_files),
         SCRATCH_TEST(refuses_what_is_no_profile),
         SCRATCH_TEST(refuses_profiles_of_other_kinds),
+        SCRATCH_TEST(refuses_every_action_without_lowered_variables),
         SCRATCH_TEST(warns_of_several_ipus_and_replicas),
         SCRATCH_TEST(refuses_cut_off_profiles),
         SCRATCH_TEST(survives_damaged_profiles),

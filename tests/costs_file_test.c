@@ -17,6 +17,7 @@
 #include "costs/costs_file_data.h"
 #include "costs/pipeline.h"
 #include "popliner/costs.h"
+#include "popliner/solver.h"
 
 static popliner_costs_file *read_good(const char *path, const popliner_pipeline *pipeline) {
     popliner_costs_file *file = NULL;
@@ -140,6 +141,34 @@ static void pipelines_keep_stashes(void **state) {
     file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
     assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
     popliner_costs_file_free(file);
+}
+
+/* A table of one place would be taken to be that of all, and a pipeline's stages to keep nothing. */
+static void short_pipelines_are_not_taken_for_long_ones(void **state) {
+    const size_t number[] = {1, 0, SIZE_MAX}, known[] = {2, 4, 4};
+    (void)state;
+    for (size_t i = 0; i < 3; ++i) {
+        const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                            .recompute = POPLINER_RECOMPUTE_NONE,
+                                            .max_stages = number[i]};
+        popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
+        const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
+        popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+        popliner_plan *plan = NULL;
+        popliner_error error;
+        assert_int_equal(pl_costs_max_stages_to_end(costs), known[i]);
+        assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
+        assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 740);
+        options.max_stages = 3;
+        popliner_status status = popliner_solve(costs, &options, &plan, &error);
+        assert_int_equal(status, known[i] < 3 ? POPLINER_ERROR_USAGE : POPLINER_OK);
+        popliner_plan_free(plan);
+        plan = NULL;
+        options.max_stages = 1;
+        assert_int_equal(popliner_solve(costs, &options, &plan, &error), POPLINER_OK);
+        popliner_plan_free(plan);
+        popliner_costs_file_free(file);
+    }
 }
 
 /* A table for each place would take 27 GB. */
@@ -733,6 +762,7 @@ int main(void) {
         cmocka_unit_test(additive_costs_by_hand),
         cmocka_unit_test(regions_by_hand),
         cmocka_unit_test(pipelines_keep_stashes),
+        cmocka_unit_test(short_pipelines_are_not_taken_for_long_ones),
         cmocka_unit_test(long_pipelines_need_little_memory),
         cmocka_unit_test(stages_on_one_ipu_share_once),
         cmocka_unit_test(listed_intervals_by_hand),

@@ -306,6 +306,25 @@ static void wants_lowered_variables(void **state) {
     }
 }
 
+/* They may have been written into a file that nobody outside can read: that is told, and no more. */
+static void names_a_file_of_lowered_variables(void **state) {
+    char *path = altered(*state, "DELETE FROM vars_info");
+    if (path == NULL)
+        skip();
+    popliner_error error = {0};
+    popliner_profile *profile;
+    char *beside = test_path(*state, "vars.capnp");
+    pl_read_profile(path, NULL, &profile, &error);
+    assert_null(strstr(error.message, "capnp"));
+    test_write_bytes(beside, "x", 1);
+    expect_refused(path,
+                   (const char *const[3]){"vars_info", "autoReport.outputLoweredVars",
+                                          "vars.capnp beside it is not read"},
+                   "with vars.capnp");
+    free(beside);
+    free(path);
+}
+
 /* Without names everything else is as before. */
 static void does_without_categories(void **state) {
     char *path = altered(*state, "DROP TABLE var_categories");
@@ -1171,6 +1190,7 @@ int main(void) {
         IN_DIRECTORY(names_needed_tables_and_does_without_others),
         IN_DIRECTORY(names_needed_columns_and_does_without_others),
         IN_DIRECTORY(wants_lowered_variables),
+        IN_DIRECTORY(names_a_file_of_lowered_variables),
         IN_DIRECTORY(does_without_categories),
         IN_DIRECTORY(refuses_other_versions_and_targets),
         IN_DIRECTORY(refuses_wrong_variables),

@@ -183,6 +183,63 @@ static popliner_status make_evaluation(void *user, char **text, popliner_error *
     return status;
 }
 
+/* The same twice, as two reports. */
+static popliner_status make_together(void *user, char **text, popliner_error *error) {
+    static const char *const names[] = {"training", "inference"};
+    static const char *const units[] = {"first", "last"};
+    static const bool are_training[] = {true, false};
+    popliner_certificate *certificate;
+    popliner_together together = POPLINER_TOGETHER_INIT;
+    popliner_status status = create_certificate(&certificate, error);
+    const popliner_certificate *const evaluations[] = {certificate, certificate};
+    together.names = names;
+    together.are_training = are_training;
+    together.evaluations = evaluations;
+    together.num_reports = 2;
+    together.first_units = units;
+    together.last_units = units;
+    together.num_stages = s.plan.num_stages;
+    together.answer = certificate;
+    assert_true(together.num_stages <= sizeof units / sizeof *units);
+    if (status == POPLINER_OK)
+        status = popliner_report_together(&together, *(popliner_format *)user, text, error);
+    free_certificate(certificate);
+    return status;
+}
+
+/* What is not of one split is refused. */
+static void refuses_different_splits(void **state) {
+    (void)state;
+    static const char *const name = "a";
+    static const bool is_training = true;
+    popliner_certificate *certificate;
+    popliner_error error = {.message = ""};
+    popliner_together together = POPLINER_TOGETHER_INIT;
+    char *text = NULL;
+    assert_int_equal(create_certificate(&certificate, NULL), POPLINER_OK);
+    const popliner_certificate *const evaluation = certificate;
+    const char *const units[] = {"a", "b", "c", "d", "e", "f"};
+    together.names = &name;
+    together.are_training = &is_training;
+    together.evaluations = &evaluation;
+    together.num_reports = 1;
+    together.first_units = units;
+    together.last_units = units;
+    together.num_stages = s.plan.num_stages + 1;
+    assert_int_equal(popliner_report_together(&together, POPLINER_FORMAT_TSV, &text, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_null(text);
+    assert_non_null(strstr(error.message, "evaluation 0 of several reports has"));
+    together.struct_size = 0;
+    assert_int_equal(popliner_report_together(&together, POPLINER_FORMAT_TSV, &text, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_report_together(NULL, POPLINER_FORMAT_TSV, &text, &error),
+                     POPLINER_OK);
+    assert_string_equal(text, "stage\tipu\tfrom\tto\tlimit\tfits\n");
+    free(text);
+    free_certificate(certificate);
+}
+
 static popliner_status make_sweep(void *user, char **text, popliner_error *error) {
     static const uint64_t value = 4;
     const popliner_plan *plan = &s.plan;
@@ -292,11 +349,10 @@ static void reports_in_every_format(void **state) {
     static const struct {
         const char *what;
         scarce_memory_task make;
-    } reports[] = {{"the tiles", make_tiles},
-                   {"the diagnosis", make_diagnosis},
-                   {"the evaluation", make_evaluation},
-                   {"the sweep", make_sweep},
-                   {"the best compromises", make_best_compromises}};
+    } reports[] = {
+        {"the tiles", make_tiles},           {"the diagnosis", make_diagnosis},
+        {"the evaluation", make_evaluation}, {"several reports", make_together},
+        {"the sweep", make_sweep},           {"the best compromises", make_best_compromises}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
             assert_true(scarce_memory_check(reports[i].what, reports[i].make, &format) > 0);
@@ -366,6 +422,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(reports_of_the_model, begin, end),
         cmocka_unit_test_setup_teardown(certificates, begin, end),
         cmocka_unit_test_setup_teardown(changes, begin, end),
+        cmocka_unit_test_setup_teardown(refuses_different_splits, begin, end),
         cmocka_unit_test_setup_teardown(names_are_whole, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

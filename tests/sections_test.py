@@ -633,6 +633,8 @@ class Schema:
     def complaint(self, value, schema=None, path=""):
         """Why a value is not as the schema wants it; None if it is."""
         schema = self.root if schema is None else schema
+        if schema is True:  # anything
+            return None
         if "$ref" in schema:
             return self.complaint(value, self.root["$defs"][schema["$ref"].split("/")[-1]], path)
         if "anyOf" in schema:

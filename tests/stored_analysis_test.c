@@ -145,7 +145,7 @@ static void make_tiny(golden_case *c) {
     p->series_length = 2;
     p->num_facts = PL_NUM_FACTS;
     p->num_options = p->num_program_children = p->num_runs = p->num_execution_steps = 1;
-    p->num_execution_ipus = 1;
+    p->num_execution_ipus = p->num_notes = 1;
     p->num_category_parts = PL_NUM_CATEGORY_PARTS;
     p->num_checks = PL_NUM_RELATIONS;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
@@ -510,6 +510,24 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
     end_damage(&d);
 }
 
+static void refuses_notes_that_are_out_of_range(void **state) {
+    static const struct {
+        const char *name;
+        uint8_t bytes[4];
+        size_t size;
+    } wrong[] = {{"note_group", {2}, 1},
+                 {"note_kind", {3}, 1},
+                 {"note_name", {12}, sizeof(pl_string)},
+                 {"note_value", {0, 1}, sizeof(pl_string)}};
+    damage d;
+    begin_damage(&d, state);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        replace_array(&d, wrong[i].name, wrong[i].bytes, wrong[i].size, true);
+        assert_reason(d.path, "its notes contradict each other");
+    }
+    end_damage(&d);
+}
+
 /* Replaces the categories of the tiny model by so many nameless ones, with their checksum. */
 static void replace_categories(const damage *d, size_t num_categories) {
     size_t size = num_categories * sizeof(pl_string);
@@ -853,6 +871,7 @@ int main(void) {
         IN_DIRECTORY(refuses_an_array_with_another_byte),
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_another_target),
+        IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),
         IN_DIRECTORY(survives_any_other_byte),

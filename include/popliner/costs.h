@@ -167,8 +167,9 @@ typedef struct popliner_costs_file popliner_costs_file;
  *
  * `pipeline` (NULL for none) matters to popliner's own format if it schedules training for several
  * stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes all): then
- * the table has peaks for up to pipeline->max_stages stages to the end, but not for more than there
- * are units. Of the orders of a graph, the best one for up to pipeline->max_stages stages is taken
+ * the table has peaks for up to pipeline->max_stages stages to the end (0 or SIZE_MAX: for as many
+ * as there are units), for 2 at least, but not for more than there are units. Solving for more is
+ * refused. Of the orders of a graph, the best one for up to pipeline->max_stages stages is taken
  * (0 or SIZE_MAX: for as many as the file has IPUs, or 16). It is not kept.
  *
  * Cycles: the table has them if the file speaks of time; see time_unit below. They may be fewer for

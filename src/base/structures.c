@@ -26,6 +26,7 @@ static const popliner_solver_options initial_solver_options = POPLINER_SOLVER_OP
 static const popliner_step initial_step = POPLINER_STEP_INIT;
 static const popliner_sweep initial_sweep = POPLINER_SWEEP_INIT;
 static const popliner_tile_memory initial_tile_memory = POPLINER_TILE_MEMORY_INIT;
+static const popliner_together initial_together = POPLINER_TOGETHER_INIT;
 static const popliner_unlowered_variable initial_unlowered_variable =
     POPLINER_UNLOWERED_VARIABLE_INIT;
 static const popliner_variable initial_variable = POPLINER_VARIABLE_INIT;
@@ -111,6 +112,7 @@ static const popliner_structure structures[] = {
     BEGUN(sweep),
     BEGUN(tile_memory),
     PLAIN(tile_spread),
+    BEGUN(together),
     BEGUN(unlowered_variable),
     BEGUN(variable),
     BEGUN(vertex_type),

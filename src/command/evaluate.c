@@ -1,6 +1,6 @@
-/* --evaluate: the memory of a split that is given by hand.
- *
- * SPDX-License-Identifier: GPL-3.0-or-later */
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/evaluate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,6 @@
 #include "command/emit.h"
 #include "command/no_layers.h"
 #include "command/page.h"
-#include "command/request.h"
 #include "command/sections.h"
 #include "popliner/report.h"
 
@@ -92,21 +91,14 @@ static popliner_status parse_recomputes(const options *o, request *r, size_t num
     return POPLINER_OK;
 }
 
-/* What --evaluate asks, in terms of the chain's units. */
-typedef struct given_split {
-    request request;
-    size_t *first_units; /* [num_cuts] */
-    size_t num_cuts;
-    popliner_recompute *recomputes; /* of each stage, or NULL */
-} given_split;
-
-static void free_split(given_split *split) {
+void split_free(given_split *split) {
     request_free(&split->request);
     free(split->first_units);
     free(split->recomputes);
 }
 
-static popliner_status take_split(session *s, given_split *split, popliner_error *error) {
+popliner_status split_take(session *s, const unit_list *units, given_split *split,
+                           popliner_error *error) {
     request *r = &split->request;
     const popliner_chain *chain = NULL;
     uint64_t limit_bytes = 0;
@@ -114,9 +106,11 @@ static popliner_status take_split(session *s, given_split *split, popliner_error
     if (status == POPLINER_OK)
         status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     r->solver.method = POPLINER_METHOD_AUTO; /* whatever --solve beside it uses */
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && units != NULL)
+        status = request_name_list(r, units, error);
+    if (status == POPLINER_OK && units == NULL)
         status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && units == NULL)
         status = request_name_chain(r, chain, error);
     if (status == POPLINER_OK)
         status = parse_split(r, s->options.evaluate, &split->first_units, &split->num_cuts, error);
@@ -157,10 +151,10 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
     popliner_status status = can_evaluate(s, &can, error);
     if (status != POPLINER_OK || !can)
         return status;
-    status = take_split(s, &split, error);
+    status = split_take(s, NULL, &split, error);
     if (status == POPLINER_OK)
         status = measure_split(s, &split, certificate, error);
-    free_split(&split);
+    split_free(&split);
     return status;
 }
 
@@ -182,7 +176,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     popliner_status status = can_evaluate(s, &can, error);
     if (status != POPLINER_OK || !can)
         return status;
-    status = take_split(s, &split, error);
+    status = split_take(s, NULL, &split, error);
     if (status == POPLINER_OK && s->options.calibrate != NULL) {
         status =
             calibrate_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
@@ -204,6 +198,6 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
 done:
     emitted_free(&made);
     popliner_certificate_free(certificate);
-    free_split(&split);
+    split_free(&split);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "command/commands.h"
 #include "command/emit.h"
 #include "command/page.h"
+#include "command/reports.h"
 #include "command/request.h"
 #include "command/sections.h"
 #include "popliner/popliner.h"
@@ -69,6 +70,10 @@ static popliner_status perform(session *s, popliner_error *error) {
         return solve_costs_and_print(s, error);
     if (status == POPLINER_OK)
         status = read_calibration(s, error);
+    if (status == POPLINER_OK && options_are_together(o))
+        return reports_split_and_print(s, error);
+    if (status == POPLINER_OK)
+        status = reports_choose(s, error);
     if (status == POPLINER_OK)
         status = session_open(s, error);
     if (status == POPLINER_OK)

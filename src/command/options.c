@@ -115,6 +115,10 @@ static const option table[] = {
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
      "PROFILE is such a stored analysis; give no DEBUG"},
+    {KIND_REPEATED, 0, "report", "NAME", NULL, offsetof(options, reports),
+     "PROFILE holds several reports, as training and\ninference: take this one. Given again, or "
+     "all: --solve\nfinds one split for them together, and --evaluate tells\nwhat each needs "
+     "(docs/reports.md)"},
 
     {KIND_HEADING, 0, "Solving", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "num-ipus", "N", NULL, offsetof(options, num_ipus),
@@ -878,6 +882,7 @@ static const char *const profile_only[] = {"memory-model",
                                            "calibrate",
                                            "calibration",
                                            "ipu",
+                                           "report",
                                            NULL};
 
 /* What goes with a file of costs: solving alone. */
@@ -1299,9 +1304,60 @@ static popliner_status check_uses(options *o, const given *g, popliner_error *er
     return POPLINER_OK;
 }
 
+bool options_are_together(const options *o) {
+    return o->reports.count > 1 ||
+           (o->reports.count == 1 && strcmp(o->reports.texts[0], "all") == 0);
+}
+
+/* Whether what is asked can be asked of several reports together. */
+static popliner_status check_together(const options *o, const given *g, popliner_error *error) {
+    static const char *const others[] = {"ipu",        "sweep",
+                                         "pareto",     "total-ipus",
+                                         "device-map", "interleave",
+                                         "v-shape",    "link-bandwidth",
+                                         "write-lp",   "write-mps",
+                                         "calibrate",  "calibration",
+                                         "layers",     "layer-operations-only",
+                                         "tolerance",  NULL};
+    const unsigned done = actions_of(o) & ~(unsigned)(SOLVE | EVALUATE);
+    const char *other = first_given(g, others);
+    if (o->reports.count > 0 && o->load_from_file)
+        return fail(error, "--report %s: a stored analysis is of one report; leave out --report",
+                    o->reports.texts[0]);
+    for (size_t i = 0; i < o->reports.count; i++)
+        for (size_t k = 0; k < o->reports.count; k++)
+            if (i != k && (strcmp(o->reports.texts[i], "all") == 0 ||
+                           (i < k && strcmp(o->reports.texts[i], o->reports.texts[k]) == 0)))
+                return fail(error,
+                            "--report %s: is given beside --report %s; leave out one of them",
+                            o->reports.texts[i], o->reports.texts[k]);
+    if (!options_are_together(o))
+        return POPLINER_OK;
+    for (size_t i = 0; i < NUM_ACTIONS; i++)
+        if ((done >> i & 1) != 0)
+            return fail(error, "--%s: is of one report: give one --report NAME, or leave it out",
+                        action_names[i]);
+    if (other != NULL)
+        return fail(error,
+                    "--%s: means nothing for several reports together: give one --report "
+                    "NAME, or leave it out",
+                    other);
+    if (o->solve && o->evaluate != NULL)
+        return fail(error, "--report: several reports are solved for or evaluated together; give "
+                           "one of --solve and --evaluate");
+    if (o->solver == SOLVER_GREEDY)
+        return fail(error, "--solver greedy: knows nothing of several reports; leave it out");
+    if (o->recompute == POPLINER_RECOMPUTE_AUTO || o->recomputes != NULL)
+        return fail(error,
+                    "--recompute %s: all stages of several reports recompute alike; give "
+                    "one way",
+                    o->recomputes != NULL ? o->recomputes : "auto");
+    return POPLINER_OK;
+}
+
 /* Whether all that is printed can be printed in the format that was asked for. */
 static popliner_status check_format(const options *o, popliner_error *error) {
-    if (!o->has_format || o->has_section || o->compare != NULL)
+    if (!o->has_format || o->has_section || o->compare != NULL || options_are_together(o))
         return POPLINER_OK;
     const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
     if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
@@ -1342,7 +1398,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
                     "--load-from-file: a stored analysis needs no debug information, but "
                     "'%s' was given",
                     o->debug);
-    status = check_uses(o, g, error);
+    status = check_together(o, g, error);
+    if (status == POPLINER_OK)
+        status = check_uses(o, g, error);
     if (status != POPLINER_OK)
         return status;
     if (o->ipu != ALL_IPUS && (o->solve || o->evaluate != NULL))

@@ -84,6 +84,7 @@ typedef struct options {
     const char *calibration; /* what was learnt from one before */
     const char *save_to_file;
     bool load_from_file;
+    repeated reports; /* names of sub-directories of the profile, or "all" */
     bool has_section; /* one is printed */
     popliner_section section;
     output_file *outputs;
@@ -172,6 +173,9 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
 void options_free(options *o);
 
 void options_print_help(FILE *stream);
+
+/* Whether --report asks for several reports together. */
+bool options_are_together(const options *o);
 
 /* What the help ends with. */
 extern const char options_about_profiles[];

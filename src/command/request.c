@@ -53,6 +53,15 @@ popliner_status request_name_chain(request *r, const popliner_chain *chain, popl
     return status;
 }
 
+popliner_status request_name_list(request *r, const unit_list *list, popliner_error *error) {
+    popliner_status status = begin_units(r, list->count, error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
+        r->counted_units[unit] = list->counted[unit];
+        r->unit_names[unit] = list->names[unit];
+    }
+    return status;
+}
+
 popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
                                   popliner_error *error) {
     const uint8_t *counted = file->counted_units;

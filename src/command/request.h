@@ -38,7 +38,15 @@ popliner_status request_check(const options *o, popliner_error *error);
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
 
-/* Names the units of a chain, or of a file of costs. Errors: MEMORY. */
+/* Units that are of no single profile. */
+typedef struct unit_list {
+    const char **names; /* [count] */
+    uint8_t *counted;   /* [count]: 1 for layers */
+    size_t count;
+} unit_list;
+
+/* Names the units of a chain, of a list, or of a file of costs. Errors: MEMORY. */
+popliner_status request_name_list(request *r, const unit_list *list, popliner_error *error);
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error);
 popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
                                   popliner_error *error);

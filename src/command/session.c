@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "command/names.h"
+#include "command/report_names.h"
 #include "command/written_files.h"
 #include "popliner/printable.h"
 
@@ -101,6 +102,7 @@ void session_begin(session *s) {
 void session_free(session *s) {
     interrupts_release(&s->interrupts);
     popliner_analysis_free(s->analysis);
+    free(s->report);
 }
 
 /* ---- reading ---- */
@@ -147,7 +149,10 @@ static void add_hint(const session *s, popliner_error *error) {
     const char *hint = "";
     if (s->is_other)
         return; /* it says itself what it is */
-    if (error->reason == POPLINER_REASON_NO_PROFILE)
+    if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
+        report_names_are_in(s->options.profile))
+        hint = ", or take it with --report";
+    else if (error->reason == POPLINER_REASON_NO_PROFILE)
         hint = " (a stored analysis needs --load-from-file)";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --save-to-file can be loaded";

@@ -21,6 +21,7 @@ typedef struct session {
     popliner_analysis *analysis;      /* NULL with --costs */
     popliner_calibration calibration; /* of --calibration */
     popliner_option_names names;
+    char *report;       /* what --report chose; options.profile then */
     bool has_page;      /* --html was written */
     bool is_other;      /* this one is what --compare compares with */
     bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */

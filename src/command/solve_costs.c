@@ -41,11 +41,13 @@ static popliner_status read_again(session *s, const popliner_pipeline *pipeline,
 
 /* For how many stages the costs are to be known, or the chain of a graph is to be the best;
  * SIZE_MAX if the options leave that to the file. Why nothing fits is asked for more stages than
- * --num-ipus, so where what a pipeline keeps counts, all are to be known. */
+ * --num-ipus or a device map has, so where what a pipeline keeps counts, all are to be known. */
 static size_t stages_to_know(const options *o, const request *r) {
+    if (options_keep_activations(o))
+        return SIZE_MAX;
     if (options_map_name(o) != NULL)
         return r->solver.num_mapped_stages;
-    bool has_number = o->num_ipus > 0 && o->sweep == NULL && !options_keep_activations(o);
+    bool has_number = o->num_ipus > 0 && o->sweep == NULL;
     return has_number && o->total_ipus == 0 ? o->num_ipus : SIZE_MAX;
 }
 

@@ -24,8 +24,11 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
 }
 
 popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
-    size_t max_stages =
-        r->pipeline.max_stages < r->num_units ? r->pipeline.max_stages : r->num_units;
+    size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
+    if (max_stages == 1)
+        max_stages = 2; /* a table for one stage says the same for every place */
+    if (max_stages > r->num_units)
+        max_stages = r->num_units;
     if (pl_pipeline_has_own_copies(&r->pipeline) &&
         max_stages > popliner_copies_max_stages(&r->pipeline.copies))
         max_stages = popliner_copies_max_stages(&r->pipeline.copies);

@@ -144,3 +144,12 @@ popliner_status pl_locate(const char *profile, const char *debug, char **profile
     }
     return POPLINER_OK;
 }
+
+bool pl_is_beside(const char *profile_path, const char *name) {
+    char *directory = directory_of(profile_path);
+    char *path = directory == NULL ? NULL : join(directory, "", name);
+    const bool is_there = path != NULL && is_file(path);
+    free(path);
+    free(directory);
+    return is_there;
+}

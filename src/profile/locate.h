@@ -4,6 +4,8 @@
 #ifndef PL_PROFILE_LOCATE_H
 #define PL_PROFILE_LOCATE_H
 
+#include <stdbool.h>
+
 #include "popliner/error.h"
 
 /* Finds profile and debug information as Poplar lays them out. `profile` names the profile, or a
@@ -14,5 +16,8 @@
  * hold one), MEMORY. */
 popliner_status pl_locate(const char *profile, const char *debug, char **profile_path,
                           char **debug_path, popliner_error *error);
+
+/* Whether there is a file of this name in the directory of a profile; false without memory. */
+bool pl_is_beside(const char *profile_path, const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "profile/profile_checks.h"
 #include "profile/profile_part.h"
 #include "profile/read.h"
+#include "profile/report_notes.h"
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -72,6 +73,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
         status = pl_part_find(&database, o, profile, &part, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_facts(&database, profile, error);
+    if (status == POPLINER_OK)
+        status = pl_report_notes_read(path, o->listener, profile, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_variables(&database, profile, &ids, error);
     if (status == POPLINER_OK) {

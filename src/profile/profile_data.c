@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_checks.h"
+#include "profile/report_notes.h"
 
 size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
     const pl_field all[] = {
@@ -40,6 +41,10 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
         {"option_name", &p->option_name, sizeof *p->option_name, &p->num_options, 0},
         {"option_value", &p->option_value, sizeof *p->option_value, &p->num_options, 0},
         {"option_is_default", &p->option_is_default, 1, &p->num_options, 0},
+        {"note_group", &p->note_group, 1, &p->num_notes, 0},
+        {"note_kind", &p->note_kind, 1, &p->num_notes, 0},
+        {"note_name", &p->note_name, sizeof *p->note_name, &p->num_notes, 0},
+        {"note_value", &p->note_value, sizeof *p->note_value, &p->num_notes, 0},
         {"vertex_type_name", &p->vertex_type_name, sizeof *p->vertex_type_name,
          &p->num_vertex_types, 0},
         {"vertex_type_size_bytes", &p->vertex_type_size_bytes, sizeof *p->vertex_type_size_bytes,
@@ -417,6 +422,15 @@ static bool facts_in_range(const popliner_profile *p) {
             p->facts[PL_FACT_TARGET_TYPE] < p->strings_length);
 }
 
+static bool notes_in_range(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_notes; i++) {
+        if (p->note_group[i] >= PL_NUM_NOTE_GROUPS || p->note_kind[i] >= PL_NUM_NOTE_KINDS)
+            return false;
+    }
+    return strings_in_range(p->note_name, p->num_notes, p->strings_length) &&
+           strings_in_range(p->note_value, p->num_notes, p->strings_length);
+}
+
 static bool checks_in_range(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_checks; i++) {
         if (p->checks[i].where >= p->strings_length || p->checks[i].breached > p->checks[i].checked)
@@ -471,6 +485,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         wrong = "categories";
     else if (!facts_in_range(p))
         wrong = "versions and numbers";
+    else if (!notes_in_range(p))
+        wrong = "notes";
     else if (!starts_ascend_32(p->compute_set_vertices_start, p->num_compute_sets,
                                p->num_compute_set_vertices) ||
              !indices_in_range(p->compute_set_vertex_type, p->num_compute_set_vertices,

@@ -88,6 +88,13 @@ struct popliner_profile {
     pl_string *option_value;
     uint8_t *option_is_default;
 
+    /* Of framework.json and app.json beside the profile, see report_notes.h. */
+    size_t num_notes;
+    uint8_t *note_group;
+    uint8_t *note_kind;
+    pl_string *note_name;
+    pl_string *note_value;
+
     char *strings; /* NUL-terminated, one after another */
     size_t strings_length;
     size_t strings_capacity;

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/machine.h"
+#include "profile/locate.h"
 #include "profile/table_scan.h"
 
 enum { BIT_ALLOCATED = 1 };
@@ -312,8 +313,12 @@ static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_e
     if (status == POPLINER_OK && count == 0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: has no lowered variables (table vars_info); compile again with the "
-                       "engine option autoReport.outputLoweredVars set to true",
-                       scan->database->path);
+                       "engine option autoReport.outputLoweredVars set to true%s",
+                       scan->database->path,
+                       pl_is_beside(scan->database->path, "vars.capnp")
+                           ? " (the file vars.capnp beside it is not read: what it looks like "
+                             "inside is not public)"
+                           : "");
     if (status == POPLINER_OK && count >= PL_NONE)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",
                        scan->database->path);

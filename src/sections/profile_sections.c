@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "popliner/liveness.h"
+#include "profile/report_notes.h"
 #include "show/tiles_table.h"
 
 /* ---- summary ---- */
@@ -93,6 +94,19 @@ static void add_memory(const popliner_profile *profile, const popliner_profile_i
     add_text(sheet, "cycles", "source", source_name(info->cycles_source));
 }
 
+static void add_notes(const popliner_profile *profile, pl_sheet *sheet) {
+    for (size_t i = 0; i < profile->num_notes; i++) {
+        const char *value = pl_profile_string(profile, profile->note_value[i]);
+        pl_sheet_text(sheet, pl_note_groups[profile->note_group[i]]);
+        pl_sheet_text(sheet, pl_profile_string(profile, profile->note_name[i]));
+        if (profile->note_kind[i] == PL_NOTE_NUMBER)
+            pl_sheet_signed(sheet, strtoll(value, NULL, 10));
+        else
+            pl_sheet_text(sheet, profile->note_kind[i] == PL_NOTE_NONE ? NULL : value);
+        pl_sheet_none(sheet);
+    }
+}
+
 popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sheet,
                                    popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "is_default"};
@@ -116,6 +130,7 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
         pl_sheet_text(sheet, option.value);
         pl_sheet_flag(sheet, option.is_default);
     }
+    add_notes(source->profile, sheet);
     return POPLINER_OK;
 }
 

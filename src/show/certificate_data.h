@@ -127,6 +127,11 @@ json_t *pl_certificate_infeasibility_json(const popliner_certificate *certificat
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
                              const char *const *unit_names);
 
+/* The answer, and its stages as an evaluation has them (what was measured of a profile), as JSON.
+ * NULL without memory. */
+json_t *pl_certificate_json(const popliner_certificate *certificate);
+json_t *pl_certificate_evaluation_json(const popliner_certificate *certificate);
+
 /* The forms that are JSON, into a text that was empty. Errors: MEMORY. */
 popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
                                         popliner_error *error);

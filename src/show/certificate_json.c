@@ -495,8 +495,7 @@ static json_t *totals_json(const popliner_certificate *c) {
                       : json_null());
 }
 
-popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
-                                        popliner_error *error) {
+json_t *pl_certificate_json(const popliner_certificate *certificate) {
     const popliner_plan *plan = &certificate->plan;
     json_t *json = json_object();
     json_t *stages = json_array();
@@ -515,5 +514,10 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
            done;
     done = put(json, "infeasibility", pl_certificate_infeasibility_json(certificate)) && done;
     done = put(json, "options", options_json(certificate)) && done;
-    return pl_report_json(pl_report_whole(json, done), text, error);
+    return pl_report_whole(json, done);
+}
+
+popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
+                                        popliner_error *error) {
+    return pl_report_json(pl_certificate_json(certificate), text, error);
 }

@@ -120,8 +120,7 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
     return json;
 }
 
-/* NULL without memory. */
-static json_t *stages_json(const popliner_certificate *certificate) {
+json_t *pl_certificate_evaluation_json(const popliner_certificate *certificate) {
     json_t *stages = json_array();
     bool done = stages != NULL;
     for (size_t i = 0; done && i < certificate->plan.num_stages; i++)
@@ -139,7 +138,7 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
     pl_text text = {0};
     popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(stages_json(certificate), &text, error);
+        status = pl_report_json(pl_certificate_evaluation_json(certificate), &text, error);
     } else {
         for (size_t i = 0; i < certificate->plan.num_stages; i++)
             write_text(certificate, i, &text);

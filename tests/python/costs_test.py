@@ -334,6 +334,30 @@ class Requests(unittest.TestCase):
             with self.assertRaises(popliner.UsageError):
                 popliner.bytes_of(bad)
 
+    def test_numbers_that_are_none(self):
+        costs = popliner.Costs(2)
+        costs.set_cycles(0, 1, 10)
+        for wrong in (float("nan"), float("inf"), -float("inf"), -1, 1e300, 2**80):
+            for members in ({"ipu_speeds": {0: wrong}}, {"reserve": (0, wrong)}):
+                with self.subTest(members), self.assertRaises(popliner.UsageError) as caught:
+                    costs.solve(**members)
+                self.assertIn(repr(wrong), str(caught.exception))
+
+    def test_short_pipelines_are_not_taken_for_long_ones(self):
+        """A table for one stage says the same for every place: 10 + 3 * 100 bytes, not 10."""
+        units = [{"name": name, "memory": 10, "stash": 100, "inputs": 10, "cycles": 1,
+                  "recompute_cycles": 1} for name in "ab"]
+        for recompute, peak in (("none", 310), ("full", 40)):
+            for known in (0, 1, 2):
+                costs = popliner.Costs.of_units(units, pipeline={
+                    "schedule": "popart", "max_stages": known, "recompute": recompute})
+                answer = costs.solve(max_stages=2, cut_after=[0])
+                self.assertEqual(answer.peak_bytes, peak)
+        costs = popliner.Costs.of_units(units, pipeline={
+            "schedule": "popart", "max_stages": 1, "recompute": "auto"})
+        self.assertEqual(costs.solve(max_stages=2, cut_after=[0], objectives="memory").peak_bytes,
+                         40)
+
     def test_members_by_name_go_first(self):
         costs = popliner.Costs(4)
         costs.fill_peaks(lambda i, j: j - i + 1)

@@ -24,6 +24,7 @@ LEFT_OUT = {
     "popliner_reserve_limit", "popliner_reserve_memory",  # subtractions
     "popliner_replicas_take_reason",  # Replicas.reason is a copy
     "popliner_file_write", "popliner_printable_take",  # Python has files and texts of its own
+    "popliner_report_together",  # each evaluation tells its own
 }
 
 

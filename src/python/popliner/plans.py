@@ -149,7 +149,8 @@ class Answer(Plan, Owner):
         return self._form(CertificateForm.LINE)
 
     def json_text(self) -> str:
-        """What the command prints with --format json: docs/certificate.md."""
+        """What the command prints with --format json: docs/certificate.md. Only the constraints
+        that contradict each other are named as the library does, "placement" for --place."""
         return self._form(CertificateForm.JSON)
 
     def json(self) -> Dict[str, Any]:

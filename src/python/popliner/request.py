@@ -212,8 +212,17 @@ def _bandwidth(value: Any, what: str) -> Any:
                                 number(pair[1], f"cycles of {what}"))
 
 
+def _scaled(value: Any, factor: int, what: str) -> int:
+    """A number with a fraction, as so many parts of a whole; the library looks at its range."""
+    parts = real(value, what) * factor
+    if not 0 <= parts < 2**63:
+        raise UsageError(f"{what} is {value!r}: it has to be a number from 0 on that is not too "
+                         f"large")
+    return round(parts)
+
+
 def _speed(value: Any) -> int:
-    return number(round(real(value, "a speed") * 1000000), "a speed in millionths")
+    return _scaled(value, 1000000, "a speed")
 
 
 class Units:
@@ -304,8 +313,7 @@ class Asked:
         self.set_links(o, r)
         (reserve,) = pairs_of([r.reserve], "reserve")
         o.reserve.bytes = number(reserve[0], "bytes of the reserve")
-        o.reserve.percent_hundredths = number(round(real(reserve[1], "percent of the reserve")
-                                                    * 100), "percent of the reserve")
+        o.reserve.percent_hundredths = _scaled(reserve[1], 100, "percent of the reserve")
         return o
 
     def set_limits(self, o: Any, r: Request) -> None:

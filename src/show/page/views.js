@@ -119,6 +119,8 @@ function summaryView(page) {
         ? [names[i].replace(/_/g, ' '), shownValue(names[i], values[i]) || '–'] : null));
     const options = groups.map((own, i) => i).filter((i) => groups[i] === 'engine_option' &&
         defaults[i] !== true);
+    const notes = groups.map((own, i) => i).filter((i) => ['framework', 'app'].includes(groups[i]));
+    const shown = notes.slice(0, 200);
     const { files } = page.data;
     return [el('h3', {}, 'Files'),
         smallTable('What was read', [['what', false], ['file', false], ['bytes', true]],
@@ -133,7 +135,14 @@ function summaryView(page) {
             [['option', false], ['value', false]], options.map((i) => [names[i],
                 shownValue(names[i], values[i])]))
             : el('p', {}, groups.includes('engine_option') ? 'All have their default.'
-                : 'The profile does not tell them.')];
+                : 'The profile does not tell them.'),
+        notes.length > 0 ? [el('h3', {}, 'Notes beside the profile'),
+            smallTable('What framework.json and app.json say',
+                [['file', false], ['name', false], ['value', false]],
+                shown.map((i) => [`${groups[i]}.json`, names[i],
+                    values[i] === null ? '–' : String(values[i])])),
+            shown.length < notes.length ? el('p', {}, `${grouped(notes.length - shown.length)} ` +
+                'more are in the section summary.') : []] : []];
 }
 
 // Cycles by a column, of what was estimated: [name, cycles], most first.

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/reports.h"
+
+#include <stdlib.h>
+
+#include "command/answer.h"
+#include "command/evaluate.h"
+#include "command/report_group.h"
+#include "popliner/report.h"
+
+popliner_status reports_choose(session *s, popliner_error *error) {
+    report_names found = {0};
+    if (s->options.reports.count == 0)
+        return POPLINER_OK;
+    popliner_status status = report_names_find(&s->options, &found, error);
+    if (status == POPLINER_OK) {
+        s->report = found.paths[0];
+        found.paths[0] = NULL;
+        s->options.profile = s->report;
+    }
+    report_names_free(&found);
+    return status;
+}
+
+/* ---- what is asked ---- */
+
+/* Whether the objectives ask for cycles, or for their spread. */
+static bool wants_cycles(const request *r) {
+    for (size_t i = 0; i < r->solver.num_objectives; i++)
+        if (r->solver.objectives[i] == POPLINER_OBJECTIVE_CYCLES)
+            return true;
+    return false;
+}
+
+static popliner_status check_cycles(const request *r, const options *o, const group *g,
+                                    popliner_error *error) {
+    const member *first = &g->members[0];
+    for (size_t i = 0; wants_cycles(r) && i < g->names.count; i++) {
+        const member *m = &g->members[i];
+        if (m->info.cycles_source < POPLINER_CYCLES_ESTIMATED)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--objective %s: %.200s has no cycles of computing; compile with "
+                                "the engine option profiler.includeCycleEstimates set to true",
+                                o->objective, m->name);
+        if (m->info.clock_hz != first->info.clock_hz)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--objective %s: %.200s and %.200s have different clocks, so "
+                                "their cycles cannot be compared",
+                                o->objective, first->name, m->name);
+    }
+    return POPLINER_OK;
+}
+
+/* Whether stages may need more the further they are from the end, in any report. */
+static bool are_kept(const group *g, const options *o) {
+    for (size_t i = 0; options_keep_activations(o) && i < g->names.count; i++)
+        if (g->members[i].is_training)
+            return true;
+    return false;
+}
+
+/* What a schedule means to which report. */
+static void tell_schedule(session *s, const group *g) {
+    const options *o = &s->options;
+    const char *option = o->copies != NULL ? "copies" : "schedule";
+    const char *value = o->copies != NULL ? o->copies : o->schedule_name;
+    if (!options_keep_activations(o))
+        return;
+    if (!are_kept(g, o)) {
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--%s %s: no report trains, so nothing is kept for a backward pass.", option,
+                    value);
+        return;
+    }
+    for (size_t i = 0; i < g->names.count; i++)
+        if (!g->members[i].is_training)
+            log_message(&s->log, POPLINER_LEVEL_INFO,
+                        "--%s %s: %s does not train, so nothing is kept there.", option, value,
+                        g->members[i].name);
+}
+
+/* The same for a member, whose units may be others: of the solver's options the limits alone. */
+static popliner_request own_request(const popliner_request *asked, size_t max_stages,
+                                    popliner_solver_options *limits) {
+    popliner_request own = *asked;
+    *limits = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    limits->max_stages = max_stages;
+    limits->max_stage_bytes = asked->solver->max_stage_bytes;
+    limits->ipu_limits = asked->solver->ipu_limits;
+    limits->num_ipu_limits = asked->solver->num_ipu_limits;
+    limits->reserve = asked->solver->reserve;
+    own.solver = limits;
+    return own;
+}
+
+/* ---- the costs of all ---- */
+
+static popliner_status measure_all(group *g, const request *r, popliner_error *error) {
+    popliner_solver_options limits;
+    const popliner_request own = own_request(&r->asked, r->solver.max_stages, &limits);
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+        status = popliner_analysis_costs(g->members[i].session.analysis, &own, &g->members[i].costs,
+                                         error);
+    return status;
+}
+
+/* What a stage needs in a member, so far from the end; each has something in it. */
+static uint64_t own_peak(const member *m, size_t first, size_t last, size_t stages_to_end) {
+    size_t own_first = 0;
+    size_t own_last = 0;
+    return group_own_interval(m, first, last, &own_first, &own_last)
+               ? popliner_costs_peak(m->costs, own_first, own_last, stages_to_end)
+               : POPLINER_PEAK_FORBIDDEN;
+}
+
+static uint64_t own_cycles(const member *m, size_t first, size_t last) {
+    size_t own_first = 0;
+    size_t own_last = 0;
+    return group_own_interval(m, first, last, &own_first, &own_last)
+               ? popliner_costs_cycles(m->costs, own_first, own_last)
+               : 0;
+}
+
+/* Whether each member tells of a stage that is so far from the end. */
+static bool is_place(const group *g, size_t stages_to_end) {
+    for (size_t i = 0; i < g->names.count; i++) {
+        size_t unit = 0;
+        while (unit < g->units.count &&
+               own_peak(&g->members[i], unit, unit, stages_to_end) == POPLINER_PEAK_FORBIDDEN)
+            unit++;
+        if (unit == g->units.count)
+            return false;
+    }
+    return true;
+}
+
+/* Sets what the units first to last cost: the most in any member. */
+static popliner_status combine_interval(const group *g, size_t first, size_t last,
+                                        size_t num_places, bool have_cycles, popliner_costs *costs,
+                                        popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    uint64_t cycles = 0;
+    for (size_t place = 1; status == POPLINER_OK && place <= num_places; place++) {
+        uint64_t peak = 0;
+        for (size_t i = 0; i < g->names.count; i++) {
+            const uint64_t own = own_peak(&g->members[i], first, last, place);
+            peak = own > peak ? own : peak;
+        }
+        status = popliner_costs_set_peak(costs, first, last, place, peak, error);
+    }
+    for (size_t i = 0; have_cycles && i < g->names.count; i++) {
+        const uint64_t own = own_cycles(&g->members[i], first, last);
+        cycles = own > cycles ? own : cycles;
+    }
+    if (status == POPLINER_OK && have_cycles)
+        status = popliner_costs_set_cycles(costs, first, last, cycles, error);
+    return status;
+}
+
+/* What all members send over a cut. One that lacks the unit behind it has an empty stage there, and
+ * no such split is looked at. */
+static uint64_t combined_cut(const group *g, size_t unit) {
+    uint64_t cut = 0;
+    for (size_t i = 0; i < g->names.count; i++) {
+        const member *m = &g->members[i];
+        const uint64_t own =
+            m->units[unit] == SIZE_MAX ? 0 : popliner_costs_cut(m->costs, m->units[unit]);
+        cut = own > UINT64_MAX - cut ? UINT64_MAX : cut + own;
+    }
+    return cut;
+}
+
+/* Up to how far from the end the solver wants to know of stages. A member that has fewer units than
+ * all together has no stages so far from the end: then it forbids them. */
+static size_t count_places(const group *g, const options *o, size_t max_stages) {
+    const size_t least = max_stages < g->units.count ? max_stages : g->units.count;
+    size_t num_places = 1;
+    if (!are_kept(g, o))
+        return 1;
+    while (num_places < g->units.count && is_place(g, num_places + 1))
+        num_places++;
+    return num_places > least ? num_places : least;
+}
+
+static popliner_status combine(const group *g, const options *o, size_t max_stages,
+                               popliner_costs **costs, popliner_error *error) {
+    const size_t num_units = g->units.count;
+    const size_t num_places = count_places(g, o, max_stages);
+    bool have_cycles = true;
+    for (size_t i = 0; i < g->names.count; i++)
+        have_cycles = have_cycles && popliner_costs_has_cycles(g->members[i].costs);
+    popliner_status status = popliner_costs_create(num_units, num_places, costs, error);
+    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
+        for (size_t last = first; status == POPLINER_OK && last < num_units; last++)
+            status = combine_interval(g, first, last, num_places, have_cycles, *costs, error);
+    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
+        status = popliner_costs_set_cut(*costs, unit, combined_cut(g, unit), error);
+    return status;
+}
+
+/* The best split of the costs, with a certificate. */
+static popliner_status solve(session *s, const request *r, const popliner_costs *costs,
+                             popliner_certificate **certificate, popliner_error *error) {
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    const double start = log_seconds();
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_solve(costs, &r->solver, &input.plan, error);
+    interrupts_release(&s->interrupts);
+    if (status != POPLINER_OK)
+        return status;
+    log_step(&s->log, "Solving", start);
+    input.costs = costs;
+    input.options = &r->solver;
+    input.schedule = s->options.schedule;
+    input.recompute = s->options.recompute;
+    input.copies = r->asked.copies;
+    input.unit_names = r->unit_names;
+    input.option_names = &s->names;
+    status = popliner_certificate_create(&input, certificate, error);
+    if (status != POPLINER_OK)
+        popliner_plan_free(input.plan);
+    return status;
+}
+
+/* ---- the split in each ---- */
+
+/* A split: [num_cuts] are the units of the group behind its cuts. */
+typedef struct cuts {
+    const size_t *first_units;
+    size_t num_cuts;
+} cuts;
+
+static size_t stage_begin(const cuts *c, size_t stage) {
+    return stage == 0 ? 0 : c->first_units[stage - 1];
+}
+
+static size_t stage_last(const group *g, const cuts *c, size_t stage) {
+    return (stage < c->num_cuts ? c->first_units[stage] : g->units.count) - 1;
+}
+
+static popliner_status evaluate_member(const group *g, member *m, const popliner_request *own,
+                                       const cuts *c, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    size_t *first_units = calloc(c->num_cuts + 1, sizeof *first_units);
+    if (first_units == NULL)
+        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+    for (size_t stage = 0; status == POPLINER_OK && stage <= c->num_cuts; stage++) {
+        size_t first = 0;
+        size_t last = 0;
+        if (!group_own_interval(m, stage_begin(c, stage), stage_last(g, c, stage), &first, &last))
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--report: stage %zu is %.200s alone, which %.200s has not; "
+                                  "each report has something in each stage of a split",
+                                  stage, g->units.names[stage_begin(c, stage)], m->name);
+        else if (stage > 0)
+            first_units[stage - 1] = first;
+    }
+    if (status == POPLINER_OK)
+        status = popliner_analysis_evaluate(m->session.analysis, own, first_units, c->num_cuts,
+                                            &m->evaluation, error);
+    free(first_units);
+    return status;
+}
+
+static popliner_status evaluate_all(group *g, const popliner_request *asked, const cuts *c,
+                                    popliner_error *error) {
+    popliner_solver_options limits;
+    const popliner_request own = own_request(asked, c->num_cuts + 1, &limits);
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+        status = evaluate_member(g, &g->members[i], &own, c, error);
+    return status;
+}
+
+static const popliner_plan_summary *own_summary(const member *m) {
+    return popliner_plan_get_summary(popliner_certificate_get_info(m->evaluation)->plan);
+}
+
+/* Whether the split that was found is what it was chosen for. */
+static popliner_status check_peak(const group *g, const popliner_plan *plan,
+                                  popliner_error *error) {
+    const uint64_t wanted = popliner_plan_get_summary(plan)->peak_bytes;
+    uint64_t largest = 0;
+    for (size_t i = 0; i < g->names.count; i++) {
+        const uint64_t own = own_summary(&g->members[i])->peak_bytes;
+        largest = own > largest ? own : largest;
+    }
+    if (largest == wanted)
+        return POPLINER_OK;
+    return session_fail(error, POPLINER_ERROR_INTERNAL,
+                        "the largest tile of the split has %llu bytes, but it was chosen for %llu",
+                        (unsigned long long)largest, (unsigned long long)wanted);
+}
+
+/* ---- telling ---- */
+
+/* Prints the split; `c` is NULL if there is none. */
+static popliner_status print(session *s, const group *g, const cuts *c,
+                             const popliner_certificate *answer, popliner_error *error) {
+    const size_t num_stages = c == NULL ? 0 : c->num_cuts + 1;
+    const size_t count = g->names.count;
+    const popliner_certificate **evaluations = calloc(count, sizeof *evaluations);
+    bool *are_training = calloc(count, sizeof *are_training);
+    const char **first_units = calloc(num_stages + 1, sizeof *first_units);
+    const char **last_units = calloc(num_stages + 1, sizeof *last_units);
+    popliner_together together = POPLINER_TOGETHER_INIT;
+    char *text = NULL;
+    popliner_status status =
+        evaluations == NULL || are_training == NULL || first_units == NULL || last_units == NULL
+            ? session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the reports")
+            : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        evaluations[i] = g->members[i].evaluation;
+        are_training[i] = g->members[i].is_training;
+    }
+    for (size_t stage = 0; status == POPLINER_OK && stage < num_stages; stage++) {
+        first_units[stage] = g->units.names[stage_begin(c, stage)];
+        last_units[stage] = g->units.names[stage_last(g, c, stage)];
+    }
+    together.names = (const char *const *)g->names.names;
+    together.are_training = are_training;
+    together.evaluations = evaluations;
+    together.num_reports = count;
+    together.first_units = first_units;
+    together.last_units = last_units;
+    together.num_stages = num_stages;
+    together.answer = answer;
+    if (status == POPLINER_OK)
+        status = popliner_report_together(&together, s->options.format, &text, error);
+    free(evaluations);
+    free(are_training);
+    free(first_units);
+    free(last_units);
+    return status == POPLINER_OK ? session_print(text, error) : status;
+}
+
+/* Measures the split that was found in each report, and prints it. */
+static popliner_status print_plan(session *s, group *g, const request *r,
+                                  const popliner_certificate *answer, popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(answer)->plan;
+    const size_t num_stages = popliner_plan_get_summary(plan)->num_stages;
+    if (num_stages == 0)
+        return print(s, g, NULL, answer, error);
+    size_t *first_units = calloc(num_stages, sizeof *first_units);
+    if (first_units == NULL)
+        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+    for (size_t i = 1; i < num_stages; i++)
+        first_units[i - 1] = popliner_plan_stage_at(plan, i)->first_unit;
+    const cuts c = {first_units, num_stages - 1};
+    popliner_status status = evaluate_all(g, &r->asked, &c, error);
+    if (status == POPLINER_OK)
+        status = check_peak(g, plan, error);
+    if (status == POPLINER_OK)
+        status = print(s, g, &c, answer, error);
+    free(first_units);
+    return status;
+}
+
+/* ---- both actions ---- */
+
+static popliner_status solve_together(session *s, group *g, popliner_error *error) {
+    request r = {0};
+    popliner_costs *costs = NULL;
+    popliner_certificate *answer = NULL;
+    session *tightest = &g->members[g->tightest].session;
+    uint64_t limit_bytes = 0;
+    popliner_status status = session_limit(tightest, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_begin(&r, tightest, POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK)
+        status = request_name_list(&r, &g->units, error);
+    if (status == POPLINER_OK)
+        status = request_complete(&r, tightest, limit_bytes, NULL, error);
+    r.solver.listener = &s->listener;
+    r.solver.should_stop_user = &s->interrupts;
+    if (status == POPLINER_OK)
+        status = check_cycles(&r, &s->options, g, error);
+    if (status == POPLINER_OK) {
+        tell_schedule(s, g);
+        status = measure_all(g, &r, error);
+    }
+    if (status == POPLINER_OK)
+        status = combine(g, &s->options, r.solver.max_stages, &costs, error);
+    if (status == POPLINER_OK)
+        status = solve(s, &r, costs, &answer, error);
+    if (status == POPLINER_OK)
+        status = answer_tell(s, &r, answer, costs, error);
+    if (status == POPLINER_OK)
+        status = print_plan(s, g, &r, answer, error);
+    popliner_certificate_free(answer);
+    popliner_costs_free(costs);
+    request_free(&r);
+    return status;
+}
+
+static popliner_status evaluate_together(session *s, group *g, popliner_error *error) {
+    given_split split = {0};
+    popliner_status status = split_take(&g->members[g->tightest].session, &g->units, &split, error);
+    const cuts c = {split.first_units, split.num_cuts};
+    if (status == POPLINER_OK) {
+        tell_schedule(s, g);
+        status = evaluate_all(g, &split.request.asked, &c, error);
+    }
+    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+        s->failed_softly =
+            s->failed_softly || own_summary(&g->members[i])->status == POPLINER_PLAN_INFEASIBLE;
+    if (status == POPLINER_OK)
+        status = print(s, g, &c, NULL, error);
+    split_free(&split);
+    return status;
+}
+
+popliner_status reports_split_and_print(session *s, popliner_error *error) {
+    group g = {0};
+    bool can = false;
+    popliner_status status = group_open(&g, s, &can, error);
+    if (status == POPLINER_OK && can)
+        status = s->options.solve ? solve_together(s, &g, error) : evaluate_together(s, &g, error);
+    group_free(&g);
+    return status;
+}

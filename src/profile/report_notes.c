@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700 /* O_NONBLOCK, fstat */
+
+#include "profile/report_notes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/json_text.h"
+#include "base/plain_locale.h"
+#include "profile/profile_data.h"
+
+/* What is kept of one file: names repeat the keys above them, so a small file may have long ones.
+ */
+enum { MAX_FILE_BYTES = 1 << 20, MAX_ROWS = 10000, MAX_TEXT_BYTES = 4 << 20, MAX_DEPTH = 64 };
+
+const char *const pl_note_groups[PL_NUM_NOTE_GROUPS] = {"framework", "app"};
+
+/* What the rows of a file are added to. */
+typedef struct notes {
+    popliner_profile *profile;
+    uint8_t group;
+    size_t capacity; /* of the arrays of all groups */
+    size_t num_rows; /* of this one */
+    size_t text_bytes;
+    pl_text name;    /* of the value that is looked at */
+    bool is_cut;     /* there is more */
+    bool is_too_low; /* on memory */
+} notes;
+
+/* ---- the rows ---- */
+
+static void add_row(notes *n, pl_note_kind kind, const char *value) {
+    popliner_profile *p = n->profile;
+    const pl_field fields[] = {
+        {"group", &p->note_group, sizeof *p->note_group, NULL, 0},
+        {"kind", &p->note_kind, sizeof *p->note_kind, NULL, 0},
+        {"name", &p->note_name, sizeof *p->note_name, NULL, 0},
+        {"value", &p->note_value, sizeof *p->note_value, NULL, 0},
+    };
+    const size_t i = p->num_notes;
+    n->text_bytes += n->name.length + strlen(value);
+    if (n->num_rows == MAX_ROWS || n->text_bytes > MAX_TEXT_BYTES) {
+        n->is_cut = true;
+        return;
+    }
+    const pl_string name = pl_profile_add_string(p, n->name.data == NULL ? "" : n->name.data);
+    const pl_string text = pl_profile_add_string(p, value);
+    if (name == PL_NONE || text == PL_NONE || !pl_fields_reserve(fields, 4, &n->capacity, i + 1)) {
+        n->is_too_low = true;
+        return;
+    }
+    p->note_group[i] = n->group;
+    p->note_kind[i] = (uint8_t)kind;
+    p->note_name[i] = name;
+    p->note_value[i] = text;
+    p->num_notes++;
+    n->num_rows++;
+}
+
+static void add_number(notes *n, json_int_t number) {
+    char digits[24];
+    const bool is_large = number > PL_NOTE_MOST_NUMBER || number < -PL_NOTE_MOST_NUMBER;
+    snprintf(digits, sizeof digits, "%" PRId64, (int64_t)number);
+    add_row(n, is_large ? PL_NOTE_TEXT : PL_NOTE_NUMBER, digits);
+}
+
+/* With as many digits as it takes to read the same number again. */
+static void add_real(notes *n, double number) {
+    enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
+    char digits[40];
+    for (int count = FEWEST_DIGITS; count <= MOST_DIGITS; count++) {
+        snprintf(digits, sizeof digits, "%.*g", count, number);
+        if (strtod(digits, NULL) == number)
+            break;
+    }
+    add_row(n, PL_NOTE_TEXT, digits);
+}
+
+static void add_value(notes *n, json_t *value, size_t depth);
+
+/* A value below the one whose name is at hand. */
+static void add_member(notes *n, const char *key, json_t *value, size_t depth) {
+    const size_t length = n->name.length;
+    pl_text_add(&n->name, length > 0 ? "." : "");
+    pl_text_add(&n->name, key);
+    if (n->name.failed)
+        n->is_too_low = true;
+    else
+        add_value(n, value, depth + 1);
+    if (n->name.failed)
+        return;
+    n->name.length = length;
+    n->name.data[length] = '\0';
+}
+
+static bool goes_on(const notes *n) {
+    return !n->is_cut && !n->is_too_low;
+}
+
+static void add_members(notes *n, json_t *value, size_t depth) {
+    const char *key;
+    json_t *member;
+    char place[24];
+    if (depth == MAX_DEPTH) {
+        n->is_cut = true;
+    } else if (json_is_object(value)) {
+        json_object_foreach(value, key, member) {
+            if (goes_on(n))
+                add_member(n, key, member, depth);
+        }
+    } else {
+        for (size_t i = 0; goes_on(n) && i < json_array_size(value); i++) {
+            snprintf(place, sizeof place, "%zu", i);
+            add_member(n, place, json_array_get(value, i), depth);
+        }
+    }
+}
+
+static void add_value(notes *n, json_t *value, size_t depth) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+    case JSON_ARRAY:
+        if (json_object_size(value) + json_array_size(value) == 0)
+            add_row(n, PL_NOTE_NONE, "");
+        else
+            add_members(n, value, depth);
+        break;
+    case JSON_STRING:
+        add_row(n, PL_NOTE_TEXT, json_string_value(value));
+        break;
+    case JSON_INTEGER:
+        add_number(n, json_integer_value(value));
+        break;
+    case JSON_REAL:
+        add_real(n, json_real_value(value));
+        break;
+    case JSON_TRUE:
+        add_row(n, PL_NOTE_TEXT, "true");
+        break;
+    case JSON_FALSE:
+        add_row(n, PL_NOTE_TEXT, "false");
+        break;
+    case JSON_NULL:
+        add_row(n, PL_NOTE_NONE, "");
+        break;
+    }
+}
+
+/* ---- the file ---- */
+
+/* Reads a file that is there; *why is what is wrong with it, else NULL. False when memory is short.
+ */
+static bool read_file(int file, char **bytes, size_t *length, const char **why) {
+    struct stat info;
+    *bytes = NULL;
+    *length = 0;
+    *why = NULL;
+    if (fstat(file, &info) != 0)
+        *why = strerror(errno);
+    else if (!S_ISREG(info.st_mode))
+        *why = "it is no file";
+    else if (info.st_size > MAX_FILE_BYTES)
+        *why = "it has more than 1 MiB";
+    if (*why != NULL)
+        return true;
+    *bytes = malloc(MAX_FILE_BYTES + 1);
+    if (*bytes == NULL)
+        return false;
+    ssize_t got = 1;
+    while (got > 0 && *length <= MAX_FILE_BYTES) {
+        got = read(file, *bytes + *length, MAX_FILE_BYTES + 1 - *length);
+        *length += got > 0 ? (size_t)got : 0;
+    }
+    if (got < 0)
+        *why = strerror(errno);
+    else if (*length > MAX_FILE_BYTES)
+        *why = "it has more than 1 MiB";
+    return true;
+}
+
+/* Adds the rows of a document. */
+static popliner_status add_document(notes *n, const char *path, const char *bytes, size_t length,
+                                    const popliner_listener *listener, popliner_error *error) {
+    json_t *root = NULL;
+    popliner_error wrong = {0};
+    popliner_status status = pl_json_parse(bytes, length, path, &root, &wrong);
+    if (status == POPLINER_ERROR_INPUT) {
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s; it is left out", wrong.message);
+        return POPLINER_OK;
+    }
+    if (status != POPLINER_OK)
+        return pl_fail(error, status, "%s", wrong.message);
+    pl_plain_locale locale = pl_plain_locale_enter(); /* for numbers */
+    add_value(n, root, 0);
+    pl_plain_locale_leave(&locale);
+    json_decref(root);
+    if (n->is_too_low)
+        return pl_fail_memory(error, "the notes of the report");
+    if (n->is_cut)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "%s: has more than is kept of it, %d values with %d bytes of names and texts, %d "
+                "deep; the rest is left out",
+                path, MAX_ROWS, MAX_TEXT_BYTES, MAX_DEPTH);
+    return POPLINER_OK;
+}
+
+static popliner_status read_notes(notes *n, const char *path, const popliner_listener *listener,
+                                  popliner_error *error) {
+    char *bytes = NULL;
+    size_t length = 0;
+    const char *why = NULL;
+    popliner_status status = POPLINER_OK;
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return POPLINER_OK;
+    if (file < 0)
+        why = strerror(errno);
+    else if (!read_file(file, &bytes, &length, &why))
+        status = pl_fail_memory(error, "the notes of the report");
+    if (why != NULL)
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: cannot be read: %s; it is left out", path,
+                why);
+    else if (status == POPLINER_OK)
+        status = add_document(n, path, bytes, length, listener, error);
+    free(bytes);
+    if (file >= 0)
+        close(file);
+    return status;
+}
+
+popliner_status pl_report_notes_read(const char *profile_path, const popliner_listener *listener,
+                                     popliner_profile *profile, popliner_error *error) {
+    const char *slash = strrchr(profile_path, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - profile_path);
+    popliner_status status = POPLINER_OK;
+    size_t capacity = 0;
+    for (uint8_t group = 0; status == POPLINER_OK && group < PL_NUM_NOTE_GROUPS; group++) {
+        notes n = {.profile = profile, .group = group, .capacity = capacity};
+        pl_text path = {0};
+        pl_text_append(&path, profile_path, length);
+        pl_text_format(&path, "%s.json", pl_note_groups[group]);
+        status = path.failed ? pl_fail_memory(error, "file names")
+                             : read_notes(&n, path.data, listener, error);
+        capacity = n.capacity;
+        free(n.name.data);
+        free(path.data);
+    }
+    return status;
+}

@@ -1,0 +1,132 @@
+/* One split of several profiles: what each stage needs in each of them.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+
+#include "base/failure.h"
+#include "base/structs.h"
+#include "popliner/report.h"
+#include "show/certificate_data.h"
+#include "show/report_parts.h"
+
+/* What the IPU of a stage needs in a report. */
+static uint64_t need_of(const popliner_together *t, size_t report, size_t stage) {
+    const popliner_certificate *c = t->evaluations[report];
+    return c->details[stage].need_bytes[c->input.need];
+}
+
+/* The first report that needs most. */
+static size_t largest_of(const popliner_together *t, size_t stage) {
+    size_t largest = 0;
+    for (size_t i = 1; i < t->num_reports; i++)
+        if (need_of(t, i, stage) > need_of(t, largest, stage))
+            largest = i;
+    return largest;
+}
+
+static bool fits(const popliner_together *t, size_t stage) {
+    const popliner_certificate *c = t->evaluations[0];
+    return need_of(t, largest_of(t, stage), stage) <=
+           pl_certificate_limit(c, c->plan.stages[stage].ipu);
+}
+
+static popliner_status check(const popliner_together *t, popliner_error *error) {
+    for (size_t i = 0; t->num_stages > 0 && i < t->num_reports; i++) {
+        if (!t->evaluations[i]->is_measured)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "stages whose costs are of no profile have no details");
+        if (t->evaluations[i]->plan.num_stages != t->num_stages)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "evaluation %zu of several reports has %zu stages instead of %zu", i,
+                           t->evaluations[i]->plan.num_stages, t->num_stages);
+    }
+    return POPLINER_OK;
+}
+
+/* ---- a table ---- */
+
+static void add_field(pl_text *text, const char *field, char delimiter) {
+    pl_text_format(text, "%c", delimiter);
+    pl_certificate_add_field(text, field, delimiter);
+}
+
+static void add_row(const popliner_together *t, size_t stage, char delimiter, pl_text *text) {
+    const popliner_certificate *c = t->evaluations[0];
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    pl_text_format(text, "%zu%c%zu", stage, delimiter, own->ipu);
+    add_field(text, t->first_units[stage], delimiter);
+    add_field(text, t->last_units[stage], delimiter);
+    pl_text_format(text, "%c%" PRIu64, delimiter, pl_certificate_limit(c, own->ipu));
+    for (size_t i = 0; i < t->num_reports; i++)
+        pl_text_format(text, "%c%" PRIu64, delimiter, need_of(t, i, stage));
+    pl_text_format(text, "%c%s\n", delimiter, fits(t, stage) ? "yes" : "no");
+}
+
+static void add_table(const popliner_together *t, char delimiter, pl_text *text) {
+    pl_text_format(text, "stage%cipu%cfrom%cto%climit", delimiter, delimiter, delimiter, delimiter);
+    for (size_t i = 0; i < t->num_reports; i++)
+        add_field(text, t->names[i], delimiter);
+    pl_text_format(text, "%cfits\n", delimiter);
+    for (size_t stage = 0; stage < t->num_stages; stage++)
+        add_row(t, stage, delimiter, text);
+}
+
+/* ---- JSON ---- */
+
+static json_t *stage_json(const popliner_together *t, size_t stage) {
+    const popliner_certificate *c = t->evaluations[0];
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    const size_t largest = largest_of(t, stage);
+    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:o, s:b}", "ipu", (json_int_t)own->ipu,
+                     "unit_from", pl_report_json_text(t->first_units[stage]), "unit_to",
+                     pl_report_json_text(t->last_units[stage]), "limit_bytes",
+                     (json_int_t)pl_certificate_limit(c, own->ipu), "need_bytes",
+                     (json_int_t)need_of(t, largest, stage), "report",
+                     pl_report_json_text(t->names[largest]), "fits", fits(t, stage));
+}
+
+static json_t *report_json(const popliner_together *t, size_t report) {
+    return json_pack("{s:o, s:b, s:o}", "name", pl_report_json_text(t->names[report]), "training",
+                     t->are_training[report], "stages",
+                     t->num_stages == 0 ? json_array()
+                                        : pl_certificate_evaluation_json(t->evaluations[report]));
+}
+
+/* NULL without memory. */
+static json_t *as_json(const popliner_together *t) {
+    json_t *json = json_object();
+    json_t *stages = json_array();
+    json_t *reports = json_array();
+    bool is_whole = stages != NULL && reports != NULL;
+    bool all_fit = t->num_stages > 0;
+    for (size_t i = 0; is_whole && i < t->num_stages; i++) {
+        all_fit = all_fit && fits(t, i);
+        is_whole = pl_report_append(stages, stage_json(t, i));
+    }
+    for (size_t i = 0; is_whole && i < t->num_reports; i++)
+        is_whole = pl_report_append(reports, report_json(t, i));
+    is_whole = pl_report_put(json, "fits", json_boolean(all_fit)) && is_whole;
+    is_whole = pl_report_put(json, "stages", stages) && is_whole;
+    is_whole = pl_report_put(json, "reports", reports) && is_whole;
+    is_whole = pl_report_put(json, "answer",
+                             t->answer == NULL ? json_null() : pl_certificate_json(t->answer)) &&
+               is_whole;
+    return pl_report_whole(json, is_whole);
+}
+
+popliner_status popliner_report_together(const popliner_together *together, popliner_format format,
+                                         char **result, popliner_error *error) {
+    popliner_together own = POPLINER_TOGETHER_INIT;
+    pl_text text = {0};
+    *result = NULL;
+    popliner_status status = pl_struct_take(&own, sizeof own, together, "popliner_together", error);
+    if (status == POPLINER_OK)
+        status = check(&own, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (format == POPLINER_FORMAT_JSON)
+        status = pl_report_json(as_json(&own), &text, error);
+    else
+        add_table(&own, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
+    return pl_report_finish(&text, status, result, error);
+}

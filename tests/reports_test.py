@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""--report: one report of a directory against the report by itself; several together against every
+split, evaluated in each of them by itself.
+
+    reports_test.py POPLINER MKPROFILE SCHEMA
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import concurrent.futures
+import csv
+import io
+import itertools
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+import sections_test
+
+NAMES = ("inference", "training")
+MODELS = (("--framework popart --layers 4 --tiles 4 --seed 31", 4),
+          ("--framework tensorflow --layers 3 --tiles 4 --seed 32", 3),
+          ("--framework poptorch --layers 4 --tiles 4 --outline --skips 1 --seed 33", 4))
+PIPELINES = ((), ("--schedule", "popart"), ("--schedule", "tf-grouped", "--recompute", "full"),
+             ("--copies", "1f1b+1", "--risk", "low"), ("--schedule", "inference", "--effects",
+                                                       "none"), ("--memory-model", "popliner"))
+OBJECTIVES = ("memory,traffic", "cycles,memory", "traffic,memory", "ipus,cycles")
+
+
+def check(is_right, what):
+    if not is_right:
+        sys.exit(str(what)[:3000])
+
+
+def run(*arguments, status=(0, 1)):
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    check(done.returncode in status, (arguments, done.returncode, done.stderr.decode()))
+    return done
+
+
+def make(tool, arguments, place):
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    run(tool, "--quiet", "--output", place, *arguments.split(), status=(0,))
+
+
+class Root:
+    """A directory with reports, and what each of them tells by itself."""
+
+    def __init__(self, command, tool, model, place):
+        self.command, self.place = command, place
+        self.known = {}
+        for name in NAMES:
+            make(tool, f"{model} --{name}", os.path.join(place, name))
+        self.chains = {}
+        for name in NAMES:
+            rows = json.loads(run(command, "-q", os.path.join(place, name), "--section", "layers",
+                                  "--format", "json").stdout)["rows"]
+            self.chains[name] = [(row["unit"], row["kind"]) for row in rows]
+        check(self.layers(NAMES[0]) == self.layers(NAMES[1]), self.chains)
+
+    def layers(self, name):
+        return [unit for unit, kind in self.chains[name] if kind == "layer"]
+
+    def units(self, pipeline):
+        """Of all reports together, with whether it is a layer, and those that each has."""
+        own = {name: list(chain) for name, chain in self.chains.items()}
+        if "popliner" in pipeline:  # this model knows neither head nor tail
+            for name in NAMES:
+                answer = json.loads(self.alone(name, pipeline, ("--evaluate", "whole")))[0]
+                none = [("None", "unlayered")] * (answer["unit_from"] == "None")
+                own[name] = none + [(unit, "layer") for unit in self.layers(name)]
+        every = []
+        for kinds in (("head", "unlayered"), ("layer",), ("tail",)):
+            for name in NAMES:
+                every += [unit for unit in own[name] if unit[1] in kinds and unit not in every]
+        return every, {name: {unit for unit, _ in own[name]} for name in NAMES}
+
+    def alone(self, name, pipeline, arguments):
+        key = (name, pipeline, arguments)
+        if key not in self.known:
+            self.known[key] = run(self.command, "-q", os.path.join(self.place, name), *pipeline,
+                                  *arguments, "--format", "json").stdout
+        return self.known[key]
+
+    def cycles_and_cuts(self, name, pipeline, cuts):
+        """Of the stages of a split: told by --solve alone, with all cuts given."""
+        given = [word for cut in cuts for word in ("--cut-after", cut)]
+        answer = json.loads(self.alone(name, pipeline, (
+            "--solve", "--num-ipus", str(len(cuts) + 1), "--min-layers", "0", "--mem-per-tile",
+            "1G", "--objective", "ipus", *given)))
+        check(len(answer["stages"]) == len(cuts) + 1, (name, cuts, answer["status"]))
+        return [stage["cycles"] for stage in answer["stages"]], answer["totals"]["traffic"]
+
+
+def need(stage, pipeline):
+    if "popliner" in pipeline:
+        return stage["tile_bytes"]
+    return stage["needs"]["at_most_bytes" if "low" in pipeline else "expected_bytes"]
+
+
+def every_split(root, pipeline, num_ipus, min_layers):
+    """(cuts as places, names of the units before them, {name: stages}) of every split."""
+    units, own = root.units(pipeline)
+    for count in range(num_ipus):
+        for places in itertools.combinations(range(1, len(units)), count):
+            ends = (0, *places, len(units))
+            stages = [units[a:b] for a, b in zip(ends, ends[1:])]
+            if (any(sum(kind == "layer" for _, kind in stage) < min_layers for stage in stages) or
+                    any(not {unit for unit, _ in stage} & own[name] for stage in stages
+                        for name in NAMES)):
+                continue
+            cuts = tuple(units[place - 1][0] for place in places)
+            yield places, cuts, {name: json.loads(root.alone(
+                name, pipeline, ("--evaluate", "|".join(cuts) or "whole"))) for name in NAMES}
+
+
+def judge(root, pipeline, places, cuts, told, objectives):
+    """What a split is worth: the objectives in order, then its cuts."""
+    memory = max(need(stage, pipeline) for name in NAMES for stage in told[name])
+    values = {"memory": memory, "ipus": len(cuts) + 1}
+    if {"cycles", "traffic"} & set(objectives):
+        rest = {name: root.cycles_and_cuts(name, pipeline, cuts) for name in NAMES}
+        values["cycles"] = max(most for name in NAMES for most in rest[name][0])
+        values["traffic"] = sum(rest[name][1] for name in NAMES)
+    return [values[objective] for objective in objectives], places
+
+
+def limits_of(told, pipeline, stage):
+    return max(need(told[name][stage], pipeline) for name in NAMES)
+
+
+def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu_limits=(),
+          wanted=()):
+    """One solve against all splits. Returns its largest tile."""
+    own_limit = dict(ipu_limits)
+    options = ["--num-ipus", str(num_ipus), "--objective", ",".join(objectives),
+               "--min-layers", str(min_layers), "--mem-per-tile", str(limit)]
+    options += [word for ipu, most in ipu_limits for word in ("--ipu-mem-per-tile",
+                                                              f"{ipu}={most}")]
+    options += [word for cut in wanted for word in ("--cut-after", cut)]
+    splits = [(places, cuts, told) for places, cuts, told in
+              every_split(root, pipeline, num_ipus, min_layers) if set(wanted) <= set(cuts)]
+    fitting = [split for split in splits if all(
+        limits_of(split[2], pipeline, stage) <= own_limit.get(stage, limit)
+        for stage in range(len(split[1]) + 1))]
+    if fitting:
+        best = min(fitting, key=lambda split: judge(root, pipeline, *split, objectives))
+    else:  # the smallest largest tile
+        best = min(splits, key=lambda split: judge(root, pipeline, *split, ["memory"]))
+    words = [root.command, "-q", root.place, "--report", "all", "--solve", *pipeline, *options]
+    done = run(*words, "--format", "json", status=(0,) if fitting else (1,))
+    answer = json.loads(done.stdout)
+    where = (root.place, pipeline, options)
+    check(schema.complaint(answer) is None, (where, schema.complaint(answer)))
+    places, cuts, told = best
+    found = tuple(stage["unit_to"] for stage in answer["stages"][:-1])
+    check(found == cuts, (where, "split", found, cuts))
+    check(answer["fits"] == bool(fitting), where)
+    check(answer["answer"]["status"] == ("optimal" if fitting else "infeasible"), where)
+    values, _ = judge(root, pipeline, *best, ["memory", "cycles", "traffic", "ipus"])
+    totals = answer["answer"]["totals"]
+    check([totals[name] for name in ("memory", "cycles", "traffic", "ipus")] == values,
+          (where, totals, values))
+    look(answer, root, pipeline, cuts, told, limit, own_limit, where)
+    tables(words, answer, pipeline, where)
+    return values[0]
+
+
+def look(answer, root, pipeline, cuts, told, limit, own_limit, where):
+    """The stages of the document, and what each report says by itself."""
+    check([report["name"] for report in answer["reports"]] == list(NAMES), where)
+    check([report["training"] for report in answer["reports"]] == [False, True], where)
+    for name, report in zip(NAMES, answer["reports"]):
+        own = json.loads(json.dumps(told[name]))
+        for stages in (own, report["stages"]):
+            for stage in stages:  # of the limit, which the other run did not have
+                for key in ("headroom_bytes", "fits"):
+                    stage.pop(key)
+                for key in ("verdict", "margin_bytes", "margin_spreads"):
+                    stage.get("needs", {}).pop(key, None)
+        check(own == report["stages"], (where, name, own, report["stages"]))
+    for number, stage in enumerate(answer["stages"]):
+        most = limits_of(told, pipeline, number)
+        at = own_limit.get(number, limit)
+        check((stage["ipu"], stage["need_bytes"], stage["limit_bytes"], stage["fits"]) ==
+              (number, most, at, most <= at), (where, stage, most))
+        check(most == need(told[stage["report"]][number], pipeline), (where, stage))
+
+
+def tables(words, answer, pipeline, where):
+    """TSV and CSV say the same as the document."""
+    own = [["stage", "ipu", "from", "to", "limit", *NAMES, "fits"]]
+    for number, stage in enumerate(answer["stages"]):
+        own.append([str(number), str(stage["ipu"]), stage["unit_from"], stage["unit_to"],
+                    str(stage["limit_bytes"]),
+                    *(str(need(report["stages"][number], pipeline))
+                      for report in answer["reports"]), "yes" if stage["fits"] else "no"])
+    by_tab = run(*words).stdout.decode()
+    by_comma = run(*words, "--format", "csv").stdout.decode()
+    check([line.split("\t") for line in by_tab.splitlines()] == own, (where, by_tab, own))
+    check(list(csv.reader(io.StringIO(by_comma))) == own, (where, by_comma, own))
+
+
+def evaluate(root, schema, pipeline):
+    """--evaluate of every split."""
+    for places, cuts, told in every_split(root, pipeline, 3, 0):
+        for limit in ("1G", "1K"):
+            words = [root.command, "-q", root.place, "--report", NAMES[0], "--report", NAMES[1],
+                     "--evaluate", "|".join(cuts) or "whole", *pipeline, "--mem-per-tile", limit]
+            done = run(*words, "--format", "json", status=(0,) if limit == "1G" else (1,))
+            answer = json.loads(done.stdout)
+            check(schema.complaint(answer) is None, schema.complaint(answer))
+            check(answer["answer"] is None, answer)
+            tables(words, answer, pipeline, cuts)
+            look(answer, root, pipeline, cuts, told, 10**9 if limit == "1G" else 1000, {}, cuts)
+
+
+def together(command, tool, schema, model, num_layers, every):
+    with tempfile.TemporaryDirectory() as place:
+        root = Root(command, tool, model, place)
+        for number, pipeline in enumerate(PIPELINES):
+            if not every and (number + num_layers) % 3:
+                continue
+            evaluate(root, schema, pipeline)
+            for place_, objectives in enumerate(OBJECTIVES):
+                if place_ % (2 if every else 4) != number % (2 if every else 4):
+                    continue
+                own = objectives.split(",")
+                most = solve(root, schema, pipeline, own, 3, 10**9)
+                least = solve(root, schema, pipeline, ["memory"], 3, 10**9)
+                solve(root, schema, pipeline, own, 3, least)
+                solve(root, schema, pipeline, own, 3, least - 1)
+                solve(root, schema, pipeline, own, 3, most, 0, ((0, least), (2, least * 2)))
+                solve(root, schema, pipeline, own, 3, 10**9, 1, (), ("0",))
+            solve(root, schema, pipeline, ["memory"], 16, 10**9)
+            solve(root, schema, pipeline, ["memory", "ipus"], 16, 10**9, 0)
+
+
+def alone(command, tool, every):
+    """A report of a directory is what it is by itself."""
+    with tempfile.TemporaryDirectory() as place:
+        for name in NAMES:
+            make(tool, f"--framework poptorch --layers 2 --tiles 4 --{name}",
+                 os.path.join(place, name))
+        wishes = [("--solve", "--num-ipus", "2"), ("--section", "tiles"), ("--diagnose",),
+                  ("--evaluate", "0"), ("--memory-totals",)]
+        own = {(name, wish): run(command, "-q", os.path.join(place, name), *wish).stdout
+               for name in NAMES for wish in wishes[:None if every else 2]}
+
+        def same(*where):
+            for (name, wish), text in own.items():
+                check(run(command, "-q", place, "--report", name, *wish, *where).stdout == text,
+                      (name, wish, where))
+
+        same()
+        # of the process, as PopTorch writes it
+        shutil.move(os.path.join(place, "training", "debug.cbor"), os.path.join(place, "debug.cbor"))
+        own = {key: text for key, text in own.items() if key[0] == "training"}
+        same()
+        for key in list(own):
+            other = os.path.join(place, "other.json")
+            with open(other, "w", encoding="utf-8") as file:
+                json.dump({"profile": place, "report": [key[0]]}, file)
+            check(run(command, "-q", "--config", other, *key[1]).stdout == own[key], key)
+        shutil.move(os.path.join(place, "debug.cbor"), os.path.join(place, "else.cbor"))
+        for (name, wish), text in own.items():
+            check(run(command, "-q", place, os.path.join(place, "else.cbor"), "--report", name,
+                      *wish).stdout == text, wish)
+
+
+def refused(command, tool):
+    """What cannot be done is said, with what can."""
+    with tempfile.TemporaryDirectory() as place:
+        root = os.path.join(place, "root")
+        for name, model in (("training", "--training"), ("inference", "--inference"),
+                            ("longer", "--inference --seed 4")):
+            layers = 4 if name == "longer" else 3
+            make(tool, f"--framework popart --layers {layers} --tiles 4 {model}",
+                 os.path.join(root, name))
+
+        def says(status, words, *arguments, where=root):
+            done = run(command, where, *arguments, status=(status,))
+            text = done.stderr.decode()
+            for word in words:
+                check(word in text, (arguments, word, text))
+
+        both = ("--report", "training", "--report", "inference")
+        says(3, ["inference/", "training/", "--report"], "--solve")
+        says(2, ["did you mean training?"], "--report", "trainin", "--solve")
+        says(2, ["it has inference, longer, training"], "--report", "nothing", "--solve")
+        says(2, ["a report itself"], "--report", "x", "--solve", where=f"{root}/training")
+        says(3, ["none of its sub-directories"], "--report", "x", "--solve", where=place)
+        says(3, ["cannot be read"], "--report", "x", "--solve", where=f"{place}/none")
+        says(2, ["leave out one of them"], *both, "--report", "all", "--solve")
+        says(2, ["leave out one of them"], *both, "--report", "training", "--solve")
+        says(2, ["longer", "has no layer 3"], "--report", "longer", *both, "--solve")
+        says(2, ["training has no layer 3, which longer has"], *both, "--report", "longer",
+             "--solve")
+        says(2, ["stage 1 is Tail alone, which training has not"], *both, "--evaluate", "2")
+        says(2, ["no layer '7'"], *both, "--evaluate", "7")
+        for words in (["--section", "tiles"], ["--memory-totals"], ["--diagnose"],
+                      ["--html", "x"], ["--compare", "x"], ["--trace", "x"], ["--plot", "tiles"],
+                      ["--save-to-file", "x"], ["--output", "tiles=x"], ["--layer-breakdown"],
+                      ["--solve", "--sweep", "num-ipus=1..2"],
+                      ["--solve", "--pareto", "memory,cycles"], ["--solve", "--total-ipus", "4",
+                                                                 "--micro-batches", "2"],
+                      ["--solve", "--device-map", "0,1,0"], ["--solve", "--v-shape"],
+                      ["--solve", "--interleave", "2"], ["--solve", "--write-lp", "x"],
+                      ["--solve", "--link-bandwidth", "3"], ["--solve", "--solver", "greedy"],
+                      ["--evaluate", "0", "--calibrate", "x"], ["--solve", "--calibration", "x"],
+                      ["--solve", "--recompute", "auto", "--schedule", "popart"],
+                      ["--solve", "--ipu", "0"]):
+            option = next(word for word in words if word.startswith("--") and
+                          word not in ("--solve", "--evaluate"))
+            says(2, [option], *both, *words)
+        says(2, ["one of --solve and --evaluate"], *both, "--solve", "--evaluate", "0")
+        says(2, ["--report"], *both, "--load-from-file", "--solve")
+        says(0, ["inference does not train"], *both, "--solve", "--schedule", "popart")
+        shutil.copytree(os.path.join(root, "inference"), os.path.join(place, "two", "a"))
+        shutil.copytree(os.path.join(root, "inference"), os.path.join(place, "two", "b"))
+        says(0, ["no report trains"], "--report", "all", "--solve", "--schedule", "popart",
+             where=os.path.join(place, "two"))
+        profile = sqlite3.connect(os.path.join(root, "inference", "profile.pop"))
+        profile.execute("UPDATE target_info SET bytes_per_tile = 600000")
+        profile.commit()
+        says(2, ["638976 bytes in training", "600000 in inference", "--mem-per-tile"], *both,
+             "--solve")
+        says(0, [], *both, "--solve", "--mem-per-tile", "600000")
+        profile.execute("UPDATE target_info SET clock_frequency = 1000000")
+        profile.commit()
+        profile.close()
+        says(2, ["clocks"], *both, "--solve", "--mem-per-tile", "1M", "--objective", "cycles")
+        says(0, [], *both, "--solve", "--mem-per-tile", "1M")
+
+
+def problem_of(work, *arguments):
+    try:
+        work(*arguments)
+    except SystemExit as problem:
+        return str(problem)
+    return None
+
+
+def main():
+    command, tool, schema = sys.argv[1:]
+    every = bool(os.environ.get("POPLINER_TEST_ALL"))
+    schema = sections_test.Schema(schema)
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        results = [pool.submit(problem_of, together, command, tool, schema, *model, every)
+                   for model in (MODELS if every else MODELS[:1])]
+        results += [pool.submit(problem_of, alone, command, tool, every),
+                    pool.submit(problem_of, refused, command, tool)]
+        problems = [problem for problem in (result.result() for result in results) if problem]
+    print(*problems, sep="\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
