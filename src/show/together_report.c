@@ -128,5 +128,5 @@ popliner_status popliner_report_together(const popliner_together *together, popl
         status = pl_report_json(as_json(&own), &text, error);
     else
         add_table(&own, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
-    return pl_report_finish(&text, status, result, error);
+    return pl_report_finish_printable(&text, status, result, error);
 }
