@@ -164,8 +164,8 @@ static uint64_t place_in(const window *w) {
     return w->begin + w->at;
 }
 
-/* Has `wanted` bytes, or all that follow, stand behind w->at. False with a fault, or if the file has
- * become shorter. */
+/* Has `wanted` bytes, or all that follow, stand behind w->at. False with a fault, or if the file
+ * has become shorter. */
 static bool fill(window *w, size_t wanted) {
     memmove(w->bytes, w->bytes + w->at, w->used - w->at);
     w->begin += w->at;

@@ -15,8 +15,8 @@ typedef struct pl_array_writer {
     sqlite3_stmt *insert;
 } pl_array_writer;
 
-/* Fills the file, which is empty, with the table of arrays. False when SQLite fails, here and below; its connection
- * has the reason. */
+/* Fills the file, which is empty, with the table of arrays. False when SQLite fails, here and
+ * below; its connection has the reason. */
 bool pl_array_writer_open(pl_array_writer *writer, const char *path);
 
 /* Adds an array under its name behind `group`, which keeps arrays of one name apart, or is "". */
