@@ -392,8 +392,8 @@ class CtrlC(unittest.TestCase):
                 as interrupting:
             while interrupting.goes_on():
                 try:
-                    interrupting.armed = True
                     while interrupting.goes_on():
+                        interrupting.armed = True
                         work()
                         counts["done"] += 1
                 except KeyboardInterrupt:
