@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+#include "command/line.h"
+
 /* What is made ready while the file is gone through. */
 typedef struct reader {
     const char *path;
@@ -32,36 +34,18 @@ static popliner_status fail_memory(const reader *r) {
     return fail(r, POPLINER_ERROR_MEMORY, "not enough memory");
 }
 
-/* ---- text that grows ---- */
+/* ---- words ---- */
 
-/* A word in the making; `text` is NULL when memory was short. */
-typedef struct word {
-    char *text;
-    size_t length;
-} word;
-
-static void append(word *w, const char *piece) {
-    const size_t size = strlen(piece);
-    char *text = w->text == NULL ? NULL : realloc(w->text, w->length + size + 1);
-    if (text == NULL) {
-        free(w->text);
-        *w = (word){NULL, 0};
-        return;
-    }
-    memcpy(text + w->length, piece, size + 1);
-    *w = (word){text, w->length + size};
-}
-
-static word begin(const char *piece) {
-    word w = {calloc(1, 1), 0};
-    append(&w, piece);
+static line begin(const char *piece) {
+    line w = {0};
+    line_add(&w, piece);
     return w;
 }
 
 /* Takes the word over. */
-static popliner_status add(const reader *r, word w) {
+static popliner_status add(const reader *r, line w) {
     config *c = r->result;
-    char **words = w.text == NULL ? NULL : realloc(c->words, (c->num_words + 1) * sizeof *words);
+    char **words = w.failed ? NULL : realloc(c->words, (c->num_words + 1) * sizeof *words);
     if (words == NULL) {
         free(w.text);
         return fail_memory(r);
@@ -74,30 +58,27 @@ static popliner_status add(const reader *r, word w) {
 /* ---- values ---- */
 
 /* Appends a text or a number; false for anything else. */
-static bool append_scalar(word *w, const json_t *value) {
+static bool append_scalar(line *w, const json_t *value) {
     char *number = NULL;
     if (json_is_string(value)) {
-        append(w, json_string_value(value));
+        line_add(w, json_string_value(value));
         return true;
     }
     if (!json_is_number(value))
         return false;
     number = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    if (number == NULL) { /* a number has a text where there is memory */
-        free(w->text);
-        *w = (word){NULL, 0};
-    } else {
-        append(w, number);
-    }
+    if (number != NULL)
+        line_add(w, number);
+    w->failed = w->failed || number == NULL; /* a number has a text where there is memory */
     free(number);
     return true;
 }
 
 /* Appends "value", or "key=value" for what is in an object. */
-static bool append_item(word *w, const char *key, const json_t *value) {
+static bool append_item(line *w, const char *key, const json_t *value) {
     if (key != NULL) {
-        append(w, key);
-        append(w, "=");
+        line_add(w, key);
+        line_add(w, "=");
     }
     return append_scalar(w, value);
 }
@@ -116,7 +97,7 @@ static popliner_status add_members(const reader *r, const char *name, const char
     const size_t count = json_is_array(value) ? json_array_size(value) : json_object_size(value);
     void *member = json_object_iter(value);
     popliner_status status = POPLINER_OK;
-    word joined = {NULL, 0};
+    line joined = {0};
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         const char *key = member == NULL ? NULL : json_object_iter_key(member);
         const json_t *item =
@@ -124,7 +105,7 @@ static popliner_status add_members(const reader *r, const char *name, const char
         if (rule->is_repeated || i == 0)
             joined = begin(prefix);
         else
-            append(&joined, separator);
+            line_add(&joined, separator);
         if (!append_item(&joined, key, item)) {
             free(joined.text);
             return fail_value(r, name);
@@ -141,16 +122,16 @@ static popliner_status add_option(const reader *r, const char *name, const confi
     const bool is_file = strcmp(name, "profile") == 0 || strcmp(name, "debug") == 0;
     if (json_is_false(value) || json_is_null(value))
         return POPLINER_OK;
-    word w = begin(is_file ? "" : "--");
+    line w = begin(is_file ? "" : "--");
     if (!is_file)
-        append(&w, name);
+        line_add(&w, name);
     if (json_is_true(value) && !is_file)
         return add(r, w);
     if (!is_file)
-        append(&w, "=");
+        line_add(&w, "=");
     if (append_scalar(&w, value))
         return add(r, w);
-    popliner_status status = w.text == NULL ? fail_memory(r) : POPLINER_OK;
+    popliner_status status = w.failed ? fail_memory(r) : POPLINER_OK;
     if (status == POPLINER_OK && (is_file || (!json_is_array(value) && !json_is_object(value))))
         status = is_file
                      ? fail(r, POPLINER_ERROR_INPUT, "\"%s\": expected the name of a file", name)

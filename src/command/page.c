@@ -6,55 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/line.h"
 #include "command/request.h"
 #include "popliner/files.h"
 #include "popliner/page.h"
 
-/* Words of a command line, each within quotes if a shell would change it. */
-typedef struct words {
-    char *text;
-    size_t length;
-    bool failed;
-} words;
-
-static void add(words *w, const char *text) {
-    size_t length = strlen(text);
-    char *grown = w->failed ? NULL : realloc(w->text, w->length + length + 1);
-    if (grown == NULL) {
-        w->failed = true;
-        return;
-    }
-    w->text = grown;
-    memcpy(w->text + w->length, text, length + 1);
-    w->length += length;
-}
-
-static void add_quoted(words *w, const char *text) {
+/* A word of a command line, within quotes if a shell would change it. */
+static void add_quoted(line *w, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:,=+@%";
     if (*text != '\0' && strspn(text, plain) == strlen(text)) {
-        add(w, text);
+        line_add(w, text);
         return;
     }
-    add(w, "'");
+    line_add(w, "'");
     for (const char *c = text; *c != '\0'; c++) {
         const char one[2] = {*c, '\0'};
-        add(w, *c == '\'' ? "'\\''" : one);
+        line_add(w, *c == '\'' ? "'\\''" : one);
     }
-    add(w, "'");
+    line_add(w, "'");
 }
 
 /* An option with its value, if it was given. */
-static void add_option(words *w, const char *name, const char *value) {
+static void add_option(line *w, const char *name, const char *value) {
     if (value == NULL)
         return;
-    add(w, w->length > 0 ? " " : "");
-    add(w, name);
-    add(w, " ");
+    line_add(w, w->length > 0 ? " " : "");
+    line_add(w, name);
+    line_add(w, " ");
     add_quoted(w, value);
 }
 
-static void add_number(words *w, const char *name, size_t value) {
+static void add_number(line *w, const char *name, size_t value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%zu", value);
     add_option(w, name, digits);
@@ -62,7 +45,7 @@ static void add_number(words *w, const char *name, size_t value) {
 
 /* ---- what is said of the command line ---- */
 
-static void add_effects(words *w, const options *o) {
+static void add_effects(line *w, const options *o) {
     static const char *const names[] = {"layout", "passing", "buffers"};
     char list[40] = "";
     for (size_t i = 0; i < 3; i++)
@@ -76,16 +59,16 @@ static void add_effects(words *w, const options *o) {
 
 /* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
  * more, so effects are told. */
-static words command_words(const options *o) {
+static line command_words(const options *o) {
     static const char *const accumulators[] = {"none", "fp16", "fp32", NULL};
-    words w = {0};
-    add(&w, "popliner ");
+    line w = {0};
+    line_add(&w, "popliner ");
     add_quoted(&w, o->profile);
     if (o->debug != NULL) {
-        add(&w, " ");
+        line_add(&w, " ");
         add_quoted(&w, o->debug);
     }
-    add(&w, o->load_from_file ? " --load-from-file" : "");
+    line_add(&w, o->load_from_file ? " --load-from-file" : "");
     add_option(&w, "--layer-name-regex", o->layer_name_regex);
     add_option(&w, "--inputs-regex-layer-0", o->inputs_regex_layer_0);
     if (o->layer_order == POPLINER_LAYER_ORDER_NATURAL)
@@ -102,10 +85,10 @@ static words command_words(const options *o) {
     return w;
 }
 
-static words pipeline_words(const options *o) {
+static line pipeline_words(const options *o) {
     static const char *const recomputes[] = {NULL, "standard", "full", NULL};
-    words w = {0};
-    add(&w, "");
+    line w = {0};
+    line_add(&w, "");
     if (o->schedule != POPLINER_SCHEDULE_NONE)
         add_option(&w, "--schedule", o->schedule_name);
     add_option(&w, "--recompute", recomputes[o->recompute]);
@@ -115,14 +98,14 @@ static words pipeline_words(const options *o) {
     return w;
 }
 
-static void add_repeated(words *w, const char *name, const repeated *list) {
+static void add_repeated(line *w, const char *name, const repeated *list) {
     for (size_t i = 0; i < list->count; i++)
         add_option(w, name, list->texts[i]);
 }
 
-static words constraint_words(const options *o) {
-    words w = {0};
-    add(&w, "");
+static line constraint_words(const options *o) {
+    line w = {0};
+    line_add(&w, "");
     if (o->min_layers != MIN_LAYERS_USUAL)
         add_number(&w, "--min-layers", o->min_layers);
     if (o->max_layers > 0)
@@ -141,9 +124,9 @@ static popliner_status make_text(session *s, const request *r,
                                  const popliner_changes *changes, char **text,
                                  popliner_error *error) {
     const options *o = &s->options;
-    words command = command_words(o);
-    words pipeline = pipeline_words(o);
-    words constraints = constraint_words(o);
+    line command = command_words(o);
+    line pipeline = pipeline_words(o);
+    line constraints = constraint_words(o);
     popliner_page_options page = POPLINER_PAGE_OPTIONS_INIT;
     popliner_status status = POPLINER_OK;
     popliner_page_words told = POPLINER_PAGE_WORDS_INIT;
