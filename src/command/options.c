@@ -558,51 +558,58 @@ static popliner_status set_growth(const option *o, const char *value, options *r
     }
 }
 
-static popliner_status set_output(const option *o, const char *value, options *result,
-                                  popliner_error *error) {
+/* Takes the choice that "CHOICE" or "CHOICE=FILE" begins with, which `expected` words for a message.
+ * *path is what is behind the '=', NULL without one. */
+static popliner_status take_choice_of_file(const option *o, const char *value, const char *expected,
+                                           int *choice, const char **path, popliner_error *error) {
     char name[16] = "";
     size_t length = strcspn(value, "=");
     if (length < sizeof name)
         memcpy(name, value, length);
-    int section = find_choice(o->choices, name);
-    if (section < 0) {
+    *choice = find_choice(o->choices, name);
+    *path = value[length] == '=' ? value + length + 1 : NULL;
+    if (*choice < 0) {
         char hint[NEAREST_HINT_BYTES];
         nearest n = nearest_begin(value, length);
         nearest_offer_list(&n, o->choices, '|');
-        return fail(error, "--%s %s: expected SECTION=FILE with one of the sections %s%s", o->name,
-                    value, o->choices, nearest_hint(&n, "", "", hint));
+        return fail(error, "--%s %s: expected %s %s%s", o->name, value, expected, o->choices,
+                    nearest_hint(&n, "", "", hint));
     }
-    if (value[length] == '\0' || value[length + 1] == '\0')
-        return fail(error, "--%s %s: into which file? Give --output %s=FILE", o->name, value, name);
+    const bool needs_path = o->kind == KIND_OUTPUT;
+    if (*path == NULL ? needs_path : **path == '\0')
+        return fail(error, "--%s %s: into which file? Give --%s %s=FILE", o->name, value, o->name,
+                    name);
+    return POPLINER_OK;
+}
+
+static popliner_status set_output(const option *o, const char *value, options *result,
+                                  popliner_error *error) {
+    int section;
+    const char *path;
+    popliner_status status = take_choice_of_file(o, value, "SECTION=FILE with one of the sections",
+                                                 &section, &path, error);
+    if (status != POPLINER_OK)
+        return status;
     output_file *outputs = realloc(result->outputs, (result->num_outputs + 1) * sizeof *outputs);
     if (outputs == NULL)
         return fail_memory(error);
-    outputs[result->num_outputs++] = (output_file){(popliner_section)section, value + length + 1};
+    outputs[result->num_outputs++] = (output_file){(popliner_section)section, path};
     result->outputs = outputs;
     return POPLINER_OK;
 }
 
 static popliner_status set_emit(const option *o, const char *value, options *result,
                                 popliner_error *error) {
-    char name[16] = "";
-    size_t length = strcspn(value, "=");
-    if (length < sizeof name)
-        memcpy(name, value, length);
-    int format = find_choice(o->choices, name);
-    if (format < 0) {
-        char hint[NEAREST_HINT_BYTES];
-        nearest n = nearest_begin(value, length);
-        nearest_offer_list(&n, o->choices, '|');
-        return fail(error, "--%s %s: expected FORMAT or FORMAT=FILE with one of the formats %s%s",
-                    o->name, value, o->choices, nearest_hint(&n, "", "", hint));
-    }
-    if (value[length] == '=' && value[length + 1] == '\0')
-        return fail(error, "--%s %s: into which file? Give --emit %s=FILE", o->name, value, name);
+    int format;
+    const char *path;
+    popliner_status status = take_choice_of_file(
+        o, value, "FORMAT or FORMAT=FILE with one of the formats", &format, &path, error);
+    if (status != POPLINER_OK)
+        return status;
     emitted_file *emits = realloc(result->emits, (result->num_emits + 1) * sizeof *emits);
     if (emits == NULL)
         return fail_memory(error);
-    emits[result->num_emits++] = (emitted_file){(popliner_emit_format)format,
-                                                value[length] == '=' ? value + length + 1 : NULL};
+    emits[result->num_emits++] = (emitted_file){(popliner_emit_format)format, path};
     result->emits = emits;
     return POPLINER_OK;
 }
