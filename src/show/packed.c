@@ -3,28 +3,28 @@
 
 #include <stdlib.h>
 
-static void add_group(pl_packed *packed, uint64_t value) {
-    char bytes[10];
+void pl_packed_group(pl_text *bytes, uint64_t value) {
+    char group[10];
     size_t length = 0;
     do {
         unsigned low = (unsigned)(value & 0x7f);
         value >>= 7;
-        bytes[length++] = (char)(value > 0 ? low | 0x80 : low);
+        group[length++] = (char)(value > 0 ? low | 0x80 : low);
     } while (value > 0);
-    pl_text_append(&packed->bytes, bytes, length);
+    pl_text_append(bytes, group, length);
 }
 
 void pl_packed_number(pl_packed *packed, uint64_t number) {
     bool is_less = number < packed->last;
     uint64_t difference = is_less ? packed->last - number : number - packed->last;
-    add_group(packed, 2 * difference - is_less);
+    pl_packed_group(&packed->bytes, 2 * difference - is_less);
     packed->last = number;
 }
 
 void pl_packed_difference(pl_packed *packed, int64_t difference) {
     bool is_less = difference < 0;
     uint64_t size = is_less ? 0 - (uint64_t)difference : (uint64_t)difference;
-    add_group(packed, 2 * size - is_less);
+    pl_packed_group(&packed->bytes, 2 * size - is_less);
 }
 
 void pl_packed_missing(pl_packed *packed) {

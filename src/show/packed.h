@@ -17,6 +17,9 @@ typedef struct pl_packed {
     uint64_t last;
 } pl_packed;
 
+/* Adds one number, of any size, in groups of seven bits. */
+void pl_packed_group(pl_text *bytes, uint64_t value);
+
 /* The next number, at most 2^52: twice as much is exact in JavaScript. */
 void pl_packed_number(pl_packed *packed, uint64_t number);
 

@@ -129,17 +129,6 @@ static int compare_larger(const void *a, const void *b) {
 
 /* ---- blocks ---- */
 
-static void append_number(pl_text *text, uint64_t value) {
-    char bytes[10];
-    size_t length = 0;
-    do {
-        unsigned low = (unsigned)(value & 0x7f);
-        value >>= 7;
-        bytes[length++] = (char)(value > 0 ? low | 0x80 : low);
-    } while (value > 0);
-    pl_text_append(text, bytes, length);
-}
-
 /* Writes so many numbers of a row. */
 static void write_block(pl_text *text, const uint64_t *numbers, size_t count, unsigned shift) {
     uint64_t least = UINT64_MAX;
@@ -156,7 +145,7 @@ static void write_block(pl_text *text, const uint64_t *numbers, size_t count, un
     char bytes[1 + TILES_OF_BLOCK * 8];
     bytes[0] = (char)width;
     pl_text_append(text, bytes, 1);
-    append_number(text, least);
+    pl_packed_group(text, least);
     if (width == 0)
         return;
     size_t length = 0;
