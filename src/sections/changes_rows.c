@@ -83,13 +83,17 @@ static void add_text(pl_text *text, const char *key, const char *value) {
         pl_quote_json(text, value);
 }
 
+static void add_next_text(pl_text *text, const char *key, const char *value) {
+    pl_text_add(text, ", ");
+    add_text(text, key, value);
+}
+
 static void add_side(pl_text *text, const char *key, const pl_compared_side *side) {
     pl_text_format(text, "\"%s\": {", key);
     add_text(text, "name", side->name);
-    pl_text_add(text, ", ");
-    add_text(text, "poplar_version", *side->poplar_version == '\0' ? NULL : side->poplar_version);
-    pl_text_add(text, ", ");
-    add_text(text, "architecture", *side->architecture == '\0' ? NULL : side->architecture);
+    add_next_text(text, "poplar_version",
+                  *side->poplar_version == '\0' ? NULL : side->poplar_version);
+    add_next_text(text, "architecture", *side->architecture == '\0' ? NULL : side->architecture);
     pl_text_format(text, ", \"bytes_per_tile\": %llu, \"largest_tile\": %zu, ",
                    (unsigned long long)side->bytes_per_tile, side->largest_tile);
     add_text(text, "cycles_source", side->cycles_source);
@@ -119,8 +123,7 @@ static void add_values(pl_text *text, const popliner_change *d) {
 static void add_growth(pl_text *text, const popliner_change *d) {
     pl_text_add(text, "\"growth\": {");
     add_text(text, "what", d->what);
-    pl_text_add(text, ", ");
-    add_text(text, "quantity", d->quantity);
+    add_next_text(text, "quantity", d->quantity);
     add_values(text, d);
     pl_text_add(text, "},\n");
 }
@@ -133,10 +136,8 @@ static void add_stage(pl_text *text, const char *key, const pl_compared_stage *s
     }
     pl_text_format(text, "{\"ipu\": %llu, ", (unsigned long long)stage->ipu);
     add_text(text, "first_unit", stage->first_unit);
-    pl_text_add(text, ", ");
-    add_text(text, "last_unit", stage->last_unit);
-    pl_text_add(text, ", ");
-    add_text(text, "verdict", stage->verdict);
+    add_next_text(text, "last_unit", stage->last_unit);
+    add_next_text(text, "verdict", stage->verdict);
     pl_text_add(text, "}");
 }
 
@@ -168,14 +169,10 @@ static void add_all_settings(pl_text *text, const popliner_changes *c) {
         const popliner_setting_change *s = &c->settings[i];
         pl_text_add(text, i == 0 ? "\n{" : ",\n{");
         add_text(text, "group", s->group);
-        pl_text_add(text, ", ");
-        add_text(text, "name", s->name);
-        pl_text_add(text, ", ");
-        add_text(text, "before", s->before);
-        pl_text_add(text, ", ");
-        add_text(text, "now", s->now);
-        pl_text_add(text, ", ");
-        add_text(text, "only", only_name(s->presence));
+        add_next_text(text, "name", s->name);
+        add_next_text(text, "before", s->before);
+        add_next_text(text, "now", s->now);
+        add_next_text(text, "only", only_name(s->presence));
         pl_text_add(text, "}");
     }
     pl_text_add(text, "],\n");
@@ -190,10 +187,8 @@ static void add_bound(pl_text *text, const popliner_growth_result *r) {
         const popliner_change *d = r->exceeded[i];
         pl_text_add(text, i == 0 ? "{" : ", {");
         add_text(text, "what", d->what);
-        pl_text_add(text, ", ");
-        add_text(text, "name", d->name);
-        pl_text_add(text, ", ");
-        add_text(text, "quantity", d->quantity);
+        add_next_text(text, "name", d->name);
+        add_next_text(text, "quantity", d->quantity);
         add_values(text, d);
         pl_text_add(text, "}");
     }
