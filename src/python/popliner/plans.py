@@ -256,16 +256,8 @@ class Naming:
         return result
 
 
-class Several(Owner, Sequence[Plan]):
-    """Several plans, with a table of them."""
-
-    _plans: Tuple[Plan, ...]
-
-    def __len__(self) -> int:
-        return len(self._plans)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self._plans[i]
+class Tabled(Owner):
+    """What has a row for each of its items."""
 
     def _text(self, format: Format) -> str:
         raise NotImplementedError
@@ -285,6 +277,18 @@ class Several(Owner, Sequence[Plan]):
     def json(self) -> Any:
         """The same as an object."""
         return json.loads(self.json_text())
+
+
+class Several(Tabled, Sequence[Plan]):
+    """Several plans, with a table of them."""
+
+    _plans: Tuple[Plan, ...]
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._plans[i]
 
 
 class Sweep(Several):
@@ -370,7 +374,7 @@ class Candidate(NamedTuple):
     stage_parameter_bytes: Tuple[int, ...]
 
 
-class Replicas(Owner, Sequence[Candidate]):
+class Replicas(Tabled, Sequence[Candidate]):
     """How many stages, and how many replicas of the pipeline beside each other: a candidate for
     each number of IPUs of a pipeline."""
 
@@ -410,22 +414,6 @@ class Replicas(Owner, Sequence[Candidate]):
         names = self._naming.input()
         return make_text(library.popliner_report_replicas, handle.pointer, ctypes.byref(names),
                          int(format), turns=(handle.turn,))
-
-    def tsv(self) -> str:
-        """A row for each number of stages."""
-        return self._text(Format.TSV)
-
-    def csv(self) -> str:
-        """A row for each number of stages."""
-        return self._text(Format.CSV)
-
-    def json_text(self) -> str:
-        """What the command prints with --total-ipus and --format json."""
-        return self._text(Format.JSON)
-
-    def json(self) -> Any:
-        """The same as an object."""
-        return json.loads(self.json_text())
 
     def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
              head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
