@@ -767,6 +767,11 @@ static void is_not_hindered_by_what_a_killed_run_left(void **state) {
     save(&c, path);
     assert_true(loads(&c, path, "stored"));
     assert_int_equal(count_files(*state), 2);
+    size_t size;
+    uint8_t *left = test_read_bytes(part, &size);
+    assert_int_equal(size, 4);
+    assert_memory_equal(left, "half", 4);
+    free(left);
     free(part);
     free(path);
     golden_free(&c);
