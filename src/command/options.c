@@ -717,14 +717,18 @@ typedef struct given {
     const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
 
+/* Whether all values of an option count, and not the last one alone. */
+static bool is_repeated(const option *o) {
+    return o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT || o->kind == KIND_GROWTH ||
+           o->kind == KIND_EMIT;
+}
+
 /* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
  * that a script can add its own behind others'; the user is told of it. */
 static void note(given *g, const option *o, const char *value, bool is_own, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    const bool is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT ||
-                             o->kind == KIND_GROWTH || o->kind == KIND_EMIT;
-    if (!is_repeated && before != NULL && strcmp(before, value) != 0)
+    if (!is_repeated(o) && before != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->is_own[place] = is_own;
@@ -1496,8 +1500,7 @@ static config_rule rule_of(const char *name) {
         if (table[i].kind != KIND_HEADING && strcmp(table[i].name, name) == 0)
             return (config_rule){
                 .is_known = strcmp(name, "config") != 0,
-                .is_repeated = table[i].kind == KIND_REPEATED || table[i].kind == KIND_OUTPUT ||
-                               table[i].kind == KIND_EMIT,
+                .is_repeated = is_repeated(&table[i]),
                 .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
             };
     return (config_rule){0};
@@ -1652,14 +1655,13 @@ const option_described *options_describe(size_t i, option_described *described) 
     if (i >= NUM_OPTIONS)
         return NULL;
     const option *o = &table[i];
-    *described =
-        (option_described){.is_heading = o->kind == KIND_HEADING,
-                           .is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT,
-                           .letter = o->letter,
-                           .name = o->name,
-                           .value = o->value,
-                           .choices = o->choices,
-                           .help = o->help};
+    *described = (option_described){.is_heading = o->kind == KIND_HEADING,
+                                    .is_repeated = is_repeated(o),
+                                    .letter = o->letter,
+                                    .name = o->name,
+                                    .value = o->value,
+                                    .choices = o->choices,
+                                    .help = o->help};
     return described;
 }
 
