@@ -894,6 +894,7 @@ static const char *const profile_only[] = {"memory-model",
                                            "calibration",
                                            "ipu",
                                            "report",
+                                           "threads",
                                            NULL};
 
 /* What goes with a file of costs: solving alone. */
@@ -916,7 +917,7 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
         return fail(error, "--recompute standard: costs from a file say themselves what is kept; "
                            "leave it out, or give full");
-    const char *name = first_given(g, profile_only);
+    const char *name = first_own(g, profile_only);
     if (name != NULL)
         return fail(error, "--%s is for profiles and means nothing for --costs", name);
     return POPLINER_OK;
@@ -1400,8 +1401,10 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         status = check_emit(o, g, error);
     if (status != POPLINER_OK)
         return status;
-    if (o->costs != NULL)
-        return check_costs(o, g, error);
+    if (o->costs != NULL) {
+        status = check_costs(o, g, error);
+        return status == POPLINER_OK ? check_uses(o, g, error) : status;
+    }
     if (o->profile == NULL)
         return fail(error, "no profile given; usage: popliner [options] PROFILE [DEBUG]");
     if (o->load_from_file && o->debug != NULL)
