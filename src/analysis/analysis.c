@@ -51,6 +51,9 @@ static popliner_status create(const popliner_analysis_options *options,
     }
     made->layer_order = options->layer_order;
     made->num_threads = options->num_threads;
+    made->bounds.should_stop = options->should_stop;
+    made->bounds.user = options->should_stop_user;
+    made->bounds.max_bytes = options->max_memory_bytes;
     if (!copy_text(options->layer_name_regex, &made->layer_name_regex) ||
         !copy_text(options->first_layer_regex, &made->first_layer_regex)) {
         popliner_analysis_free(made);
@@ -145,7 +148,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
         const pl_read_options read_options = {
             .listener = &a->listener,
             .num_threads = o.num_threads,
-            .max_memory_bytes = o.max_memory_bytes,
+            .bounds = &a->bounds,
             .is_one_ipu = o.ipu != SIZE_MAX,
             .ipu = o.ipu,
             .ipu_name = a->option_names.ipu,
@@ -301,6 +304,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   popliner_error *error) {
     const popliner_layers *layers;
+    pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= PL_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
     return popliner_analysis_layers(analysis, &layers, error);

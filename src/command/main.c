@@ -17,6 +17,8 @@ static int exit_status(popliner_status status) {
     switch (status) {
     case POPLINER_OK:
         return EXIT_SUCCESS;
+    case POPLINER_ERROR_STOPPED:
+        return 1;
     case POPLINER_ERROR_USAGE:
         return 2;
     case POPLINER_ERROR_INPUT:

@@ -14,6 +14,8 @@ popliner_status pl_database_fail(const pl_database *database, const char *action
     int code = sqlite3_errcode(database->sqlite);
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
+    if (code == SQLITE_INTERRUPT)
+        return pl_fail(error, POPLINER_ERROR_STOPPED, "%s: %s was stopped", database->path, action);
     const char *remedy =
         code == SQLITE_CORRUPT ? "; the file is damaged or was cut off, write it again" : "";
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: %s failed: %s%s", database->path, action,

@@ -13,6 +13,7 @@
 
 #include <sqlite3.h>
 
+#include "base/bounds.h"
 #include "base/growth.h"
 #include "popliner/error.h"
 
@@ -45,6 +46,9 @@ typedef struct pl_database {
     /* Further connections to the same file, for reading by several threads; owned. */
     struct pl_database *helpers;
     size_t num_helpers;
+
+    pl_bounds *bounds; /* see pl_database_bind; NULL: none */
+    bool is_helper;    /* another thread uses it than the one that called the library */
 } pl_database;
 
 /* Opens `path` read-only, and locks it against writers as SQLite's readers do;
@@ -56,8 +60,12 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
                                  popliner_error *error);
 void pl_database_close(pl_database *database);
 
+/* From here on reading ends with STOPPED when the bounds are over, in the middle of a query, too,
+ * also on connections that are opened later. */
+void pl_database_bind(pl_database *database, pl_bounds *bounds);
+
 /* Opens `count` more connections to an open file, or as many as the system gives; none when the
- * file has changed since it was opened. */
+ * file has changed since it was opened. The calling thread keeps the first one to itself. */
 void pl_database_open_helpers(pl_database *database, size_t count);
 
 /* What reading ends with that has come to `status` (whose error is *error): INPUT if the file has
