@@ -337,6 +337,8 @@ popliner_status pl_debug_info_read_within(pl_bounds *bounds, const char *path,
     status =
         check_file(&w, &about, path, read_bytes(info, path, &w, listener, bounds, error), error);
     pl_id_map_sort(&info->contexts);
+    if (status == POPLINER_OK && !pl_debug_resolve(info))
+        status = pl_fail_memory(error, "the debug information");
 done:
     free(w.bytes);
     if (w.file >= 0)
