@@ -335,7 +335,7 @@ popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *
 
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile) {
-    pl_runs runs = pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes);
+    pl_runs runs = pl_series_runs(profile, series);
     size_t tile = 0;
     uint64_t value;
     uint64_t length;
@@ -347,7 +347,7 @@ void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t f
 }
 
 uint64_t pl_series_sum(const popliner_profile *profile, pl_series series) {
-    pl_runs runs = pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes);
+    pl_runs runs = pl_series_runs(profile, series);
     uint64_t sum = 0;
     uint64_t value;
     uint64_t length;
@@ -398,8 +398,7 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
         if (series[i].offset > profile->series_length ||
             series[i].size_bytes > profile->series_length - series[i].offset)
             return false;
-        pl_runs runs =
-            pl_runs_begin(profile->series_bytes + series[i].offset, series[i].size_bytes);
+        pl_runs runs = pl_series_runs(profile, series[i]);
         uint64_t tiles = 0;
         uint64_t value;
         uint64_t length;

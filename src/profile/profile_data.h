@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "base/id_map.h"
 #include "popliner/profile.h"
+#include "profile/blob_codec.h"
 #include "profile/category.h"
 #include "profile/database.h"
 #include "profile/read.h"
@@ -265,6 +266,12 @@ static inline const char *pl_profile_string(const popliner_profile *profile, pl_
 /* Adds `factor` times the series to by_tile[num_tiles]. O(tiles) or O(1) for an all-zero one. */
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
+
+/* The walk over the runs of a series: none for an all-zero one, with which there may be no bytes. */
+static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series series) {
+    return pl_runs_begin(series.size_bytes > 0 ? profile->series_bytes + series.offset : NULL,
+                         series.size_bytes);
+}
 
 /* The sum of a series over the tiles. O(its runs). */
 uint64_t pl_series_sum(const popliner_profile *profile, pl_series series);

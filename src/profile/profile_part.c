@@ -187,7 +187,8 @@ typedef struct cutter {
 /* Makes a series one of the part's tiles. */
 static bool cut(cutter *c, pl_series *series) {
     const pl_part *part = c->part;
-    pl_runs runs = pl_runs_begin(c->bytes + series->offset, series->size_bytes);
+    pl_runs runs = pl_runs_begin(series->size_bytes > 0 ? c->bytes + series->offset : NULL,
+                                 series->size_bytes);
     uint64_t value;
     uint64_t length;
     bool all_zero = true;
