@@ -180,7 +180,7 @@ static void add_replacement(model *m, uint64_t call, uint64_t outlined, uint64_t
 static uint32_t add_program(model *m, popliner_program_type type, uint64_t debug_context) {
     uint32_t program = (uint32_t)m->profile.num_programs++;
     assert_true(program < MOST);
-    m->type[program] = type;
+    m->type[program] = (uint8_t)type;
     m->debug_context[program] = debug_context;
     m->compute_set[program] = PL_NONE;
     return program;

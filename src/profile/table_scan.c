@@ -120,7 +120,7 @@ static popliner_status read_piece(const pl_scan *scan, const pl_database *databa
     pl_text_format(&sql, " %s", scan->order);
     popliner_status status =
         sql.failed ? pl_fail_memory(error, "a query")
-                   : pl_rows_each(&rows, sql.data, (int)scan->num_columns, take_row, &user, error);
+                   : pl_rows_each(&rows, sql.data, scan->num_columns, take_row, &user, error);
     p->num_rows = rows.row - rows_before;
     free(sql.data);
     return status;
