@@ -25,7 +25,8 @@ from .costs import FORBIDDEN, MAX_CYCLES, Costs, has_glpk, solve, solve_ways
 from .diagnosis import Diagnosis
 from .enums import *  # noqa: F401,F403
 from .emit import check_emit
-from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, UsageError)
+from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, StoppedError,
+                     UsageError)
 from .files import printable, write_file
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile
