@@ -3,6 +3,11 @@
 
 #include "base/growth.h"
 
+/* NULL has no end to be computed, not even 0 bytes behind it. */
+static const uint8_t *end_of(const uint8_t *blob, size_t size) {
+    return size > 0 ? blob + size : blob;
+}
+
 bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value) {
     uint64_t number = 0;
     for (const uint8_t *at = *cursor; at < end; at++) {
@@ -28,7 +33,7 @@ bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
 
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {
     const uint8_t *cursor = blob;
-    const uint8_t *end = blob + size;
+    const uint8_t *end = end_of(blob, size);
     for (size_t i = 0; i < count; i++) {
         if (!pl_varint_read(&cursor, end, &values[i]))
             return false;
@@ -37,7 +42,7 @@ bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, siz
 }
 
 pl_runs pl_runs_begin(const uint8_t *blob, size_t size) {
-    return (pl_runs){.cursor = blob, .end = blob + size, .literals_left = 0};
+    return (pl_runs){.cursor = blob, .end = end_of(blob, size), .literals_left = 0};
 }
 
 int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length) {

@@ -7,7 +7,8 @@
  * diff RLE     RLE of the differences of ascending numbers, the first against 0
  *
  * Decoders accept any bytes: they return false when the blob ends inside a number or a run, when a
- * number does not fit 64 bits, or when the expected count is not met.
+ * number does not fit 64 bits, or when the expected count is not met. A blob without a byte may be
+ * NULL.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_PROFILE_BLOB_CODEC_H
