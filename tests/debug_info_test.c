@@ -1053,7 +1053,7 @@ static void survives_any_changed_byte(void **state) {
     for (size_t place = 0; place < b.size; place++) {
         uint8_t before = b.data[place];
         for (size_t k = 0; k < sizeof values + 3; k++) {
-            b.data[place] = k < sizeof values ? values[k] : before ^ (uint8_t)(1 << (3 * (k & 1)));
+            b.data[place] = k < sizeof values ? values[k] : (uint8_t)(before ^ 1 << (3 * (k & 1)));
             if (k == sizeof values + 2)
                 b.data[place] = before ^ 0x20;
             pl_debug_info *info = NULL;
