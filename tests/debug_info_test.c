@@ -1053,9 +1053,8 @@ static void survives_any_changed_byte(void **state) {
     for (size_t place = 0; place < b.size; place++) {
         uint8_t before = b.data[place];
         for (size_t k = 0; k < sizeof values + 3; k++) {
-            b.data[place] = k < sizeof values ? values[k] : (uint8_t)(before ^ 1 << (3 * (k & 1)));
-            if (k == sizeof values + 2)
-                b.data[place] = before ^ 0x20;
+            static const uint8_t flipped[] = {1 << 0, 1 << 3, 0x20};
+            b.data[place] = k < sizeof values ? values[k] : before ^ flipped[k - sizeof values];
             pl_debug_info *info = NULL;
             popliner_error error = {0};
             popliner_status status = read_data(*state, b.data, b.size, NULL, &info, &error);
