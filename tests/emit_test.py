@@ -58,6 +58,7 @@ class Plan:
         self.layers = [layer for stage in stages for layer in stage[1]]
         self.stage_of = {layer: i for i, stage in enumerate(stages) for layer in stage[1]}
         self.num_ipus = len(set(self.ipus))
+        self.recompute = None  # what is known to be kept and recomputed by all stages: a name
 
     def __str__(self):
         return f"{self.stages}, {self.replicas} replicas"
@@ -524,7 +525,9 @@ def read_popart(text, plan, asked):
         virtualGraph=lambda ipu: recorder.setting("ipu", ipu),
         pipelineStage=lambda stage: recorder.setting("stage", stage))
     popart = stub("popart", SessionOptions=types.SimpleNamespace,
-                  VirtualGraphMode=types.SimpleNamespace(Manual="Manual"))
+                  VirtualGraphMode=types.SimpleNamespace(Manual="Manual"),
+                  RecomputationType=types.SimpleNamespace(Standard="Standard",
+                                                          Pipeline="Pipeline"))
     names = run_python(text, {"popart": popart})
     parts = {name: (lambda part: lambda *given: part(*given[:-1], Anywhere()))(part)
              for name, part in recorder.parts().items()}
@@ -535,6 +538,8 @@ def read_popart(text, plan, asked):
         wanted.update(enableReplicatedGraphs=True, replicatedGraphCount=plan.replicas)
     if plan.micro_batches is not None:
         wanted.update(enableGradientAccumulation=True, accumulationFactor=plan.micro_batches)
+    if plan.recompute is not None:
+        wanted["autoRecomputation"] = {"full": "Pipeline", "standard": "Standard"}[plan.recompute]
     require(vars(names["opts"]) == wanted, names["opts"])
 
 
@@ -602,6 +607,7 @@ def read_json(text, plan, asked):
     require(document["replicas"] == plan.replicas, document)
     require(document["micro_batches"] == plan.micro_batches, document)
     require(document["ipus"] == plan.num_ipus, document)
+    require(all(stage["recompute"] == plan.recompute for stage in stages), document)
     if asked.path is None:
         require(all(stage["modules"] is None for stage in stages), document)
     else:
@@ -733,6 +739,12 @@ def check_profile(asked, directory):
         for split in splits:
             where = [directory, *extra, *split]
             check_plan(asked, where, plan_of_section(asked, where, units, kinds))
+        for recompute in () if extra else ("full", "standard"):
+            where = [directory, "--solve", "--num-ipus", "3", "--schedule", "popart",
+                     "--recompute", recompute]
+            plan = plan_of_section(asked, where, units, kinds)
+            plan.recompute = recompute
+            check_plan(asked, where, plan)
     # another name for each layer, none of them a number
     regex = ["--layer-name-regex", r"^([^/\d]+)"]
     rows = section(asked, directory, *regex, "--section", "layers")

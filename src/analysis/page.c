@@ -167,6 +167,7 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
+    options.bounds = &a->bounds;
     options.with_tile_needs = wants_tile_needs(a->profile, popliner_chain_num_units(t->chain)) &&
                               t->tile_need_chars < MAX_TILE_NEED_CHARS;
     if (!pl_is_calibrated(&pipeline->calibration))

@@ -191,6 +191,7 @@ static void hold_signals(pl_new_file *new_file) {
     sigaddset(&ending, SIGINT);
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
+    sigaddset(&ending, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &ending, &new_file->signals);
 }
 

@@ -156,7 +156,8 @@ static popliner_status measure_tiles(const pl_interval_inputs *inputs,
         return pl_fail_memory(error, "the intervals");
     cut_work cuts = {.costs = costs};
     tile_work shared = {inputs, listener, with_details, tile_needs, workers, &cuts};
-    pl_parallel tasks = {num_workers, num_tiles, measure_tile, fill_cuts_and_cycles, &shared};
+    pl_parallel tasks = {num_workers,          num_tiles, measure_tile,
+                         fill_cuts_and_cycles, &shared,   inputs->options->bounds};
     size_t failed_tile = pl_parallel_run(&tasks);
     popliner_status status = cuts.status == POPLINER_OK
                                  ? POPLINER_OK
@@ -175,6 +176,10 @@ static popliner_status measure_tiles(const pl_interval_inputs *inputs,
             status = pl_tile_meter_merge(meter, &w->meter, error);
         }
     }
+    if (status == POPLINER_OK && failed_tile < num_tiles)
+        status =
+            pl_fail(error, POPLINER_ERROR_STOPPED,
+                    "measuring all stages was stopped at tile %zu of %zu", failed_tile, num_tiles);
     if (status == POPLINER_OK)
         pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
     for (size_t i = 0; i < num_workers; i++)

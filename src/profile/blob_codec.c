@@ -13,7 +13,7 @@ bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
 
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {
     const uint8_t *cursor = blob;
-    const uint8_t *end = blob + size;
+    const uint8_t *end = pl_blob_end(blob, size);
     for (size_t i = 0; i < count; i++) {
         if (!pl_varint_read(&cursor, end, &values[i]))
             return false;

@@ -7,7 +7,8 @@
  * diff RLE     RLE of the differences of ascending numbers, the first against 0
  *
  * Decoders accept any bytes: they return false when the blob ends inside a number or a run, when a
- * number does not fit 64 bits, or when the expected count is not met.
+ * number does not fit 64 bits, or when the expected count is not met. A blob without a byte may be
+ * NULL.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_PROFILE_BLOB_CODEC_H
@@ -16,6 +17,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Behind a blob. NULL has no end to be computed, not even 0 bytes behind it. */
+static inline const uint8_t *pl_blob_end(const uint8_t *blob, size_t size) {
+    return size > 0 ? blob + size : blob;
+}
 
 /* Reads one varint at *cursor, which must not be past `end`, and moves *cursor behind it. */
 static inline bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value) {
@@ -48,7 +54,7 @@ typedef struct pl_runs {
 } pl_runs;
 
 static inline pl_runs pl_runs_begin(const uint8_t *blob, size_t size) {
-    return (pl_runs){.cursor = blob, .end = blob + size, .literals_left = 0};
+    return (pl_runs){.cursor = blob, .end = pl_blob_end(blob, size), .literals_left = 0};
 }
 
 /* The next run: *value stands *length times (1 for each literal). Returns 1 for a run, 0 at the

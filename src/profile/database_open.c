@@ -177,6 +177,20 @@ static int open_connection(const pl_database *database, sqlite3 **sqlite) {
     return code;
 }
 
+/* SQLite asks whether to end a query. */
+static int is_over(void *user) {
+    const pl_database *database = user;
+    return database->is_helper ? pl_bounds_are_over(database->bounds)
+                               : pl_bounds_ask(database->bounds);
+}
+
+void pl_database_bind(pl_database *database, pl_bounds *bounds) {
+    enum { INSTRUCTIONS = 4096 }; /* of SQLite's machine, from question to question: some 20 us */
+    database->bounds = bounds;
+    if (bounds != NULL)
+        sqlite3_progress_handler(database->sqlite, INSTRUCTIONS, is_over, database);
+}
+
 /* Begins the transaction that lasts until the connection is closed; only its first look at the file
  * takes the lock. */
 static int begin_reading(sqlite3 *sqlite) {
@@ -341,10 +355,13 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
 
 /* One more connection to the same file. */
 static bool open_helper(const pl_database *database, pl_database *helper) {
-    *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path))};
+    *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path)),
+                            .is_helper = true};
     if (helper->path != NULL && open_connection(database, &helper->sqlite) == SQLITE_OK &&
-        begin_reading(helper->sqlite) == SQLITE_OK)
+        begin_reading(helper->sqlite) == SQLITE_OK) {
+        pl_database_bind(helper, database->bounds);
         return true;
+    }
     pl_database_close(helper);
     return false;
 }

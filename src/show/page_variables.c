@@ -584,7 +584,7 @@ popliner_status pl_page_add_variables(pl_text *text, const popliner_profile *pro
     t.num_workers = num_threads != 0 ? num_threads : pl_machine_processors();
     t.num_workers = t.num_workers < t.num_blocks ? t.num_workers : t.num_blocks;
     t.num_workers = t.num_workers > 0 ? t.num_workers : 1;
-    pl_parallel work = {t.num_workers, t.num_blocks, find_rows_of_block, NULL, &t};
+    pl_parallel work = {t.num_workers, t.num_blocks, find_rows_of_block, NULL, &t, NULL};
     bool memory = choose_named(&t) && list_units(&t) && begin_workers(&t) &&
                   pl_parallel_run(&work) == t.num_blocks && number_rows(&t);
     work.task = fill_block;
