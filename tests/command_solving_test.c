@@ -2077,7 +2077,6 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {"--ipu-speed", "0=2"},
         {"--link-bandwidth", "64"},
         {"--sweep", "num-ipus=1..2"},
-        {"--time-limit", "5"},
         {"--write-lp", "/dev/null"},
         {"--write-mps", "/dev/null"},
         {"--min-layers", "1"},

@@ -70,7 +70,7 @@ popliner_status pl_fail_callback(popliner_error *error, const char *name, poplin
                                  const popliner_error *told) {
     if (status == POPLINER_OK)
         return POPLINER_OK;
-    if ((int)status < 0 || status > POPLINER_ERROR_INTERNAL)
+    if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the caller's function %s returned %d, which is no status", name,
                        (int)status);

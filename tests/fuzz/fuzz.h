@@ -20,9 +20,10 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 #define FUZZ_CHECK(promise) ((promise) ? (void)0 : fuzz_end(__FILE__, __LINE__, #promise))
 _Noreturn void fuzz_end(const char *file, int line, const char *promise);
 
-/* Nothing but one of the statuses that `statuses` has a bit for (1 << POPLINER_ERROR_...) may come
- * of this input. With any other one but POPLINER_OK there has to be one sentence, in UTF-8, which
- * names `place` (NULL: any), and the same status in the error. */
+/* Nothing but POPLINER_OK, or one of the statuses that `statuses` has a bit for (1 <<
+ * POPLINER_ERROR_...), may come of this input; with it a sentence that names `place` (NULL: any),
+ * and the same status in the error. Names and values of the input stand in sentences as they are:
+ * only who shows them escapes what a terminal would obey. */
 void fuzz_check_status(popliner_status status, const popliner_error *error, unsigned statuses,
                        const char *place);
 
