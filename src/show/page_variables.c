@@ -254,7 +254,8 @@ static bool choose_named(task *t) {
     sized *all = pl_new_array(p->num_unlowered, sizeof *all);
     t->place = pl_new_array(p->num_unlowered, sizeof *t->place);
     t->named = pl_new_array(MAX_NAMED, sizeof *t->named);
-    if (all != NULL && t->place != NULL && t->named != NULL) {
+    bool memory = all != NULL && t->place != NULL && t->named != NULL;
+    if (memory) {
         for (size_t i = 0; i < p->num_unlowered; i++) {
             all[i] = (sized){p->unlowered_size_bytes[i], (uint32_t)i};
             t->place[i] = PL_NONE;
@@ -266,7 +267,7 @@ static bool choose_named(task *t) {
         }
     }
     free(all);
-    return t->place != NULL && t->named != NULL;
+    return memory;
 }
 
 /* Lists the units of each set once: it may have them in both passes. */
