@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
+
 static command_run run;
 static command_run other;
 
@@ -144,6 +146,13 @@ static void a_file_serves_many_runs(void **state) {
     assert_refused(&run, 2, "--head-modules means something for --emit only");
     RUN(&run, CASE_PROFILE, "--config", path, "--max-growth", "3");
     assert_refused(&run, 2, "--max-growth means something for --compare only");
+    /* a profile's tolerance is no use for costs; of its own arguments that is refused */
+    RUN(&run, "--costs", COSTS, "--config", path);
+    RUN(&other, "--costs", COSTS, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
+    assert_int_equal(run.status, 0);
+    assert_same_run();
+    RUN(&run, "--costs", COSTS, "--config", path, "--tolerance", "2");
+    assert_refused(&run, 2, "--tolerance is for profiles");
     /* what goes through the values of an option takes its place */
     RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2");
     RUN(&other, CASE_PROFILE, "--solve", "--objective", "memory", "-q", "--sweep", "num-ipus=1..2");

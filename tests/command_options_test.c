@@ -250,6 +250,10 @@ static void tells_what_costs_leave_no_use_for(void **state) {
     assert_refused(&run, 2, "nothing else; leave out --evaluate, and give --solve");
     RUN(&run, "--costs", file);
     assert_refused(&run, 2, "can be solved, and nothing else: give --solve");
+    RUN(&run, "--costs", file, "--solve", "--max-growth=5");
+    assert_refused(&run, 2, "--max-growth means something for --compare only, not for --solve");
+    RUN(&run, "--costs", file, "--solve", "--threads=2");
+    assert_refused(&run, 2, "--threads is for profiles");
     RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1");
     assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
     RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", "--sweep=num-ipus=1..2");

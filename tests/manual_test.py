@@ -1,10 +1,11 @@
 """The manual page and the completions of bash, zsh and fish, by those who read them, against what
---help prints. Arguments: the command, the folder of the manuals. What is not there to read one of
-them is said, and left out.
+--help prints. Arguments: the command, the folder of the manuals, debian/changelog. What is not
+there to read one of them is said, and left out.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import email.utils
 import os
 import re
 import shutil
@@ -40,12 +41,22 @@ def words_of(text):
     return " ".join(text.split())
 
 
+def check_heading(popliner, path, changelog):
+    """Version and date are those of the packages, not of the build."""
+    with open(changelog, encoding="utf-8") as file:
+        text = file.read()
+    version = re.match(r"popliner \(([0-9.]+)-[0-9]+\)", text).group(1)
+    assert run(popliner, "--version").stdout == f"popliner {version}\n"
+    when = email.utils.parsedate_to_datetime(re.search(r"^ -- .*>  (.*)$", text, re.M).group(1))
+    with open(path, encoding="utf-8") as file:
+        heading = file.readline()
+    assert f'"{when:%Y-%m-%d}" "popliner {version}"' in heading, heading
+
+
 def check_manual(options, path):
     rendered = None
     if shutil.which("mandoc"):
-        lint = run("mandoc", "-T", "lint", "-W", "warning", path).stdout.strip().split("\n")
-        # a date would differ from build to build
-        lint = [line for line in lint if line and "missing date" not in line]
+        lint = run("mandoc", "-T", "lint", "-W", "warning", path).stdout
         assert not lint, lint
         rendered = run("mandoc", "-T", "utf8", "-O", "width=1000", path).stdout
     if shutil.which("man"):
@@ -91,9 +102,13 @@ def check_bash(options, path, folder):
     assert complete("--html", "ma") == ["man"]
     assert complete("--num-ipus", "") == []
     assert "tiles=" in complete("--output", "t"), complete("--output", "t")
+    assert complete("--emit", "op") == ["optimum"]  # a file may follow
     print("bash: %d words" % len(everything))
 
 
+# as the documents say
+REPEATED = {"report", "output", "emit", "ipu-mem-per-tile", "ipu-speed", "link-bandwidth",
+            "cut-after", "max-growth", "no-cut-after", "together", "place"}
 ZSH = r"""
 _arguments() { print -rl -- "$@" }
 _files() { : }
@@ -110,6 +125,7 @@ def check_zsh(options, path):
     for name, letter, value, _ in options:
         mine = [row for row in rows if re.match(r"(\(.*\))?\*?--%s=?\[" % name, row)]
         assert len(mine) == 1, (name, mine)
+        assert mine[0].startswith("*") == (name in REPEATED), mine
         assert (letter is None) == (not any(re.match(r"\(.*\)-%s\[" % letter, r) for r in rows))
         assert (value is None) == mine[0].endswith("]"), mine
         choices = choices_of(value)
@@ -139,8 +155,9 @@ def check_fish(options, path, folder):
     print("fish: %d options" % len(options))
 
 
-def main(popliner, folder):
+def main(popliner, folder, changelog):
     options = options_of(popliner)
+    check_heading(popliner, os.path.join(folder, "man", "popliner.1"), changelog)
     check_manual(options, os.path.join(folder, "man", "popliner.1"))
     check_bash(options, os.path.join(folder, "bash", "popliner"), folder)
     check_zsh(options, os.path.join(folder, "zsh", "_popliner"))

@@ -812,9 +812,9 @@ typedef struct variable_key {
 } variable_key;
 
 static variable_key key_of(const popliner_profile *p, size_t i) {
-    return (variable_key){{pl_profile_tile_of(p, i), p->variable_offset[i], p->variable_class[i],
-                           p->variable_size_bytes[i], p->variable_unlowered[i],
-                           p->variable_category[i]}};
+    return (variable_key){{(uint32_t)pl_profile_tile_of(p, i), p->variable_offset[i],
+                           p->variable_class[i], p->variable_size_bytes[i],
+                           p->variable_unlowered[i], p->variable_category[i]}};
 }
 
 static int compare_keys(const void *left, const void *right) {

@@ -121,6 +121,23 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
                                          char **found_profile, char **found_debug,
                                          popliner_error *error);
 
+/* The reports that a directory holds: its sub-directories with a profile.pop, as training and
+ * inference. Owned by the caller; free with popliner_reports_free. */
+typedef struct popliner_reports popliner_reports;
+
+/* Finds them; there may be none. Errors: INPUT (no directory, or it cannot be read), MEMORY. */
+popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
+                                      popliner_error *error);
+
+/* NULL is fine. */
+void popliner_reports_free(popliner_reports *reports);
+
+size_t popliner_reports_count(const popliner_reports *reports);
+
+/* The name of one, as it is in the directory, in the order of their bytes; NULL behind the last. As
+ * long as the list lives. */
+const char *popliner_reports_at(const popliner_reports *reports, size_t i);
+
 /* Reads a profile and, beside it, the debug information, from where popliner_analysis_locate finds
  * them; both are opened read-only. Without debug information programs are grouped by their own
  * names. `options` may be NULL. The result, or the error, does not depend on the number of threads.

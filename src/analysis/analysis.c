@@ -18,6 +18,7 @@
 #include "profile/profile_data.h"
 #include "profile/profile_part.h"
 #include "profile/read.h"
+#include "profile/schema.h"
 #include "solve/option_names.h"
 
 /* ---- making ---- */
@@ -92,11 +93,12 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     return status;
 }
 
-/* Takes over what came of the relations. Warns of those that are breached, and of replicas that
- * differ. */
+/* Takes over what came of the relations. Warns of those that are breached, of what the profile
+ * lacks, and of replicas that differ. */
 static void take_checks(popliner_analysis *a) {
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         a->checks[i] = pl_profile_check_of(a->profile, (popliner_relation)i);
+    pl_schema_tell_absences(a->profile, &a->listener);
     pl_profile_tell_checks(a->profile, &a->listener);
     pl_part_tell(a->profile, &a->listener);
 }

@@ -18,13 +18,21 @@ static bool is_path(const option_described *o) {
     return false;
 }
 
-/* Prints the choices with something between them. */
-static void print_choices(const char *choices, const char *between) {
-    for (; *choices != '\0'; choices++)
+/* What follows one of the choices: "=" where more has to come, as in SECTION=FILE; nothing where it
+ * may, as in FORMAT[=FILE]. */
+static const char *mark_behind(const option_described *o) {
+    const char *mark = strchr(o->value, '=');
+    return mark == NULL || (mark > o->value && mark[-1] == '[') ? "" : "=";
+}
+
+/* Prints the choices, with what follows each, and blanks between them. */
+static void print_words(const option_described *o) {
+    for (const char *choices = o->choices; *choices != '\0'; choices++)
         if (*choices == '|')
-            fputs(between, stdout);
+            printf("%s ", mark_behind(o));
         else
             putchar(*choices);
+    fputs(mark_behind(o), stdout);
 }
 
 /* ---- the manual page ---- */
@@ -66,7 +74,8 @@ static void print_roff_option(const option_described *o) {
 
 static void print_manual(void) {
     option_described o;
-    printf(".TH POPLINER 1 \"\" \"popliner %s\" \"User Commands\"\n", popliner_version());
+    printf(".TH POPLINER 1 \"" PL_VERSION_DATE "\" \"popliner %s\" \"User Commands\"\n",
+           popliner_version());
     printf(".SH NAME\n"
            "popliner \\- says where to cut a neural network so that it fits on several IPUs\n"
            ".SH SYNOPSIS\n"
@@ -115,13 +124,10 @@ static void print_bash_cases(void) {
         if (o.is_heading || o.value == NULL)
             continue;
         printf("    --%s)\n", o.name);
-        if (o.choices != NULL && strchr(o.value, '=') != NULL) {
-            printf("        compopt -o nospace\n        COMPREPLY=($(compgen -S = -W '");
-            print_choices(o.choices, " ");
-            printf("' -- \"$word\"))\n");
-        } else if (o.choices != NULL) {
-            printf("        COMPREPLY=($(compgen -W '");
-            print_choices(o.choices, " ");
+        if (o.choices != NULL) {
+            printf("%s        COMPREPLY=($(compgen -W '",
+                   *mark_behind(&o) == '\0' ? "" : "        compopt -o nospace\n");
+            print_words(&o);
             printf("' -- \"$word\"))\n");
         } else if (is_path(&o)) {
             printf(
@@ -214,8 +220,8 @@ static void print_zsh_all(void) {
             printf(":");
             if (o.choices != NULL) {
                 printf("(");
-                print_choices(o.choices, strchr(o.value, '=') != NULL ? "= " : " ");
-                printf("%s)", strchr(o.value, '=') != NULL ? "=" : "");
+                print_words(&o);
+                printf(")");
             } else if (is_path(&o)) {
                 printf("_files");
             }
@@ -240,8 +246,8 @@ static void print_fish(void) {
             printf(" -x");
         if (o.choices != NULL) {
             printf(" -a '");
-            print_choices(o.choices, strchr(o.value, '=') != NULL ? "= " : " ");
-            printf("%s'", strchr(o.value, '=') != NULL ? "=" : "");
+            print_words(&o);
+            printf("'");
         }
         printf(" -d '");
         print_summary(&o, "\\", "\\'");

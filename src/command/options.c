@@ -720,14 +720,18 @@ typedef struct given {
     const char *values[NUM_OPTIONS]; /* NULL for flags */
 } given;
 
+/* Whether all values of an option count, and not the last one alone. */
+static bool is_repeated(const option *o) {
+    return o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT || o->kind == KIND_GROWTH ||
+           o->kind == KIND_EMIT;
+}
+
 /* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
  * that a script can add its own behind others'; the user is told of it. */
 static void note(given *g, const option *o, const char *value, bool is_own, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    const bool is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT ||
-                             o->kind == KIND_GROWTH || o->kind == KIND_EMIT;
-    if (!is_repeated && before != NULL && strcmp(before, value) != 0)
+    if (!is_repeated(o) && before != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->is_own[place] = is_own;
@@ -892,6 +896,7 @@ static const char *const profile_only[] = {"memory-model",
                                            "calibration",
                                            "ipu",
                                            "report",
+                                           "threads",
                                            NULL};
 
 /* What goes with a file of costs: solving alone. */
@@ -914,7 +919,7 @@ static popliner_status check_costs(const options *o, const given *g, popliner_er
     if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
         return fail(error, "--recompute standard: costs from a file say themselves what is kept; "
                            "leave it out, or give full");
-    const char *name = first_given(g, profile_only);
+    const char *name = first_own(g, profile_only);
     if (name != NULL)
         return fail(error, "--%s is for profiles and means nothing for --costs", name);
     return POPLINER_OK;
@@ -1398,8 +1403,10 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         status = check_emit(o, g, error);
     if (status != POPLINER_OK)
         return status;
-    if (o->costs != NULL)
-        return check_costs(o, g, error);
+    if (o->costs != NULL) {
+        status = check_costs(o, g, error);
+        return status == POPLINER_OK ? check_uses(o, g, error) : status;
+    }
     if (o->profile == NULL)
         return fail(error, "no profile given; usage: popliner [options] PROFILE [DEBUG]");
     if (o->load_from_file && o->debug != NULL)
@@ -1498,8 +1505,7 @@ static config_rule rule_of(const char *name) {
         if (table[i].kind != KIND_HEADING && strcmp(table[i].name, name) == 0)
             return (config_rule){
                 .is_known = strcmp(name, "config") != 0,
-                .is_repeated = table[i].kind == KIND_REPEATED || table[i].kind == KIND_OUTPUT ||
-                               table[i].kind == KIND_EMIT,
+                .is_repeated = is_repeated(&table[i]),
                 .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
             };
     return (config_rule){0};
@@ -1654,14 +1660,13 @@ const option_described *options_describe(size_t i, option_described *described) 
     if (i >= NUM_OPTIONS)
         return NULL;
     const option *o = &table[i];
-    *described =
-        (option_described){.is_heading = o->kind == KIND_HEADING,
-                           .is_repeated = o->kind == KIND_REPEATED || o->kind == KIND_OUTPUT,
-                           .letter = o->letter,
-                           .name = o->name,
-                           .value = o->value,
-                           .choices = o->choices,
-                           .help = o->help};
+    *described = (option_described){.is_heading = o->kind == KIND_HEADING,
+                                    .is_repeated = is_repeated(o),
+                                    .letter = o->letter,
+                                    .name = o->name,
+                                    .value = o->value,
+                                    .choices = o->choices,
+                                    .help = o->help};
     return described;
 }
 

@@ -32,6 +32,7 @@ enum { PL_DATABASE_HEADER = 100 };
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
+    char format[80]; /* the version of its contents, in brackets; for messages, "" if unknown */
 
     char *file_path;   /* owned; without symbolic links */
     bool is_immutable; /* opened without locks, which would need new files beside it */
@@ -94,11 +95,17 @@ typedef struct pl_column {
     bool required;
 } pl_column;
 
-/* A table and what is read of it. A missing one is an error if `required`, else one without rows.
- * `tail` is SQL behind the FROM clause ("ORDER BY id") or "". */
+/* Whether a table must exist. One that need not reads as one without rows where it is missing. */
+typedef enum pl_table_need {
+    PL_TABLE_OPTIONAL, /* it may be missing, but none of its required columns */
+    PL_TABLE_REQUIRED,
+    PL_TABLE_WHOLE, /* it may be missing, and is as good as that without a required column */
+} pl_table_need;
+
+/* A table and what is read of it; `tail` is SQL behind the FROM clause ("ORDER BY id") or "". */
 typedef struct pl_table {
     const char *name;
-    bool required;
+    pl_table_need need;
     const pl_column *columns;
     size_t num_columns;
     const char *tail;

@@ -99,7 +99,7 @@ static bool reserve_context(pl_debug_records *r) {
         PL_COLUMN_ROOM(info->context_id), PL_COLUMN_ROOM(info->context_parent_id),
         PL_COLUMN_ROOM(info->context_name), PL_COLUMN_ROOM(info->context_details),
         PL_COLUMN_ROOM(info->context_is_operation)};
-    return info->num_contexts < PL_NONE - 1 &&
+    return info->num_contexts < PL_NONE - 2 &&
            pl_grow_columns(columns, sizeof columns / sizeof *columns, &r->contexts_capacity,
                            info->num_contexts + 1);
 }

@@ -14,6 +14,7 @@
 #include "profile/profile_part.h"
 #include "profile/read.h"
 #include "profile/report_notes.h"
+#include "profile/schema.h"
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -93,6 +94,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_tiles(&database, o->listener, profile, error);
+    if (status == POPLINER_OK)
+        status = pl_schema_find_absences(&database, profile, error);
     if (status == POPLINER_OK)
         status = pl_profile_find_checks(&database, profile, &ids, error);
     status = pl_database_end_reading(&database, status, error);

@@ -122,6 +122,7 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          sizeof *p->tile_non_interleaved_bytes, &p->target.num_tiles, 0},
         {"tile_overflowed_bytes", &p->tile_overflowed_bytes, sizeof *p->tile_overflowed_bytes,
          &p->target.num_tiles, 0},
+        {"absence", &p->absence, sizeof *p->absence, &p->num_absences, 0},
         {"checks", &p->checks, sizeof *p->checks, &p->num_checks, 0},
         {"run_name", &p->run_name, sizeof *p->run_name, &p->num_runs, 0},
         {"run_start_microseconds", &p->run_start_microseconds, sizeof *p->run_start_microseconds,
@@ -186,6 +187,7 @@ void pl_profile_free(popliner_profile *profile) {
         return;
     pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_profile_fields(profile, fields));
+    free(profile->tile_peak);
     free(profile);
 }
 
@@ -335,7 +337,7 @@ popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *
 
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile) {
-    pl_runs runs = pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes);
+    pl_runs runs = pl_series_runs(profile, series);
     size_t tile = 0;
     uint64_t value;
     uint64_t length;
@@ -347,7 +349,7 @@ void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t f
 }
 
 uint64_t pl_series_sum(const popliner_profile *profile, pl_series series) {
-    pl_runs runs = pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes);
+    pl_runs runs = pl_series_runs(profile, series);
     uint64_t sum = 0;
     uint64_t value;
     uint64_t length;
@@ -398,8 +400,7 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
         if (series[i].offset > profile->series_length ||
             series[i].size_bytes > profile->series_length - series[i].offset)
             return false;
-        pl_runs runs =
-            pl_runs_begin(profile->series_bytes + series[i].offset, series[i].size_bytes);
+        pl_runs runs = pl_series_runs(profile, series[i]);
         uint64_t tiles = 0;
         uint64_t value;
         uint64_t length;
@@ -478,6 +479,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         !strings_in_range(p->category_name, p->num_categories, strings) ||
         !strings_in_range(p->option_name, p->num_options, strings) ||
         !strings_in_range(p->option_value, p->num_options, strings) ||
+        !strings_in_range(p->absence, p->num_absences, strings) ||
         !strings_in_range(p->run_name, p->num_runs, strings) ||
         !strings_in_range(p->execution_type_name, p->num_execution_steps, strings))
         wrong = "names";

@@ -22,7 +22,7 @@ static const pl_column columns[] = {{"var_id", true},
                                     {"unlowered_var_id", false},
                                     {"offset", false},
                                     {"category", false},
-                                    {"bitset", false}};
+                                    {"bitset", true}};
 
 enum {
     VAR_ID,

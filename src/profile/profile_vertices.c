@@ -51,9 +51,10 @@ static popliner_status take_code(void *user, pl_rows *rows, popliner_error *erro
 popliner_status pl_profile_read_vertex_types(const pl_database *database, popliner_profile *p,
                                              pl_profile_ids *ids, popliner_error *error) {
     static const pl_column type_columns[] = {{"id", true}, {"name", true}, {"size", true}};
-    static const pl_table types = {"vertex_types", true, type_columns, 3, "ORDER BY id"};
+    static const pl_table types = {"vertex_types", PL_TABLE_REQUIRED, type_columns, 3,
+                                   "ORDER BY id"};
     static const pl_column code_columns[] = {{"vertex_type", true}, {"code_bytes", true}};
-    static const pl_table code = {"memory_by_vertex_type", false, code_columns, 2, ""};
+    static const pl_table code = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, code_columns, 2, ""};
     reader r = {.profile = p, .ids = ids};
     popliner_status status = pl_table_read(database, &types, take_vertex_type, &r, error);
     pl_id_map_sort(&ids->vertex_types);

@@ -257,8 +257,8 @@ popliner_status popliner_profile_compute_set(const popliner_profile *p, size_t c
 /* The sum of `values` over those tiles where `marks` is not 0, and the number of these. */
 static uint64_t sum_up_marked(const popliner_profile *p, pl_series values, pl_series marks,
                               size_t *num_tiles) {
-    pl_runs value_runs = pl_runs_begin(p->series_bytes + values.offset, values.size_bytes);
-    pl_runs mark_runs = pl_runs_begin(p->series_bytes + marks.offset, marks.size_bytes);
+    pl_runs value_runs = pl_series_runs(p, values);
+    pl_runs mark_runs = pl_series_runs(p, marks);
     uint64_t value = 0;
     uint64_t mark = 0;
     uint64_t values_left = 0;

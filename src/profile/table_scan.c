@@ -52,7 +52,8 @@ void pl_scan_do_not_cut(pl_scan *scan) {
 popliner_status pl_scan_open(pl_scan *scan, popliner_error *error) {
     bool is_number = false;
     pl_text list = {0};
-    const pl_table table = {scan->table, false, scan->columns, scan->num_columns, scan->order};
+    const pl_table table = {scan->table, PL_TABLE_OPTIONAL, scan->columns, scan->num_columns,
+                            scan->order};
     popliner_status status = pl_list_columns(scan->database, &table, &scan->found, &list, error);
     scan->column_list = list.data;
     if (status != POPLINER_OK || !scan->found)
@@ -119,7 +120,7 @@ static popliner_status read_piece(const pl_scan *scan, const pl_database *databa
     pl_text_format(&sql, " %s", scan->order);
     popliner_status status =
         sql.failed ? pl_fail_memory(error, "a query")
-                   : pl_rows_each(&rows, sql.data, (int)scan->num_columns, take_row, &user, error);
+                   : pl_rows_each(&rows, sql.data, scan->num_columns, take_row, &user, error);
     p->num_rows = rows.row - rows_before;
     free(sql.data);
     return status;

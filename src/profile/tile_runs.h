@@ -19,8 +19,7 @@ typedef struct pl_tile_runs {
 
 /* Begins the walk over the tiles where the number of a series is not 0. */
 static inline pl_tile_runs pl_tile_runs_of(const popliner_profile *profile, pl_series series) {
-    return (pl_tile_runs){pl_runs_begin(profile->series_bytes + series.offset, series.size_bytes),
-                          0};
+    return (pl_tile_runs){pl_series_runs(profile, series), 0};
 }
 
 /* The next of them, *first ... *end - 1, which have the same number; false behind the last. */

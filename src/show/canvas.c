@@ -52,6 +52,8 @@ static const char *part(const pl_canvas *canvas, pl_ink ink, unsigned eighths, b
         return full(canvas, ink);
     if (canvas->options.is_ascii)
         return eighths == 0 ? " " : eighths < 4 ? "." : full(canvas, ink);
+    if (ink != PL_INK_BASE && !canvas->options.has_colour) /* there are no parts of its shade */
+        return eighths == 0 ? " " : eighths < 4 ? "\u2591" : full(canvas, ink);
     return is_upright ? upright[eighths] : flat[eighths];
 }
 

@@ -638,6 +638,15 @@ def locate(path: Path, debug_path: Optional[Path] = None) -> Tuple[str, Optional
         libc.free(debug)
 
 
+def reports(directory: Path) -> List[str]:
+    """The names of the reports that a directory holds: its sub-directories with a profile.pop, as
+    "training" and "inference"."""
+    handle = make(library.popliner_reports_find, file_name(directory, "the directory"),
+                  free=library.popliner_reports_free, turn=Turn())
+    return [os.fsdecode(library.popliner_reports_at(handle.pointer, i))
+            for i in range(library.popliner_reports_count(handle.pointer))]
+
+
 def check_options(*, layer_name_regex: Optional[str] = None,
                   first_layer_regex: Optional[str] = None,
                   layer_order: Union[LayerOrder, str] = LayerOrder.STEPS) -> None:
@@ -677,4 +686,4 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
 
 
 __all__ = ["Analysis", "Chain", "FIRST_LAYER_REGEX", "LAYER_NAME_REGEX", "Words", "check_options",
-           "compare", "load", "locate", "read"]
+           "compare", "load", "locate", "read", "reports"]
