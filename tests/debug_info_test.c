@@ -1117,9 +1117,12 @@ static void survives_any_changed_byte(void **state) {
     for (size_t place = 0; place < b.size; place++) {
         uint8_t before = b.data[place];
         for (size_t k = 0; k < sizeof values + 3; k++) {
-            b.data[place] = k < sizeof values ? values[k] : before ^ (uint8_t)(1 << (3 * (k & 1)));
-            if (k == sizeof values + 2)
+            if (k < sizeof values)
+                b.data[place] = values[k];
+            else if (k == sizeof values + 2)
                 b.data[place] = before ^ 0x20;
+            else
+                b.data[place] = before ^ (uint8_t)(1 << (3 * (k & 1)));
             pl_debug_info *info = NULL;
             popliner_error error = {0};
             popliner_status status = read_data(*state, b.data, b.size, NULL, &info, &error);

@@ -634,6 +634,8 @@ class Asked:
             self.schema = json.load(file)
         self.counts = {"read": 0, "refused": 0}
         self.seen = set()
+        self.lines = []
+        self.kinds = {}  # of splits: of each format whether one was read back
 
     def options(self):
         own = [] if self.path is None else ["--layer-path", self.path]
@@ -668,11 +670,25 @@ def check_refusal(asked, split, name, reason):
     asked.counts["refused"] += 1
 
 
+def kinds_of(plan):
+    """What is unusual of a split."""
+    (_, layers, has_head, has_tail), (_, last_layers, last_head, last_tail) = (
+        plan.stages[0], plan.stages[-1])
+    return [kind for kind, is_so in (
+        ("one stage", len(plan.stages) == 1),
+        ("head alone", has_head and not layers and not has_tail),
+        ("tail alone", last_tail and not last_layers and not last_head),
+        ("shared IPU", plan.num_ipus < len(plan.stages))) if is_so]
+
+
 def check_plan(asked, split, plan):
     """All formats of a plan, those that it can be said in at once."""
     asked_for = {}
     for name in FORMATS:
         reason = refused(plan, name, asked.path, asked.head, asked.tail)
+        for kind in kinds_of(plan):
+            was_read = asked.kinds.setdefault(kind, {}).get(name, False)
+            asked.kinds[kind][name] = was_read or reason is None
         if reason is None:
             asked_for[name] = os.path.join(asked.directory, name)
         elif TEST_ALL or (name, reason) not in asked.seen:
@@ -724,7 +740,19 @@ def splits_of(units):
         yield ["--evaluate", four, "--v-shape", "--num-ipus", "2"]
 
 
+def check_kinds(asked, kinds):
+    """Every format had a split of each kind that the units allow, to read back or to refuse."""
+    wanted = {"one stage", "shared IPU"}
+    wanted |= {f"{kind} alone" for kind in ("head", "tail") if kind in kinds.values()}
+    require(set(asked.kinds) == wanted, "kinds of splits", set(asked.kinds), "instead of", wanted)
+    for kind, by_format in asked.kinds.items():
+        require(sorted(by_format) == sorted(FORMATS), kind, by_format)
+        asked.lines.append(f"{kind}: read back in " + ", ".join(
+            name for name in FORMATS if by_format[name]))
+
+
 def check_profile(asked, directory):
+    asked.kinds.clear()
     for extra in ([], ["--memory-model", "popliner"]):
         rows = section(asked, directory, *extra, "--section", "layers")
         units = [row["unit"] for row in rows]
@@ -745,6 +773,8 @@ def check_profile(asked, directory):
             plan = plan_of_section(asked, where, units, kinds)
             plan.recompute = recompute
             check_plan(asked, where, plan)
+        if not extra:
+            check_kinds(asked, kinds)
     # another name for each layer, none of them a number
     regex = ["--layer-name-regex", r"^([^/\d]+)"]
     rows = section(asked, directory, *regex, "--section", "layers")
@@ -917,6 +947,8 @@ def main():
                     check_replicas(asked, rng)
             except Failure as failure:
                 sys.exit(f"costs {i}: {failure}")
+    for line in sorted(set(asked.lines)):
+        print(line)
     print(f"{asked.counts['read']} texts read back, {asked.counts['refused']} refused")
 
 

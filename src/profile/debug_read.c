@@ -167,7 +167,8 @@ static uint64_t place_in(const window *w) {
 /* Has `wanted` bytes, or all that follow, stand behind w->at. False with a fault, or if the file
  * has become shorter. */
 static bool fill(window *w, size_t wanted) {
-    memmove(w->bytes, w->bytes + w->at, w->used - w->at);
+    if (w->at > 0)
+        memmove(w->bytes, w->bytes + w->at, w->used - w->at);
     w->begin += w->at;
     w->used -= w->at;
     w->at = 0;
@@ -238,9 +239,9 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
                                   const popliner_listener *listener, pl_bounds *bounds,
                                   popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    const uint8_t *bytes = w->bytes;
     if (!fill(w, WINDOW_BYTES))
         return POPLINER_OK;
+    const uint8_t *bytes = w->bytes;
     if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: is no debug information: a debug.cbor begins with a CBOR map%s", path,
@@ -312,12 +313,11 @@ popliner_status pl_debug_info_read_within(pl_bounds *bounds, const char *path,
                                           const popliner_listener *listener, pl_debug_info **result,
                                           popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    window w = {.file = -1, .room = WINDOW_BYTES};
+    window w = {.file = -1};
     *result = NULL;
     pl_debug_info *info = calloc(1, sizeof *info);
     struct stat about;
-    w.bytes = malloc(w.room);
-    if (info == NULL || w.bytes == NULL) {
+    if (info == NULL) {
         status = pl_fail_memory(error, "the debug information");
         goto done;
     }

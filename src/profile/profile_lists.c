@@ -54,8 +54,12 @@ popliner_status pl_profile_read_list(pl_rows *rows, int column, popliner_profile
     }
     if (more < 0)
         return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
-    return end_list(p, &room->starts) ? POPLINER_OK
-                                      : pl_fail_memory(error, "the variables of compute sets");
+    if (!end_list(p, &room->starts))
+        return pl_fail_memory(error, "the variables of compute sets");
+    /* a run of a few bytes may name all variables, in each of many lists */
+    return pl_bounds_take(
+        rows->database->bounds, rows->database->path, "the variables of compute sets",
+        p->num_list_variables - p->list_start[p->num_lists - 1], sizeof *p->list_variable, error);
 }
 
 /* The rows of one piece: variables, and where those of each target begin. */
@@ -128,7 +132,7 @@ static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room 
     for (size_t i = 0; i < piece->num_targets; i++) {
         size_t start = piece->starts[i];
         size_t end = i + 1 < piece->num_targets ? piece->starts[i + 1] : piece->num_variables;
-        if (!pl_id_map_add(&ids->exchange_targets, piece->targets[i], (uint32_t)p->num_lists) ||
+        if (!pl_id_map_add(&ids->exchange_targets, piece->targets[i], p->num_lists) ||
             !reserve_variables(p, &room->variables, end - start))
             return false;
         memcpy(p->list_variable + p->num_list_variables, piece->variables + start,

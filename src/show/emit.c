@@ -585,25 +585,25 @@ static const struct {
     const char *words;
 } recompute_notes[] = {
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_NONE,
-     "PopTorch has stages recompute unless told otherwise, which this plan does not count with: "
-     "opts._Popart.set(\"autoRecomputation\", 0) has them keep all."},
+     "PopTorch recomputes by default, this plan does not: "
+     "opts._Popart.set(\"autoRecomputation\", 0)."},
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD,
-     "This plan counts with PopART's Standard recomputation, which "
-     "opts._Popart.set(\"autoRecomputation\", 1) chooses."},
+     "This plan has PopART's Standard recomputation: "
+     "opts._Popart.set(\"autoRecomputation\", 1)."},
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_FULL, NULL},
     {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE,
-     "PopTorch, which runs this, has stages recompute, which this plan does not count with."},
+     "PopTorch, which runs this, recomputes by default, and this plan does not."},
     {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL,
-     "This plan counts with stages that keep their inputs alone: with "
-     "recompute_checkpoint_every_layer they keep those of each layer."},
+     "This plan keeps the inputs of stages alone; with recompute_checkpoint_every_layer those of "
+     "each layer are kept."},
     {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL,
-     "This plan counts with stages that recompute: have allow_recompute of the IPUConfig set."},
+     "This plan has stages recompute: set allow_recompute of the IPUConfig."},
     {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL,
-     "This plan counts with stages that keep their inputs alone: Megatron-Core's recompute "
-     "granularity full keeps those of each group of layers."},
+     "This plan keeps the inputs of stages alone; Megatron-Core's recompute granularity full keeps "
+     "those of each group of layers."},
     {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL,
-     "This plan counts with stages that keep their inputs alone: the mode full of torchtitan's "
-     "[activation_checkpoint] keeps those of each layer."},
+     "This plan keeps the inputs of stages alone; the mode full of torchtitan's "
+     "[activation_checkpoint] those of each layer."},
 };
 
 /* How stages have to recompute so that they need what the plan says. */
@@ -621,7 +621,7 @@ static void note_recomputing(pl_emission *e, popliner_emit_format format, const 
             return;
         }
     if (e->recompute != POPLINER_RECOMPUTE_NONE)
-        pl_emit_note(e, "This plan counts with stages that recompute, which this does not say.");
+        pl_emit_note(e, "This plan has stages recompute, which this does not say.");
 }
 
 /* What is worth knowing of the plan, whatever the format. */
