@@ -200,7 +200,6 @@ static module modules[MAX_MODULES];
 static size_t num_modules;
 
 static bool is_ready;               /* everything counts from here */
-static bool has_sanitizer;          /* which makes blocks of its own, for strdup() and the like */
 static atomic_uint num_points;      /* so far */
 static atomic_uint num_allocations; /* among them */
 static int control_in = -1;
@@ -335,7 +334,7 @@ static void remove_block(const void *memory) {
     if (is_known)
         blocks[i].memory = NULL;
     leave();
-    if (!is_known && is_ready && !has_sanitizer)
+    if (!is_known && is_ready)
         die("something was freed that is no block");
 }
 
@@ -733,7 +732,6 @@ __attribute__((constructor)) static void begin(void) {
     stacks = own_pages(MAX_STACKS * sizeof *stacks);
     stack_places = own_pages(NUM_PLACES * sizeof *stack_places);
     blocks = own_pages(NUM_BLOCKS * sizeof *blocks);
-    has_sanitizer = dlsym(RTLD_DEFAULT, "__asan_init") != NULL;
     dl_iterate_phdr(add_module, NULL);
     backtrace(frames, 4); /* loads what it needs */
     report_path = variable("FAULTS_REPORT");
