@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/product.h"
 
+#include <stdbool.h>
+
 enum { NUM_DIGITS = 2 * PL_MAX_FACTORS };
 
 /* Multiplies by 32 bits. */
@@ -44,8 +46,23 @@ int pl_product_compare(const pl_product *a, const pl_product *b) {
     return 0;
 }
 
+/* False if it has more than 64 bits. */
+static bool is_plain(const uint64_t *factors, size_t count, uint64_t *product) {
+    *product = 1;
+    for (size_t i = 0; i < count; ++i) {
+        if (factors[i] != 0 && *product > UINT64_MAX / factors[i])
+            return false;
+        *product *= factors[i];
+    }
+    return true;
+}
+
 uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *below,
                      size_t num_below) {
+    uint64_t dividend;
+    uint64_t divisor;
+    if (is_plain(above, num_above, &dividend) && is_plain(below, num_below, &divisor))
+        return dividend / divisor + (dividend % divisor != 0);
     pl_product wanted = pl_product_of(above, num_above);
     uint64_t factors[PL_MAX_FACTORS];
     uint64_t least = 0; /* the answer is from here to `most` */

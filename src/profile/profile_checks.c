@@ -684,9 +684,14 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
 popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
                                        const pl_profile_ids *ids, popliner_error *error) {
     checker c = {.database = database, .profile = profile, .ids = ids};
-    popliner_status status =
-        allocate(&c) ? pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums, error)
-                     : pl_fail_memory(error, "the checks of the profile");
+    /* twice two tables by category and tile */
+    popliner_status status = pl_bounds_take(
+        database->bounds, database->path, "the bytes of each category on each tile",
+        (uint64_t)profile->num_categories * profile->target.num_tiles, 4 * sizeof(uint64_t), error);
+    if (status == POPLINER_OK && !allocate(&c))
+        status = pl_fail_memory(error, "the checks of the profile");
+    if (status == POPLINER_OK)
+        status = pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums, error);
     if (status == POPLINER_OK)
         status = read_tables(&c, error);
     if (status == POPLINER_OK)

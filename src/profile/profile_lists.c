@@ -54,8 +54,12 @@ popliner_status pl_profile_read_list(pl_rows *rows, int column, popliner_profile
     }
     if (more < 0)
         return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
-    return end_list(p, &room->starts) ? POPLINER_OK
-                                      : pl_fail_memory(error, "the variables of compute sets");
+    if (!end_list(p, &room->starts))
+        return pl_fail_memory(error, "the variables of compute sets");
+    /* a run of a few bytes may name all variables, in each of many lists */
+    return pl_bounds_take(
+        rows->database->bounds, rows->database->path, "the variables of compute sets",
+        p->num_list_variables - p->list_start[p->num_lists - 1], sizeof *p->list_variable, error);
 }
 
 /* The rows of one piece: variables, and where those of each target begin. */

@@ -331,14 +331,11 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
                                     popliner_error *error) {
     /* A tenth less than what runs of the whole command were measured to take, so that nothing is
      * refused that would fit. */
-    enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
+    enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8 };
     uint64_t num_regions = 0;
-    uint64_t list_bytes = 0;
     popliner_error ignored; /* what is damaged there is told by who reads it */
     ask(database, "exchange_regions", "count(*)", &num_regions, &ignored);
-    ask(database, "compute_sets", "sum(length(var_ids_diff_rle))", &list_bytes, &ignored);
-    uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE +
-                      num_regions * BYTES_PER_REGION + list_bytes * BYTES_PER_LIST_BYTE;
+    uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE + num_regions * BYTES_PER_REGION;
     char what[80];
     snprintf(what, sizeof what, "%zu lowered variables and what uses them", num_variables);
     return pl_bounds_take(database->bounds, database->path, what, 1, needed, error);

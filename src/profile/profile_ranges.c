@@ -74,26 +74,46 @@ static bool sort_by_class(const reader *r) {
     return memory;
 }
 
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Brings the ranges start ... end - 1 into the order of their first steps, those of one step in
+ * that of the file; nearly always they are. `keys` and `ends` have room for all of them. */
+static void sort_ranges(popliner_profile *p, uint32_t start, uint32_t end, uint64_t *keys,
+                        uint32_t *ends) {
+    bool is_sorted = true;
+    for (uint32_t i = start; i < end; i++) {
+        is_sorted =
+            is_sorted && (i == start || p->range_first_step[i - 1] <= p->range_first_step[i]);
+        keys[i - start] = (uint64_t)p->range_first_step[i] << 32 | (i - start);
+        ends[i - start] = p->range_end_step[i];
+    }
+    if (is_sorted)
+        return;
+    qsort(keys, end - start, sizeof *keys, compare_keys);
+    for (uint32_t i = start; i < end; i++) {
+        uint64_t key = keys[i - start];
+        p->range_first_step[i] = (uint32_t)(key >> 32);
+        p->range_end_step[i] = ends[key & UINT32_MAX];
+    }
+}
+
 /* Brings the ranges of each class into order and merges those that overlap, so that no variable is
- * counted twice at a step. Ranges that merely touch stay apart: each begins and ends a life. */
-static void merge_ranges(popliner_profile *p) {
+ * counted twice at a step. Ranges that merely touch stay apart: each begins and ends a life. False
+ * when memory is short. */
+static bool merge_ranges(popliner_profile *p) {
+    uint64_t *keys = pl_new_array(p->num_ranges, sizeof *keys);
+    uint32_t *ends = pl_new_array(p->num_ranges, sizeof *ends);
+    bool memory = keys != NULL && ends != NULL;
     uint32_t kept = 0;
     uint32_t start = 0; /* of the class, as it was read */
-    for (size_t c = 0; c < p->num_classes; c++) {
+    for (size_t c = 0; memory && c < p->num_classes; c++) {
         uint32_t end = p->class_ranges_start[c + 1];
         uint32_t first_kept = kept;
-        for (uint32_t i = start + 1; i < end; i++) {
-            /* by insertion: classes have few ranges, nearly always in order */
-            uint32_t first_step = p->range_first_step[i];
-            uint32_t end_step = p->range_end_step[i];
-            uint32_t k = i;
-            for (; k > start && p->range_first_step[k - 1] > first_step; k--) {
-                p->range_first_step[k] = p->range_first_step[k - 1];
-                p->range_end_step[k] = p->range_end_step[k - 1];
-            }
-            p->range_first_step[k] = first_step;
-            p->range_end_step[k] = end_step;
-        }
+        sort_ranges(p, start, end, keys, ends);
         for (uint32_t i = start; i < end; i++) {
             if (kept > first_kept && p->range_first_step[i] < p->range_end_step[kept - 1]) {
                 if (p->range_end_step[i] > p->range_end_step[kept - 1])
@@ -106,7 +126,11 @@ static void merge_ranges(popliner_profile *p) {
         p->class_ranges_start[c + 1] = kept;
         start = end;
     }
-    p->num_ranges = kept;
+    if (memory)
+        p->num_ranges = kept;
+    free(keys);
+    free(ends);
+    return memory;
 }
 
 popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
@@ -120,10 +144,8 @@ popliner_status pl_profile_read_live_ranges(const pl_database *database, popline
     if (profile->class_ranges_start == NULL)
         return pl_fail_memory(error, "the equivalence classes");
     popliner_status status = pl_table_read(database, &table, take_range, &r, error);
-    if (status == POPLINER_OK && !sort_by_class(&r))
+    if (status == POPLINER_OK && (!sort_by_class(&r) || !merge_ranges(profile)))
         status = pl_fail_memory(error, "the live ranges");
-    if (status == POPLINER_OK)
-        merge_ranges(profile);
     free(r.class_index);
     free(r.first_step);
     free(r.end_step);

@@ -13,6 +13,9 @@
 /* More tiles than any machine has: 64 IPUs of 1472 tiles are 94,208. */
 enum { MAX_TILES = 1 << 24 };
 
+/* Much less than a file says of each tile, if it be only one lowered variable. */
+enum { LEAST_BYTES_OF_TILE = 8 };
+
 /* Notes and tells which version was met. Only one was ever seen: others are read by its names, and
  * what they have besides is not. */
 static void take_version(pl_database *database, bool tells_minor, uint64_t minor, uint64_t point,
@@ -130,6 +133,19 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
     return status;
 }
 
+/* Many tables are as long as there are tiles, so a small file must not claim millions. */
+static popliner_status check_claim(const pl_database *database, size_t num_tiles,
+                                   popliner_error *error) {
+    uint64_t size_bytes =
+        (uint64_t)database->state.size_bytes + (uint64_t)database->state.log_bytes;
+    if (num_tiles <= size_bytes / LEAST_BYTES_OF_TILE)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_INPUT,
+                   "%s: table target_info tells of %zu tiles, but the whole file has only %llu "
+                   "bytes; it is damaged, or no profile",
+                   database->path, num_tiles, (unsigned long long)size_bytes);
+}
+
 popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
                                        popliner_profile *profile, popliner_error *error) {
     profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
@@ -139,6 +155,8 @@ popliner_status pl_profile_read_target(pl_database *database, const popliner_lis
     popliner_status status = read_version(database, listener, profile, error);
     if (status == POPLINER_OK)
         status = read_target_row(database, profile, error);
+    if (status == POPLINER_OK)
+        status = check_claim(database, profile->target.num_tiles, error);
     if (status != POPLINER_OK)
         return status;
     pl_profile_take_facts(profile);

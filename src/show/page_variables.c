@@ -17,7 +17,7 @@
 #include "show/packed.h"
 
 enum {
-    TILES_OF_BLOCK = 32,
+    TILES_OF_BLOCK = PL_PACKED_BLOCK,
     MAX_NAMED = 12000,         /* unlowered variables that are looked at */
     MAX_NAMED_BYTES = 1500000, /* of their rows, before they are text */
     MAX_LIVES = 60000,
@@ -129,50 +129,6 @@ static int compare_larger(const void *a, const void *b) {
     return x->class_index < y->class_index ? -1 : x->class_index > y->class_index;
 }
 
-/* ---- blocks ---- */
-
-/* Writes so many numbers of a row. */
-static void write_block(pl_text *text, const uint64_t *numbers, size_t count, unsigned shift) {
-    uint64_t least = UINT64_MAX;
-    uint64_t most = 0;
-    for (size_t i = 0; i < count; i++) {
-        least = numbers[i] < least ? numbers[i] : least;
-        most = numbers[i] > most ? numbers[i] : most;
-    }
-    least >>= shift;
-    most >>= shift;
-    unsigned width = 0;
-    while ((most - least) >> width != 0)
-        width++;
-    char bytes[1 + TILES_OF_BLOCK * 8];
-    bytes[0] = (char)width;
-    pl_text_append(text, bytes, 1);
-    pl_packed_group(text, least);
-    if (width == 0)
-        return;
-    size_t length = 0;
-    unsigned waiting = 0; /* bits */
-    unsigned byte = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = (numbers[i] >> shift) - least;
-        for (unsigned left = width; left > 0;) {
-            unsigned taken = left < 8 - waiting ? left : 8 - waiting;
-            byte |= (unsigned)(value & ((1u << taken) - 1)) << waiting;
-            value >>= taken;
-            left -= taken;
-            waiting += taken;
-            if (waiting == 8) {
-                bytes[length++] = (char)byte;
-                byte = 0;
-                waiting = 0;
-            }
-        }
-    }
-    if (waiting > 0)
-        bytes[length++] = (char)byte;
-    pl_text_append(text, bytes, length);
-}
-
 static void tiles_of_block(const task *t, size_t block, size_t *first, size_t *end) {
     size_t num_tiles = t->profile->target.num_tiles;
     *first = block * TILES_OF_BLOCK;
@@ -269,11 +225,11 @@ static bool fill_block(void *user, size_t number, size_t block) {
         uint64_t numbers[TILES_OF_BLOCK];
         for (size_t place = 0; place < end - first; place++)
             numbers[place] = w->named[place * t->num_rows + row];
-        write_block(named, numbers, end - first, t->named_shift);
+        pl_packed_block(named, numbers, end - first, t->named_shift);
         w->row_length[row] += named->length - before;
     }
     for (size_t row = 0; row < t->num_unit_rows; row++)
-        write_block(layers, w->layers + row * TILES_OF_BLOCK, end - first, t->layer_shift);
+        pl_packed_block(layers, w->layers + row * TILES_OF_BLOCK, end - first, t->layer_shift);
     return !named->failed && !layers->failed;
 }
 
@@ -299,7 +255,8 @@ static bool choose_named(task *t) {
     sized *all = pl_new_array(p->num_unlowered, sizeof *all);
     t->place = pl_new_array(p->num_unlowered, sizeof *t->place);
     t->named = pl_new_array(MAX_NAMED, sizeof *t->named);
-    if (all != NULL && t->place != NULL && t->named != NULL) {
+    bool memory = all != NULL && t->place != NULL && t->named != NULL;
+    if (memory) {
         for (size_t i = 0; i < p->num_unlowered; i++) {
             all[i] = (sized){p->unlowered_size_bytes[i], (uint32_t)i};
             t->place[i] = PL_NONE;
@@ -311,7 +268,7 @@ static bool choose_named(task *t) {
         }
     }
     free(all);
-    return t->place != NULL && t->named != NULL;
+    return memory;
 }
 
 /* Lists the units of each set once: it may have them in both passes. */

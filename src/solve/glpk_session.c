@@ -234,10 +234,12 @@ static popliner_status work_guarded(job *current) {
  * environment that is there already would be the caller's, of a GLPK that knows no threads. */
 static void work_on_thread(void *user) {
     job *current = user;
+    enum { NO_MEMORY = 2 };
     int code = glp_init_env();
     if (code != 0) {
-        current->status = pl_fail(current->error, POPLINER_ERROR_INTERNAL,
-                                  "GLPK cannot be started: code %d", code);
+        current->status = code == NO_MEMORY ? pl_fail_memory(current->error, "GLPK")
+                                            : pl_fail(current->error, POPLINER_ERROR_INTERNAL,
+                                                      "GLPK cannot be started: code %d", code);
         return;
     }
     current->status = work_guarded(current);

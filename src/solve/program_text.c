@@ -214,7 +214,9 @@ popliner_status pl_program_text_write(const pl_program_text *text, const char *p
             fault = errno;
         fault = pl_new_file_end(&new_file, fault);
     }
-    if (fault != 0)
+    if (fault == ENOMEM)
+        status = pl_fail_memory(error, "the integer program");
+    else if (fault != 0)
         status = pl_fail(error, POPLINER_ERROR_OUTPUT,
                          "%s: the integer program cannot be written (%s)", path, strerror(fault));
 done:

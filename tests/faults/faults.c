@@ -3,18 +3,22 @@
  *
  * Every allocation and every system call of the list below is a point; they are counted together,
  * from 1. FAULTS_CONTROL=IN,OUT: at each point the library writes "point NUMBER WHAT HOW STACK" and
- * reads what to do: "go", or "try FAULT", for which a copy of the process (fork) meets the fault and
- * runs to its end, before it asks again; HOW tells whether such a copy is possible. With FAULTS_ONCE
- * it asks at the first point of each stack only. FAULTS_AT=NUMBER:FAULT instead has a single point fail in the process itself. FAULT is
+ * reads what to do: "go", or "try FAULT", for which a copy of the process (fork) meets the fault
+ * and runs to its end, before it asks again; HOW is "copy", or "alone" while several threads run,
+ * of which a copy would have one. With FAULTS_ONCE it asks at the first point of each stack only.
+ * FAULTS_AT=NUMBER:FAULT instead has a single point fail in the process itself. FAULT is
  *
  *     memory   an allocation gives NULL;  memory+  so do all later ones
+ *     thread   no thread is made;  thread+  nor later
  *     NUMBER   a system call fails with this errno;  NUMBER+  so do all later ones of its kind
  *     short    it reads or writes less than was asked for
  *
  * close and fsync do their work before they fail. At the end of the process a report is written
  * into the file FAULTS_REPORT, or for copies FAULTS_COPY.report: "alive STACK COUNT" of blocks that
- * nobody freed, "frames STACK ADDRESS..." of these and of the fault, and "points ALLOCATIONS CALLS". Copies write what
- * they print into FAULTS_COPY.out and FAULTS_COPY.err.
+ * nobody freed, "frames STACK ADDRESS..." of these and of the fault, and
+ * "points ALLOCATIONS CALLS". Copies write what they print into FAULTS_COPY.out and
+ * FAULTS_COPY.err; a file that is being written is replaced by one of their own, which the other
+ * side of the pipes has to undo.
  *
  * System calls are caught where the kernel is entered (seccomp), so those of the C library's own
  * streams, of realpath() and of SQLite are among them.
@@ -209,7 +213,6 @@ static int lasting_errno;
 static uint64_t hit;
 static const char *report_path;
 static bool is_copy;
-static bool has_written; /* a file was made, which copies would share */
 static atomic_int num_threads = 1;
 static __thread int depth __attribute__((tls_model("initial-exec"))); /* within this library */
 
@@ -340,17 +343,51 @@ static void remove_block(const void *memory) {
 
 static char copy_path[3][400]; /* of the report, and of what it prints */
 
-/* A copy reads files at its own place, not where the others are. */
+/* Puts a copy of a file that is being written into its place, unless it was done for another of its
+ * descriptors; returns it open. The other process keeps the file itself. */
+static long copy_written(const char *link, const struct stat *info) {
+    static ino_t copied[8];
+    static size_t num_copied;
+    static const char gone[] = " (deleted)"; /* though the name may have been given back */
+    char path[400];
+    char own_path[410];
+    size_t length = 0;
+    long count = raw(SYS_readlinkat, AT_FDCWD, (long)link, (long)path, sizeof path - 1);
+    if (count > 0)
+        length = (size_t)count;
+    path[length] = '\0';
+    if (length > sizeof gone && strcmp(path + length - (sizeof gone - 1), gone) == 0)
+        path[length - (sizeof gone - 1)] = '\0';
+    for (size_t i = 0; i < num_copied; i++) {
+        if (copied[i] == info->st_ino)
+            return raw(SYS_openat, AT_FDCWD, (long)path, O_RDWR, 0);
+    }
+    snprintf(own_path, sizeof own_path, "%s.own", path);
+    long whole = raw(SYS_openat, AT_FDCWD, (long)link, O_RDONLY, 0);
+    long own = raw(SYS_openat, AT_FDCWD, (long)own_path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    for (off_t done = 0; whole >= 0 && own >= 0 && done < info->st_size;) {
+        if (raw(SYS_sendfile, own, whole, (long)&done, info->st_size - done) <= 0)
+            return -1;
+    }
+    raw(SYS_close, whole, 0, 0, 0);
+    if (num_copied < 8)
+        copied[num_copied++] = info->st_ino;
+    return raw(SYS_rename, (long)own_path, (long)path, 0, 0) == 0 ? own : -1;
+}
+
+/* A copy reads files at its own place, not where the others are, and writes into its own. */
 static void reopen_files(void) {
     for (int file = 3; file < 64; file++) {
-        char path[40];
+        char link[40];
         struct stat info;
         long flags = raw(SYS_fcntl, file, F_GETFL, 0, 0);
         if (flags < 0 || raw(SYS_fstat, file, (long)&info, 0, 0) != 0 || !S_ISREG(info.st_mode))
             continue;
         long place = raw(SYS_lseek, file, 0, SEEK_CUR, 0);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        long own = raw(SYS_openat, AT_FDCWD, (long)path, flags & (O_ACCMODE | O_APPEND), 0);
+        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+        long own = (flags & O_ACCMODE) == O_RDONLY
+                       ? raw(SYS_openat, AT_FDCWD, (long)link, O_RDONLY, 0)
+                       : copy_written(link, &info);
         if (own < 0)
             die("a file cannot be opened again");
         raw(SYS_lseek, own, place, SEEK_SET, 0);
@@ -391,7 +428,7 @@ static void read_line(char *line, size_t size) {
 /* Asks what to do; true in a copy that is to meet the fault. */
 static bool ask(unsigned number, const char *what, uint64_t from) {
     char line[120];
-    bool can_copy = !has_written && num_threads == 1;
+    bool can_copy = num_threads == 1;
     int length = snprintf(line, sizeof line, "point %u %s %s %016llx\n", number, what,
                           can_copy ? "copy" : "alone", (unsigned long long)from);
     write_all(control_out, line, (size_t)length);
@@ -617,8 +654,6 @@ static long do_short(int number, long *arguments, struct iovec *less) {
 
 static long call_or_fail(int number, long *a, bool is_counted) {
     const struct known_call *known = find_call(number, a);
-    bool writes = (number == SYS_openat && (a[2] & (O_CREAT | O_ACCMODE)) != 0) ||
-                  (number == SYS_open && (a[1] & (O_CREAT | O_ACCMODE)) != 0);
     int code = 0;
     if (is_counted && known != NULL) {
         bool is_new;
@@ -631,8 +666,6 @@ static long call_or_fail(int number, long *a, bool is_counted) {
             code = atoi(fault);
         }
     }
-    if (writes)
-        has_written = true;
     if (code != 0 && known->kind != 'c' && known->kind != 's')
         return -code;
     long result = faults_raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
