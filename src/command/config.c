@@ -177,7 +177,7 @@ popliner_status config_read(const char *path, config_rule (*rule_of)(const char 
     /* the profile is the first name of a file, in whatever order the keys are */
     for (size_t i = 0; status == POPLINER_OK && i < 2; i++)
         if (json_object_get(root, files[i]) != NULL)
-            status = add_option(&r, files[i], NULL, json_object_get(root, files[i]));
+            status = add_option(&r, files[i], &(config_rule){0}, json_object_get(root, files[i]));
     result->num_files = result->num_words;
     if (status == POPLINER_OK && result->num_files == 1 && json_object_get(root, files[0]) == NULL)
         status = fail(&r, POPLINER_ERROR_INPUT, "\"debug\" belongs to a \"profile\": give both");

@@ -43,7 +43,8 @@ popliner_status copies_take(request *r, const options *o, popliner_error *error)
                             "--device-map",
                             o->copies);
     bool is_interleaved = o->total_ipus > 0 ? o->interleave > 0
-                                            : num_mapped > 0 && num_mapped % copies->num_ipus == 0;
+                                            : num_mapped > 0 && copies->num_ipus > 0 &&
+                                                  num_mapped % copies->num_ipus == 0;
     if (copies->rule == POPLINER_COPIES_INTERLEAVED && !is_interleaved)
         return session_fail(error, POPLINER_ERROR_USAGE,
                             o->total_ipus > 0

@@ -731,7 +731,7 @@ static bool is_repeated(const option *o) {
 static void note(given *g, const option *o, const char *value, bool is_own, options *result) {
     size_t place = (size_t)(o - table);
     const char *before = g->values[place];
-    if (!is_repeated(o) && before != NULL && strcmp(before, value) != 0)
+    if (!is_repeated(o) && before != NULL && value != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->is_own[place] = is_own;

@@ -124,7 +124,7 @@ static popliner_status compare_layers(const member *a, const member *b, popliner
         if (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0)
             continue;
         /* of two that are in each other's place, one may be missing altogether */
-        if (of_a == NULL || (of_b != NULL && !has_layer(a->chain, of_b)))
+        if (of_b != NULL && (of_a == NULL || !has_layer(a->chain, of_b)))
             return fail_layer(of_b, b, a, error);
         return fail_layer(of_a, a, b, error);
     }

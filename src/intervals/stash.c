@@ -134,7 +134,8 @@ popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile
     for (uint32_t set = 0; memory && set < sets->count; set++) {
         spread_set(&t, passes, sets, set, (uint32_t)chain->num_units);
         size_t most = t.end > t.first ? t.end - t.first : 0;
-        for (size_t list = 2 * set; memory && list < 2 * set + 2; list++) {
+        const size_t lists = 2 * (size_t)set;
+        for (size_t list = lists; memory && list < lists + 2; list++) {
             size_t first = stash->start[list];
             memory = pl_grow(&stash->arrivals, &capacity, first + most, sizeof *stash->arrivals);
             stash->start[list + 1] = first;

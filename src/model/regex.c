@@ -97,7 +97,7 @@ static const char *read_result(pl_regex *regex, const char *text) {
     regex->result.length = 0;
     pl_text_append(&regex->result, "", 0);
     for (uint32_t group = pairs > 1 ? 1 : 0; group < pairs; group++) {
-        PCRE2_SIZE from = bounds[2 * group];
+        PCRE2_SIZE from = bounds[2 * (size_t)group];
         PCRE2_SIZE to = bounds[2 * group + 1];
         if (from != PCRE2_UNSET && from < to)
             pl_text_append(&regex->result, text + from, to - from);

@@ -200,7 +200,8 @@ static void fill_layers(const task *t, worker *w, size_t place) {
         for (size_t category = 0; category < num_categories; category++) {
             uint64_t bytes = w->used[set * num_categories + category];
             for (uint32_t i = t->set_start[set]; bytes > 0 && i < t->set_start[set + 1]; i++)
-                w->layers[t->unit_row[t->set_unit[i] * num_categories + category] * TILES_OF_BLOCK +
+                w->layers[(size_t)t->unit_row[t->set_unit[i] * num_categories + category] *
+                              TILES_OF_BLOCK +
                           place] += bytes;
         }
 }
