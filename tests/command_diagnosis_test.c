@@ -703,6 +703,20 @@ static void totals_as_json_are_the_compilers(void **state) {
     json_decref(json);
 }
 
+/* What RFC 4180 says of fields that hold what separates them. */
+static void quotes_names_of_categories_in_csv(void **state) {
+    (void)state;
+    changed_case("UPDATE var_categories SET name = 'a,\"b\"' WHERE name = 'variable';"
+                 "UPDATE memory_by_category SET category_id = 'a,\"b\"' "
+                 "WHERE category_id = 'variable'");
+    RUN(&run, in_scratch(""), "--memory-totals", "--format=csv");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "\n\"a,\"\"b\"\"\",");
+    assert_contains(run.out, ",\"a,\"\"b\"\"\",");
+    RUN(&run, in_scratch(""), "--memory-totals");
+    assert_contains(run.out, "\na,\"b\"\t");
+}
+
 static void totals_as_text_begin_with_the_originals(void **state) {
     (void)state;
     size_t size;
@@ -756,7 +770,9 @@ static void totals_of_a_saved_analysis_are_the_same(void **state) {
     RUN(&loaded, "--load-from-file", stored, "--diagnose", "--format=json", "-v");
     assert_int_equal(loaded.status, run.status);
     json_t *read = printed_json();
+    const command_run first = run;
     run = loaded;
+    loaded = first;
     json_t *again = printed_json();
     assert_true(json_equal(member(read, "programs"), member(again, "programs")));
     assert_true(json_equal(member(read, "categories"), member(again, "categories")));
@@ -1014,6 +1030,7 @@ int main(void) {
         SCRATCH_TEST(missing_code_is_listed_by_program),
         cmocka_unit_test(a_diagnosis_without_operations_has_no_step),
         cmocka_unit_test(totals_as_json_are_the_compilers),
+        SCRATCH_TEST(quotes_names_of_categories_in_csv),
         cmocka_unit_test(totals_as_text_begin_with_the_originals),
         SCRATCH_TEST(totals_of_a_saved_analysis_are_the_same),
         cmocka_unit_test(plans_have_the_keys_of_their_model),

@@ -719,6 +719,32 @@ static void refuses_formats_that_an_action_has_not(void **state) {
     assert_int_equal(run.status, 0);
 }
 
+/* Of a value that is longer than a message the middle is left out. */
+static void says_what_helps_behind_a_long_value(void **state) {
+    (void)state;
+    char value[1500];
+    char path[1600];
+    memset(value, 'x', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--cut-after", value);
+    assert_refused(&run, 2, "no layer of this name; --layer-breakdown lists them\n");
+    assert_non_null(strstr(run.err, " [...] xxx"));
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", value);
+    assert_refused(&run, 2, "xxx: expected a whole number");
+    snprintf(path, sizeof path, "/tmp/%s", value);
+    RUN(&run, "--config", path);
+    assert_refused(&run, 3, "xxx: cannot be read: File name too long\n");
+    /* what the command adds to a message of the library */
+    memset(value, '\0', sizeof value);
+    snprintf(value, sizeof value, "%s", in_scratch(""));
+    for (size_t length = strlen(value); length < 990; length += 2)
+        strcat(value, "./");
+    strcat(value, "stored");
+    copy_file(CASE_PROFILE, in_scratch("stored"), SIZE_MAX);
+    RUN(&run, value, "--load-from-file", "--solve");
+    assert_refused(&run, 3, "; only files written by --save-to-file can be loaded\n");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(refuses_wrong_values_before_anything_is_read),
@@ -733,6 +759,7 @@ int main(void) {
         cmocka_unit_test(effects_are_of_the_full_model),
         SCRATCH_TEST(names_the_nearest_layer),
         SCRATCH_TEST(takes_lists_of_places),
+        SCRATCH_TEST(says_what_helps_behind_a_long_value),
         SCRATCH_TEST(takes_sizes_with_units),
         SCRATCH_TEST(takes_sizes_of_single_ipus_and_sweeps),
         SCRATCH_TEST(refuses_what_is_no_size),

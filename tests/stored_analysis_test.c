@@ -145,7 +145,7 @@ static void make_tiny(golden_case *c) {
     p->series_length = 2;
     p->num_facts = PL_NUM_FACTS;
     p->num_options = p->num_program_children = p->num_runs = p->num_execution_steps = 1;
-    p->num_execution_ipus = p->num_notes = 1;
+    p->num_execution_ipus = p->num_notes = p->num_absences = 1;
     p->num_category_parts = PL_NUM_CATEGORY_PARTS;
     p->num_checks = PL_NUM_RELATIONS;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
@@ -821,6 +821,37 @@ static void takes_any_name(void **state) {
     golden_free(&c);
 }
 
+/* Deeper than SQLite opens: it says no more than that it cannot. */
+static void says_that_a_path_is_too_long(void **state) {
+    enum { DEPTH = 5 };
+    golden_case c;
+    popliner_error error = {.message = ""};
+    popliner_profile *profile = NULL;
+    popliner_operations *operations = NULL;
+    char path[2000];
+    char folder[201];
+    size_t length = (size_t)snprintf(path, sizeof path, "%s", (const char *)*state);
+    make_tiny(&c);
+    memset(folder, 'd', 200);
+    folder[200] = '\0';
+    for (int i = 0; i < DEPTH; i++) {
+        length += (size_t)snprintf(path + length, sizeof path - length, "/%s", folder);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    snprintf(path + length, sizeof path - length, "/stored");
+    assert_int_equal(pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, path, &error),
+                     POPLINER_ERROR_OUTPUT);
+    assert_non_null(strstr(error.message, "is longer than SQLite can open; use a shorter one"));
+    path[length] = '\0';
+    assert_int_equal(count_files(path), 0);
+    snprintf(path + length, sizeof path - length, "/stored");
+    test_write_bytes(path, "SQLite format 3", 16);
+    assert_int_equal(pl_stored_analysis_load(path, &profile, &operations, &error),
+                     POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "is longer than SQLite can open; use a shorter one"));
+    golden_free(&c);
+}
+
 typedef struct saver {
     const golden_case *c;
     const char *path;
@@ -889,6 +920,7 @@ int main(void) {
         IN_DIRECTORY(is_not_hindered_by_what_a_killed_run_left),
         IN_DIRECTORY(keeps_modes_and_links),
         IN_DIRECTORY(takes_any_name),
+        IN_DIRECTORY(says_that_a_path_is_too_long),
         IN_DIRECTORY(those_who_store_at_once_do_not_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

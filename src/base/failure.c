@@ -45,6 +45,12 @@ static void fill(popliner_error *error, popliner_status status, popliner_reason 
     shorten(error->message, sizeof error->message, whole);
 }
 
+popliner_status popliner_error_fill(popliner_error *error, popliner_status status,
+                                    const char *format, va_list arguments) {
+    fill(error, status, POPLINER_REASON_OTHER, format, arguments);
+    return status;
+}
+
 popliner_status(pl_fail)(popliner_error *error, popliner_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

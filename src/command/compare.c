@@ -50,12 +50,10 @@ static popliner_status open_other(session *other, popliner_error *error) {
 /* Says of which file a failure is. */
 static popliner_status fail_of_other(const session *other, popliner_status status,
                                      popliner_error *error) {
-    char message[sizeof error->message];
+    const popliner_error told = *error;
     if (status == POPLINER_OK || strstr(error->message, other->options.profile) != NULL)
         return status;
-    snprintf(message, sizeof message, "--compare %.300s: %.600s", other->options.profile,
-             error->message);
-    return session_fail(error, status, "%s", message);
+    return session_fail(error, status, "--compare %s: %s", other->options.profile, told.message);
 }
 
 /* ---- the plans ---- */

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "command/line.h"
+#include "command/session.h"
 
 /* What is made ready while the file is gone through. */
 typedef struct reader {
@@ -20,14 +21,11 @@ typedef struct reader {
 
 static popliner_status fail(const reader *r, popliner_status status, const char *format, ...) {
     va_list arguments;
-    int length = snprintf(r->error->message, sizeof r->error->message, "%.400s: ", r->path);
+    popliner_error told;
     va_start(arguments, format);
-    vsnprintf(r->error->message + length, sizeof r->error->message - (size_t)length, format,
-              arguments);
+    popliner_error_fill(&told, status, format, arguments);
     va_end(arguments);
-    r->error->status = status;
-    r->error->reason = POPLINER_REASON_OTHER;
-    return status;
+    return session_fail(r->error, status, "%s: %s", r->path, told.message);
 }
 
 static popliner_status fail_memory(const reader *r) {

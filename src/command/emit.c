@@ -77,8 +77,7 @@ static popliner_status take_asked(asked *a, const options *o, popliner_error *er
 /* The library begins with the format: here it is the value of an option. */
 static popliner_status name_option(popliner_status status, popliner_error *error) {
     const popliner_error told = *error;
-    return status == POPLINER_ERROR_USAGE ? session_fail(error, status, "--emit %.*s",
-                                                         (int)sizeof told.message - 8, told.message)
+    return status == POPLINER_ERROR_USAGE ? session_fail(error, status, "--emit %s", told.message)
                                           : status;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/nearest.h"
+#include "command/session.h"
 #include "popliner/sizes.h"
 
 /* What an option does with its value. */
@@ -310,8 +311,7 @@ enum { NUM_OPTIONS = sizeof table / sizeof *table };
 static popliner_status fail(popliner_error *error, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    error->status = POPLINER_ERROR_USAGE;
-    vsnprintf(error->message, sizeof error->message, format, arguments);
+    popliner_error_fill(error, POPLINER_ERROR_USAGE, format, arguments);
     va_end(arguments);
     return POPLINER_ERROR_USAGE;
 }
@@ -1513,11 +1513,8 @@ static config_rule rule_of(const char *name) {
 
 /* Puts the name of the file before a message. */
 static popliner_status in_config(const char *path, popliner_error *error) {
-    const popliner_error inner = *error;
-    const int length = snprintf(error->message, sizeof error->message, "%.200s: ", path);
-    snprintf(error->message + length, sizeof error->message - (size_t)length, "%.790s",
-             inner.message);
-    return error->status;
+    const popliner_error told = *error;
+    return session_fail(error, told.status, "%s: %s", path, told.message);
 }
 
 /* Says which option a key of the file may have been meant to be. */
@@ -1530,9 +1527,8 @@ static popliner_status fail_key(popliner_error *error) {
             nearest_offer(&n, table[i].name, strlen(table[i].name));
     nearest_offer_list(&n, "profile|debug", '|');
     const char *text = nearest_hint(&n, "", "; popliner --help lists them", hint);
-    const size_t length = strlen(error->message);
-    snprintf(error->message + length, sizeof error->message - length, "%s", text);
-    return error->status;
+    const popliner_error told = *error;
+    return session_fail(error, told.status, "%s%s", told.message, text);
 }
 
 /* Takes what the file of --config says and the arguments, `own`, do not. */

@@ -18,9 +18,7 @@ popliner_status(session_fail)(popliner_error *error, popliner_status status, con
                               ...) {
     va_list arguments;
     va_start(arguments, format);
-    error->status = status;
-    error->reason = POPLINER_REASON_OTHER;
-    vsnprintf(error->message, sizeof error->message, format, arguments);
+    popliner_error_fill(error, status, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -163,8 +161,9 @@ static void add_hint(const session *s, popliner_error *error) {
         hint = " (a stored analysis needs --load-from-file)";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --save-to-file can be loaded";
-    size_t length = strlen(error->message);
-    snprintf(error->message + length, sizeof error->message - length, "%s", hint);
+    const popliner_error told = *error;
+    session_fail(error, told.status, "%s%s", told.message, hint);
+    error->reason = told.reason;
 }
 
 size_t session_num_breaches(const session *s) {

@@ -23,6 +23,15 @@ popliner_status pl_database_fail(const pl_database *database, const char *action
                    sqlite3_errmsg(database->sqlite), remedy);
 }
 
+const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path) {
+    const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    size_t room = strlen("-journal"); /* which may lie beside it */
+    if (vfs != NULL && sqlite3_errcode(sqlite) == SQLITE_CANTOPEN &&
+        strlen(path) + room > (size_t)vfs->mxPathname)
+        return "its whole path is longer than SQLite can open; use a shorter one";
+    return sqlite3_errmsg(sqlite);
+}
+
 popliner_status pl_database_has_table(const pl_database *database, const char *table, bool *found,
                                       popliner_error *error) {
     sqlite3_stmt *statement = NULL;

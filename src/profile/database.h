@@ -75,6 +75,10 @@ void pl_database_open_helpers(pl_database *database, size_t count);
 popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
                                         popliner_error *error);
 
+/* What SQLite's failure to open a file is due to where its path is longer than SQLite takes; else
+ * what SQLite says itself. `sqlite` may be NULL. */
+const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path);
+
 /* Translates the connection's last SQLite error, met while doing `action` ("reading table x"). */
 popliner_status pl_database_fail(const pl_database *database, const char *action,
                                  popliner_error *error);

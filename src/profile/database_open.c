@@ -301,6 +301,9 @@ static popliner_status fail_opening(const pl_database *database, int code, const
                        "%s: its write-ahead log cannot be read (%s); copy it with its -wal file to "
                        "a folder that can be written",
                        path, sqlite3_errmsg(database->sqlite));
+    if (code == SQLITE_CANTOPEN)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be opened: %s", path,
+                       pl_database_why_not_opened(database->sqlite, database->file_path));
     return pl_database_fail(database, "opening it", error);
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 
+#include "show/certificate_data.h"
 #include "show/report_parts.h"
 #include "show/reports.h"
 #include "show/tiles_table.h"
@@ -27,11 +28,21 @@ static summary summarise(const pl_tiles_table *table, size_t column) {
     return s;
 }
 
+/* The name of a category, which the profile gave. */
+static void add_name(pl_text *text, const char *name, char delimiter) {
+    if (delimiter == ',')
+        pl_certificate_add_field(text, name, delimiter);
+    else
+        pl_text_add(text, name); /* all of the text is made printable in the end */
+}
+
 static void write_rows(const pl_tiles_table *table, const size_t *tiles, size_t count,
                        char delimiter, pl_text *text) {
     pl_text_add(text, "Tile");
-    for (size_t column = 0; column < table->num_columns; column++)
-        pl_text_format(text, "%c%s", delimiter, table->names[column]);
+    for (size_t column = 0; column < table->num_columns; column++) {
+        pl_text_append(text, &delimiter, 1);
+        add_name(text, table->names[column], delimiter);
+    }
     pl_text_add(text, "\n");
     for (size_t i = 0; i < count; i++) {
         size_t tile = tiles == NULL ? i : tiles[i];
@@ -53,9 +64,9 @@ static void write_text(const pl_tiles_table *table, char delimiter, pl_text *tex
                    delimiter);
     for (size_t column = 0; column < table->num_columns; column++) {
         summary s = summarise(table, column);
-        pl_text_format(text, "%s%c%" PRIu64 "%c%.2f%c%" PRIu64 "%c%" PRIu64 "\n",
-                       table->names[column], delimiter, s.min, delimiter, s.mean, delimiter, s.max,
-                       delimiter, s.sum);
+        add_name(text, table->names[column], delimiter);
+        pl_text_format(text, "%c%" PRIu64 "%c%.2f%c%" PRIu64 "%c%" PRIu64 "\n", delimiter, s.min,
+                       delimiter, s.mean, delimiter, s.max, delimiter, s.sum);
     }
     pl_text_add(text, "\n");
     write_rows(table, table->worst, num_worst(table), delimiter, text);

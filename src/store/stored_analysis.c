@@ -18,6 +18,7 @@
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "model/operations_data.h"
+#include "profile/database.h"
 #include "profile/profile_data.h"
 #include "store/array_file.h"
 #include "store/stored_stages.h"
@@ -33,11 +34,12 @@ static popliner_status fail_saving(int fault, const char *path, popliner_error *
                    strerror(fault));
 }
 
-static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *path, popliner_error *error) {
+static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *part, const char *path,
+                                      popliner_error *error) {
     if (sqlite == NULL || sqlite3_errcode(sqlite) == SQLITE_NOMEM)
         return pl_fail_memory(error, "storing the analysis");
     return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
-                   sqlite3_errmsg(sqlite));
+                   pl_database_why_not_opened(sqlite, part));
 }
 
 /* Of everything that the row of the target holds. */
@@ -118,7 +120,7 @@ static popliner_status write_file(const contents *c, const char *part, popliner_
     if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
         status = POPLINER_ERROR_OUTPUT;
     if (status == POPLINER_ERROR_OUTPUT)
-        status = fail_in_sqlite(writer.sqlite, c->path, error);
+        status = fail_in_sqlite(writer.sqlite, part, c->path, error);
     if (!pl_array_writer_close(&writer) && status == POPLINER_OK)
         status = fail_saving(EIO, c->path, error);
     return status;

@@ -23,6 +23,7 @@ LEFT_OUT = {
     "popliner_emit_format_name",
     "popliner_reserve_limit", "popliner_reserve_memory",  # subtractions
     "popliner_replicas_take_reason",  # Replicas.reason is a copy
+    "popliner_error_fill",  # Python has exceptions
 }
 
 
