@@ -241,7 +241,8 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
 
 /* ---- the execution ---- */
 
-/* Where the time of an IPU begins here: the first cycle of its clock at which anything was active. */
+/* Where the time of an IPU begins here: the first cycle of its clock at which anything was
+ * active. */
 typedef struct ipu_clock {
     uint32_t ipu;
     uint64_t first_cycle;
