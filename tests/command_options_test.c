@@ -141,7 +141,6 @@ static const struct {
     {"--link-bandwidth", "64", "--solve", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
-    {"--time-limit", "5", "--solve", false},
     {"--write-lp", "lp", "--solve", false},
     {"--write-mps", "mps", "--solve", false},
     {"--min-layers", "1", "--solve", false},

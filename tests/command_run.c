@@ -104,6 +104,23 @@ static size_t read_all(int file, char *text, size_t capacity) {
     return size;
 }
 
+static void make_room(command_run *run, size_t size) {
+    if (size <= run->out_room)
+        return;
+    run->out = realloc(run->out, size);
+    run->out_room = size;
+    assert_non_null(run->out);
+}
+
+/* What was printed into a file; how much that is may depend on how far a run came. */
+static void take_output(command_run *run, int out) {
+    const off_t size = lseek(out, 0, SEEK_END);
+    assert_true(size >= 0);
+    make_room(run, (size_t)size + 1);
+    lseek(out, 0, SEEK_SET);
+    run->out_size = read_all(out, run->out, run->out_room);
+}
+
 /* A file that is gone when it is closed. */
 static int open_unnamed(void) {
     FILE *file = tmpfile();
@@ -161,8 +178,7 @@ void run_command(command_run *run, const char *const *arguments) {
 void run_command_from(command_run *run, const char *in_path, const char *const *arguments) {
     int out = open_unnamed();
     run_with(run, in_path, out, arguments);
-    lseek(out, 0, SEEK_SET);
-    run->out_size = read_all(out, run->out, sizeof run->out);
+    take_output(run, out);
     close(out);
 }
 
@@ -195,14 +211,14 @@ void run_command_interrupted(command_run *run, int signal_number, const char *to
     lseek(err, 0, SEEK_SET);
     read_all(err, run->err, sizeof run->err);
     close(err);
-    lseek(out, 0, SEEK_SET);
-    run->out_size = read_all(out, run->out, sizeof run->out);
+    take_output(run, out);
     close(out);
 }
 
 void run_command_into(command_run *run, const char *out_path, const char *const *arguments) {
     int out = out_path == NULL ? -1 : open(out_path, O_WRONLY | O_CLOEXEC);
     assert_true(out_path == NULL || out >= 0);
+    make_room(run, 1);
     run->out_size = 0;
     run->out[0] = '\0';
     run_with(run, NULL, out, arguments);
@@ -223,8 +239,7 @@ void run_command_on_terminal(command_run *run, const char *const *arguments) {
     read_all(screen, run->err, sizeof run->err);
     run->status = wait_for(child);
     close(screen);
-    lseek(out, 0, SEEK_SET);
-    run->out_size = read_all(out, run->out, sizeof run->out);
+    take_output(run, out);
     close(out);
 }
 

@@ -18,12 +18,13 @@
 #define CASE_PROFILE CASE_DIRECTORY "/profile.pop"
 #define CASE_DEBUG CASE_DIRECTORY "/debug.cbor"
 
-/* What a run came to. */
+/* What a run came to. Zero-initialise. */
 typedef struct command_run {
     int status; /* exit status, or -1 if a signal ended it */
     size_t out_size;
-    char out[1 << 18]; /* standard output, NUL-terminated, and standard error */
-    char err[1 << 17];
+    char *out; /* standard output, NUL-terminated; overwritten by the next run, never freed */
+    size_t out_room;
+    char err[1 << 17]; /* standard error, NUL-terminated */
 } command_run;
 
 /* Runs the command with these arguments, which end with NULL. */

@@ -360,8 +360,8 @@ static void links_of_profiles_are_told_anew(void **state) {
         int64_t cut_bytes[4] = {0};
         for (size_t k = 0; k < 3; k++) {
             const json_t *stage = json_array_get(JSON_AT(before, "stages"), k);
-            cut_bytes[k + 1] = NUMBER_AT(stage, "cut_bytes");
-            expected[k] = NUMBER_AT(stage, "cycles");
+            cut_bytes[k + 1] = (int64_t)NUMBER_AT(stage, "cut_bytes");
+            expected[k] = (int64_t)NUMBER_AT(stage, "cycles");
             expected[k] -= (int64_t)ceil((double)(cut_bytes[k] + cut_bytes[k + 1]) / usual);
             expected[k] += k > 0 ? (int64_t)ceil((double)cut_bytes[k] / bandwidths[i][k - 1]) : 0;
             expected[k] += k < 2 ? (int64_t)ceil((double)cut_bytes[k + 1] / bandwidths[i][k]) : 0;
@@ -1806,6 +1806,12 @@ static double solve_file(const char *path, bool is_mps) {
 }
 #endif
 
+/* cmocka's own comparison takes floats, of which the costs in bytes and cycles need more digits. */
+static void assert_near(double number, double expected, double tolerance) {
+    if (!(fabs(number - expected) <= tolerance))
+        fail_msg("%.17g is not within %g of %.17g", number, tolerance, expected);
+}
+
 /* The answer is there, though the program that was asked for, too, is not. */
 static void assert_only_answered(int status, const char *part) {
     assert_int_equal(run.status, status);
@@ -1846,8 +1852,8 @@ static void written_programs_have_the_same_optimum(void **state) {
             memcpy(arguments + count, more, sizeof more);
             json_t *answer = run_json(&run, 0, arguments);
             double value = (double)NUMBER_AT(answer, "objectives", "0", "value");
-            assert_float_equal(solve_file(lp, false), value, 1e-6 * value + 1e-6);
-            assert_float_equal(solve_file(mps, true), value, 1e-6 * value + 1e-6);
+            assert_near(solve_file(lp, false), value, 1e-6 * value + 1e-6);
+            assert_near(solve_file(mps, true), value, 1e-6 * value + 1e-6);
             json_decref(answer);
         }
     /* each stage of another size of IPU has costs of its own; times are in billionths of a
@@ -1856,8 +1862,8 @@ static void written_programs_have_the_same_optimum(void **state) {
     for (size_t i = 0; i < 2; i++) {
         json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--objective", "cycles",
                                   "--write-lp", lp, maps[i][0], maps[i][1]);
-        assert_float_equal(solve_file(lp, false) / 1e9,
-                           json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
+        assert_near(solve_file(lp, false) / 1e9,
+                    json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
         json_decref(answer);
     }
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,0", "--objective", "balance",
@@ -2071,7 +2077,6 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {"--ipu-speed", "0=2"},
         {"--link-bandwidth", "64"},
         {"--sweep", "num-ipus=1..2"},
-        {"--time-limit", "5"},
         {"--write-lp", "/dev/null"},
         {"--write-mps", "/dev/null"},
         {"--min-layers", "1"},

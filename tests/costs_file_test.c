@@ -454,6 +454,7 @@ static void refuses_what_is_no_file_of_costs(void **state) {
                "and \"edges\")"},
         {"\n{\"a\": 1,\n \"a\": 2}", "line 3, column 4: duplicate object key near '\"a\"'"},
         {"{\"a\": 1} x", "line 1, column 10: end of file expected near 'x'"},
+        {"{\"a\": 1}, {}", "line 1, column 9: end of file expected near ','"},
         {"{\"a\": 99999999999999999999}", "line 1, column 26: too big integer near "
                                           "'99999999999999999999'"},
     };

@@ -97,9 +97,9 @@ static void opens_files_of_any_name(void **state) {
 }
 
 /* Expects that a walk over `table` cannot be opened, with these words in the message. */
-static void expect_no_walk(const pl_database *database, const char *table, bool required,
+static void expect_no_walk(const pl_database *database, const char *table, pl_table_need need,
                            const pl_column *columns, size_t num_columns, const char *words) {
-    const pl_table read = {table, required, columns, num_columns, ""};
+    const pl_table read = {table, need, columns, num_columns, ""};
     popliner_error error = {0};
     pl_rows rows = {0};
     assert_int_equal(pl_rows_open(&rows, database, &read, &error), POPLINER_ERROR_INPUT);
@@ -116,14 +116,22 @@ static void names_missing_tables_and_columns(void **state) {
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
     const pl_column columns[] = {{"id", true}, {"colour", true}};
-    expect_no_walk(&database, "others", true, columns, 1, "has no table others");
-    expect_no_walk(&database, "things", true, columns, 2, "table things has no column colour");
+    expect_no_walk(&database, "others", PL_TABLE_REQUIRED, columns, 1, "has no table others");
+    expect_no_walk(&database, "things", PL_TABLE_REQUIRED, columns, 2,
+                   "table things has no column colour");
     /* an optional table that exists must have its columns all the same */
-    expect_no_walk(&database, "things", false, columns, 2, "table things has no column colour");
+    expect_no_walk(&database, "things", PL_TABLE_OPTIONAL, columns, 2,
+                   "table things has no column colour");
 
-    const pl_table others = {"others", false, columns, 2, ""};
+    const pl_table others = {"others", PL_TABLE_OPTIONAL, columns, 2, ""};
+    const pl_table things = {"things", PL_TABLE_WHOLE, columns, 2, ""};
     pl_rows rows = {0};
     bool more = true;
+    assert_int_equal(pl_rows_open(&rows, &database, &things, &error), POPLINER_OK);
+    assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
+    assert_false(more);
+    pl_rows_close(&rows);
+    more = true;
     assert_int_equal(pl_rows_open(&rows, &database, &others, &error), POPLINER_OK);
     assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
     assert_false(more);
@@ -202,7 +210,7 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    const pl_table table = {"t", true, columns, 2, ""};
+    const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, ""};
     pl_rows rows = {0};
     bool more = false;
     assert_int_equal(pl_rows_open(&rows, &database, &table, &error), POPLINER_OK);
@@ -255,7 +263,7 @@ static void reads_text_and_blobs(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES "
                                        "('text', x'008081'), (5, zeroblob(0)), (NULL, 'abc')");
     static const pl_column columns[] = {{"A", true}, {"B", true}}; /* names know no case */
-    static const pl_table table = {"t", true, columns, 2, "ORDER BY rowid"};
+    static const pl_table table = {"t", PL_TABLE_REQUIRED, columns, 2, "ORDER BY rowid"};
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);

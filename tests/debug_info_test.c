@@ -780,6 +780,70 @@ static void reads_what_is_larger_than_a_window(void **state) {
     free(l.data);
 }
 
+/* Puts a text of the document. */
+static void put_text(bytes *b, const char *text) {
+    put_head(b, 3, strlen(text));
+    for (; *text != '\0'; text++)
+        put(b, (uint64_t)*text, 1);
+}
+
+/* A chain of contexts, the last of which is an operation, or that leads back to its beginning. */
+static pl_debug_info *read_chain(const char *directory, size_t count, bool is_cyclic) {
+    static bytes b;
+    uint8_t *data = malloc(count * 40 + 1000);
+    size_t size = 0;
+    popliner_error error = {.message = ""};
+    pl_debug_info *info = NULL;
+    assert_non_null(data);
+    for (size_t id = 0; id <= count; id++) {
+        b.size = 0;
+        if (id == 0) {
+            put_head(&b, 5, 2);
+            put_text(&b, "contexts");
+            put_head(&b, 4, count);
+        } else {
+            put_head(&b, 5, id < count || is_cyclic ? 2 : 3);
+            put_text(&b, "id");
+            put_head(&b, 0, id);
+            if (id < count || is_cyclic) {
+                put_text(&b, "parentId");
+                put_head(&b, 0, id < count ? id + 1 : 1);
+            } else {
+                put_text(&b, "layer");
+                put_text(&b, "popart");
+                put_text(&b, "opName");
+                put_text(&b, "MatMul");
+            }
+        }
+        if (id == count) {
+            put_text(&b, "stringTable");
+            put_head(&b, 4, 0);
+        }
+        memcpy(data + size, b.data, b.size);
+        size += b.size;
+    }
+    if (read_data(directory, data, size, NULL, &info, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(info->num_contexts, count);
+    free(data);
+    return info;
+}
+
+/* Each of many programs may be at the end of a long way. */
+static void walks_a_long_way_once(void **state) {
+    enum { COUNT = 400000, MOST_SECONDS = 20 };
+    for (int is_cyclic = 0; is_cyclic < 2; is_cyclic++) {
+        pl_debug_info *info = read_chain(*state, COUNT, is_cyclic);
+        time_t begin = time(NULL);
+        for (size_t id = 1; id <= COUNT && time(NULL) - begin < MOST_SECONDS; id++) {
+            assert_int_equal(operation_of(info, id), is_cyclic ? 0 : COUNT);
+            assert_string_equal(operation_name(info, id), is_cyclic ? "" : "MatMul");
+        }
+        assert_true(time(NULL) - begin < MOST_SECONDS);
+        pl_debug_info_free(info);
+    }
+}
+
 /* What another program does to the file when it is read for the first time. */
 typedef struct meddler {
     const char *path;
@@ -1053,9 +1117,12 @@ static void survives_any_changed_byte(void **state) {
     for (size_t place = 0; place < b.size; place++) {
         uint8_t before = b.data[place];
         for (size_t k = 0; k < sizeof values + 3; k++) {
-            b.data[place] = k < sizeof values ? values[k] : before ^ (uint8_t)(1 << (3 * (k & 1)));
-            if (k == sizeof values + 2)
+            if (k < sizeof values)
+                b.data[place] = values[k];
+            else if (k == sizeof values + 2)
                 b.data[place] = before ^ 0x20;
+            else
+                b.data[place] = before ^ (uint8_t)(1 << (3 * (k & 1)));
             pl_debug_info *info = NULL;
             popliner_error error = {0};
             popliner_status status = read_data(*state, b.data, b.size, NULL, &info, &error);
@@ -1169,6 +1236,7 @@ int main(void) {
         cmocka_unit_test(reads_the_real_files),
         cmocka_unit_test(reads_every_golden_file),
         IN_DIRECTORY(reads_what_is_larger_than_a_window),
+        IN_DIRECTORY(walks_a_long_way_once),
         IN_DIRECTORY(notices_that_the_file_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

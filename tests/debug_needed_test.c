@@ -160,6 +160,7 @@ static void check_anything(const golden_case *c) {
             other.info->context_parent_id[i] = any_id(all.info, &random);
             all.info->context_parent_id[i] = other.info->context_parent_id[i];
         }
+        assert_true(pl_debug_resolve(all.info) && pl_debug_resolve(other.info));
         pl_debug_keep_needed(other.info, p);
         assert_kept(other.info, all.info, p);
         if (round == 0)

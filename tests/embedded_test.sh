@@ -53,6 +53,13 @@ quietly "$cmake" --install "$scratch/here/build" --prefix "$scratch/installed"
 # FetchContent: the same targets; and the solver alone, without pkg-config
 quietly "$cmake" -S "$project" -B "$scratch/fetched" -DCMAKE_C_COMPILER="$compiler" \
     -DFETCHCONTENT_SOURCE_DIR_POPLINER="$scratch/here/source"
+quietly "$cmake" --build "$scratch/fetched" --parallel 2
+quietly "$cmake" --install "$scratch/fetched" --prefix "$scratch/fetched-installed"
+for program in "$scratch/fetched/with_shared" "$scratch/fetched/with_static" \
+    "$scratch/fetched-installed/bin/with_static"; do
+    [ "$("$program")" = "$version" ]
+done
+[ -n "$(find "$scratch/fetched-installed" -name popliner-config.cmake)" ]
 quietly "$cmake" -S "$project/solver" -B "$scratch/solver" -DPOPLINER_SOLVER_ONLY=ON \
     -DCMAKE_C_COMPILER="$compiler" -DFETCHCONTENT_SOURCE_DIR_POPLINER="$scratch/here/source" \
     -DPKG_CONFIG_EXECUTABLE=/no/pkg-config

@@ -23,13 +23,20 @@ typedef struct split {
     size_t ipus[MAX_STAGES];
     popliner_plan_status status;
     const char *const *choices;
+    popliner_schedule schedule;
+    popliner_recompute recompute;
 } split;
 
 static const char *const usual_names[] = {"Head", "0", "1", "2", "3", "Tail"};
 static const uint8_t usual_counted[] = {0, 1, 1, 1, 1, 0};
 
 /* [ Head 0 | 1 2 | 3 Tail ] */
-static const split sample = {6, usual_names, usual_counted, 3, {1, 3, 5}, {0, 1, 2}, 0, NULL};
+static const split sample = {.num_units = 6,
+                             .names = usual_names,
+                             .counted = usual_counted,
+                             .num_stages = 3,
+                             .ends = {1, 3, 5},
+                             .ipus = {0, 1, 2}};
 
 static const char *const head_modules[] = {"model.embed_tokens"};
 static const char *const tail_modules[] = {"model.norm", "lm_head"};
@@ -67,6 +74,8 @@ static popliner_certificate *certificate_of(const split *s) {
     input.options = &options;
     input.unit_names = s->names;
     input.stage_choices = s->choices;
+    input.schedule = s->schedule;
+    input.recompute = s->recompute;
     assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
     popliner_costs_free(costs);
     return certificate;
@@ -245,7 +254,12 @@ static void stages_are_numbered(void **state) {
                  "opts.enablePipelining = True\n");
     /* without Head and Tail, two stages beside each other on IPU 1 */
     static const char *const names[] = {"a", "b", "c"};
-    const split shared = {3, names, NULL, 3, {0, 1, 2}, {0, 1, 1}, 0, NULL};
+    const split shared = {.num_units = 3,
+                          .names = names,
+                          .counted = NULL,
+                          .num_stages = 3,
+                          .ends = {0, 1, 2},
+                          .ipus = {0, 1, 1}};
     o.layer_path = "block_{}";
     assert_emits(&shared, &o, POPLINER_EMIT_POPXL,
                  "import popxl\nimport popxl_addons as addons\n\n\n"
@@ -264,7 +278,12 @@ static void stages_are_numbered(void **state) {
     /* modules that the chain has no unit for, as where a profile that trains has no Tail */
     o.tail_modules = tail_modules;
     o.num_tail_modules = 2;
-    const split two = {3, names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+    const split two = {.num_units = 3,
+                       .names = names,
+                       .counted = NULL,
+                       .num_stages = 2,
+                       .ends = {0, 2},
+                       .ipus = {0, 1}};
     popliner_error error;
     told t;
     char *text = emit(&two, &o, POPLINER_EMIT_POPART, &t, &error);
@@ -308,7 +327,14 @@ static void json_says_all(void **state) {
     static const char *const names[] = {"Head", "0", "pool", "1"};
     static const uint8_t counted[] = {0, 1, 0, 1};
     static const char *const choices[] = {"none", "full"};
-    const split s = {4, names, counted, 2, {0, 3}, {1, 0}, POPLINER_PLAN_FEASIBLE, choices};
+    const split s = {.num_units = 4,
+                     .names = names,
+                     .counted = counted,
+                     .num_stages = 2,
+                     .ends = {0, 3},
+                     .ipus = {1, 0},
+                     .status = POPLINER_PLAN_FEASIBLE,
+                     .choices = choices};
     popliner_emit_options o = with_modules();
     static const char *const expected[] = {
         "{\n"
@@ -395,7 +421,12 @@ static void ipus_are_sayable_or_not(void **state) {
     const popliner_emit_options o = with_modules();
     size_t num_said = 0;
     for (size_t m = 0; m < sizeof maps / sizeof *maps; m++) {
-        split s = {6, usual_names, usual_counted, maps[m].num_stages, {0}, {0}, 0, NULL};
+        split s = {.num_units = 6,
+                   .names = usual_names,
+                   .counted = usual_counted,
+                   .num_stages = maps[m].num_stages,
+                   .ends = {0},
+                   .ipus = {0}};
         for (size_t i = 0; i < s.num_stages; i++) {
             s.ends[i] = i + 1 == s.num_stages ? 5 : i + 1;
             s.ipus[i] = maps[m].ipus[i];
@@ -410,11 +441,21 @@ static void ipus_are_sayable_or_not(void **state) {
         }
     }
     assert_int_equal(num_said, 11 + 7 + 7 + 6 + 5 + 5 + 1 + 3 * 4 + 5);
-    const split turned = {6, usual_names, usual_counted, 2, {2, 5}, {1, 0}, 0, NULL};
+    const split turned = {.num_units = 6,
+                          .names = usual_names,
+                          .counted = usual_counted,
+                          .num_stages = 2,
+                          .ends = {2, 5},
+                          .ipus = {1, 0}};
     assert_refuses(&turned, &o, POPLINER_EMIT_VLLM,
                    "vllm: has stage k on IPU k, but this plan has them on 1,0; give another "
                    "device_map, or none, or choose a format that can say it, like json");
-    const split one = {6, usual_names, usual_counted, 1, {5}, {0}, 0, NULL};
+    const split one = {.num_units = 6,
+                       .names = usual_names,
+                       .counted = usual_counted,
+                       .num_stages = 1,
+                       .ends = {5},
+                       .ipus = {0}};
     assert_refuses(&one, &o, POPLINER_EMIT_POPART,
                    "popart: a pipeline is over two IPUs or more, but this plan is on one: what "
                    "runs there needs no annotation");
@@ -427,7 +468,12 @@ static void ipus_are_sayable_or_not(void **state) {
 
 static void head_and_tail_may_stand_alone(void **state) {
     (void)state;
-    const split s = {6, usual_names, usual_counted, 3, {0, 4, 5}, {0, 1, 2}, 0, NULL};
+    const split s = {.num_units = 6,
+                     .names = usual_names,
+                     .counted = usual_counted,
+                     .num_stages = 3,
+                     .ends = {0, 4, 5},
+                     .ipus = {0, 1, 2}};
     popliner_emit_options o = with_modules();
     assert_emits(&s, &o, POPLINER_EMIT_OPTIMUM,
                  "{\n    \"ipus_per_replica\": 3,\n    \"layers_per_ipu\": [0, 4, 0]\n}\n");
@@ -472,10 +518,30 @@ static void head_and_tail_stay_together(void **state) {
     (void)state;
     static const char *const names[] = {"Head", "pool", "0", "1", "norm", "Tail"};
     static const uint8_t counted[] = {0, 0, 1, 1, 0, 0};
-    const split head = {6, names, counted, 3, {0, 1, 5}, {0, 1, 2}, 0, NULL};
-    const split tail = {6, names, counted, 3, {3, 4, 5}, {0, 1, 2}, 0, NULL};
-    const split with_layer = {6, names, counted, 2, {0, 5}, {0, 1}, 0, NULL};
-    const split together = {6, names, counted, 3, {1, 3, 5}, {0, 1, 2}, 0, NULL};
+    const split head = {.num_units = 6,
+                        .names = names,
+                        .counted = counted,
+                        .num_stages = 3,
+                        .ends = {0, 1, 5},
+                        .ipus = {0, 1, 2}};
+    const split tail = {.num_units = 6,
+                        .names = names,
+                        .counted = counted,
+                        .num_stages = 3,
+                        .ends = {3, 4, 5},
+                        .ipus = {0, 1, 2}};
+    const split with_layer = {.num_units = 6,
+                              .names = names,
+                              .counted = counted,
+                              .num_stages = 2,
+                              .ends = {0, 5},
+                              .ipus = {0, 1}};
+    const split together = {.num_units = 6,
+                            .names = names,
+                            .counted = counted,
+                            .num_stages = 3,
+                            .ends = {1, 3, 5},
+                            .ipus = {0, 1, 2}};
     const split *const splits[] = {&head, &tail, &with_layer, &together};
     popliner_emit_options o = with_modules();
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
@@ -515,17 +581,32 @@ static void counted_layers_have_numbers(void **state) {
     popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-            const split s = {3, cases[i].names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+            const split s = {.num_units = 3,
+                             .names = cases[i].names,
+                             .counted = NULL,
+                             .num_stages = 2,
+                             .ends = {0, 2},
+                             .ipus = {0, 1}};
             if (can_emit(&s, &o, counts[k]) != cases[i].may)
                 fail_msg("case %zu, %s", i, popliner_emit_format_name(counts[k]));
         }
-    const split s = {3, cases[4].names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+    const split s = {.num_units = 3,
+                     .names = cases[4].names,
+                     .counted = NULL,
+                     .num_stages = 2,
+                     .ends = {0, 2},
+                     .ipus = {0, 1}};
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
                    "vllm: counts layers from the first one on, but where layer 1 is expected "
                    "stands '2'; name layers by their numbers, or choose a format that names them, "
                    "like torch");
     /* from 1 on they are right, unless a layer 0 was missed */
-    const split one = {3, cases[1].names, NULL, 2, {0, 2}, {0, 1}, 0, NULL};
+    const split one = {.num_units = 3,
+                       .names = cases[1].names,
+                       .counted = NULL,
+                       .num_stages = 2,
+                       .ends = {0, 2},
+                       .ipus = {0, 1}};
     popliner_error error;
     told t;
     char *text = emit(&one, &o, POPLINER_EMIT_VLLM, &t, &error);
@@ -539,7 +620,12 @@ static void names_are_quoted(void **state) {
     (void)state;
     static const char *const names[] = {"a\"b", "c\\d\n", "{}{x}", "\xc3\xa9\xf0\x9f\x99\x82\x7f",
                                         "'''\"\"\""};
-    const split s = {5, names, NULL, 5, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}, 0, NULL};
+    const split s = {.num_units = 5,
+                     .names = names,
+                     .counted = NULL,
+                     .num_stages = 5,
+                     .ends = {0, 1, 2, 3, 4},
+                     .ipus = {0, 1, 2, 3, 4}};
     popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
     o.layer_path = "m\"odel.{}\n";
     assert_emits(&s, &o, POPLINER_EMIT_TORCH,
@@ -551,7 +637,12 @@ static void names_are_quoted(void **state) {
                  "    \"m\\\"odel.'''\\\"\\\"\\\"\\u000a\": SplitPoint.BEGINNING,\n"
                  "}\n");
     static const char *const broken[] = {"a", "\xc3("};
-    const split no_utf8 = {2, broken, NULL, 2, {0, 1}, {0, 1}, 0, NULL};
+    const split no_utf8 = {.num_units = 2,
+                           .names = broken,
+                           .counted = NULL,
+                           .num_stages = 2,
+                           .ends = {0, 1},
+                           .ipus = {0, 1}};
     assert_refuses(&no_utf8, &o, POPLINER_EMIT_TORCH,
                    "torch: the name of layer 1 is no UTF-8: '\xc3('");
 }
@@ -631,6 +722,67 @@ static void plans_that_do_not_fit(void **state) {
     text = emit(&s, &o, POPLINER_EMIT_TORCH, &t, &error);
     assert_string_equal(t.last, "torch: This does not say what each stage recomputes.");
     free(text);
+}
+
+/* How stages that keep something recompute is said, or how to have it so. */
+static void stages_that_recompute(void **state) {
+    (void)state;
+    static const struct {
+        popliner_emit_format format;
+        popliner_recompute recompute;
+        const char *words;
+    } cases[] = {
+        {POPLINER_EMIT_JSON, POPLINER_RECOMPUTE_FULL, "\"recompute\": \"full\""},
+        {POPLINER_EMIT_JSON, POPLINER_RECOMPUTE_STANDARD, "\"recompute\": \"standard\""},
+        {POPLINER_EMIT_JSON, POPLINER_RECOMPUTE_NONE, "\"recompute\": null"},
+        {POPLINER_EMIT_POPART, POPLINER_RECOMPUTE_FULL,
+         "\nopts.autoRecomputation = popart.RecomputationType.Pipeline\n"},
+        {POPLINER_EMIT_POPART, POPLINER_RECOMPUTE_STANDARD,
+         "\nopts.autoRecomputation = popart.RecomputationType.Standard\n"},
+        {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_NONE, "\"autoRecomputation\", 0)"},
+        {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD, "\"autoRecomputation\", 1)"},
+        {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL, "allow_recompute"},
+        {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL, "[activation_checkpoint]"},
+        {POPLINER_EMIT_TORCH, POPLINER_RECOMPUTE_FULL, "which this does not say"},
+        {POPLINER_EMIT_POPXL, POPLINER_RECOMPUTE_STANDARD, "which this does not say"},
+        /* without comments: the listener alone hears of it */
+        {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE, NULL},
+        {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL, NULL},
+        {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL, NULL},
+    };
+    const popliner_emit_options o = with_modules();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        popliner_error error = {.message = ""};
+        told t;
+        split s = sample;
+        s.num_stages = 2;
+        s.ends[1] = 5;
+        /* nothing is kept, so nothing is recomputed */
+        s.recompute = POPLINER_RECOMPUTE_NONE;
+        char *without = emit(&s, &o, cases[i].format, &t, &error);
+        const size_t usual_count = t.count;
+        s.schedule = POPLINER_SCHEDULE_POPART;
+        s.recompute = cases[i].recompute;
+        char *text = emit(&s, &o, cases[i].format, &t, &error);
+        const bool is_said = cases[i].words != NULL && strstr(text, cases[i].words) != NULL;
+        const bool is_heard = t.count == usual_count + 1 && strstr(t.last, "recompute") != NULL;
+        if (cases[i].words == NULL ? !is_heard : !is_said)
+            fail_msg("case %zu: %s\n%s", i, t.last, text);
+        if (cases[i].format != POPLINER_EMIT_JSON)
+            assert_string_not_equal(cases[i].words == NULL ? t.last : text, without);
+        free(text);
+        free(without);
+    }
+    /* it is PopTorch's default */
+    popliner_error error;
+    told t;
+    split s = sample;
+    s.num_stages = 2;
+    s.ends[1] = 5;
+    s.schedule = POPLINER_SCHEDULE_POPART;
+    s.recompute = POPLINER_RECOMPUTE_FULL;
+    free(emit(&s, &o, POPLINER_EMIT_POPTORCH, &t, &error));
+    assert_int_equal(t.count, 0);
 }
 
 /* How many IPUs are reserved, by roundUpNumIPUs of PopTorch: powers of two up to 64, then multiples
@@ -770,6 +922,7 @@ int main(void) {
         cmocka_unit_test(modules_have_names_of_their_own),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(plans_that_do_not_fit),
+        cmocka_unit_test(stages_that_recompute),
         cmocka_unit_test(reserved_ipus),
         cmocka_unit_test(replicas_are_said),
     };

@@ -58,6 +58,7 @@ class Plan:
         self.layers = [layer for stage in stages for layer in stage[1]]
         self.stage_of = {layer: i for i, stage in enumerate(stages) for layer in stage[1]}
         self.num_ipus = len(set(self.ipus))
+        self.recompute = None  # what is known to be kept and recomputed by all stages: a name
 
     def __str__(self):
         return f"{self.stages}, {self.replicas} replicas"
@@ -524,7 +525,9 @@ def read_popart(text, plan, asked):
         virtualGraph=lambda ipu: recorder.setting("ipu", ipu),
         pipelineStage=lambda stage: recorder.setting("stage", stage))
     popart = stub("popart", SessionOptions=types.SimpleNamespace,
-                  VirtualGraphMode=types.SimpleNamespace(Manual="Manual"))
+                  VirtualGraphMode=types.SimpleNamespace(Manual="Manual"),
+                  RecomputationType=types.SimpleNamespace(Standard="Standard",
+                                                          Pipeline="Pipeline"))
     names = run_python(text, {"popart": popart})
     parts = {name: (lambda part: lambda *given: part(*given[:-1], Anywhere()))(part)
              for name, part in recorder.parts().items()}
@@ -535,6 +538,8 @@ def read_popart(text, plan, asked):
         wanted.update(enableReplicatedGraphs=True, replicatedGraphCount=plan.replicas)
     if plan.micro_batches is not None:
         wanted.update(enableGradientAccumulation=True, accumulationFactor=plan.micro_batches)
+    if plan.recompute is not None:
+        wanted["autoRecomputation"] = {"full": "Pipeline", "standard": "Standard"}[plan.recompute]
     require(vars(names["opts"]) == wanted, names["opts"])
 
 
@@ -602,6 +607,7 @@ def read_json(text, plan, asked):
     require(document["replicas"] == plan.replicas, document)
     require(document["micro_batches"] == plan.micro_batches, document)
     require(document["ipus"] == plan.num_ipus, document)
+    require(all(stage["recompute"] == plan.recompute for stage in stages), document)
     if asked.path is None:
         require(all(stage["modules"] is None for stage in stages), document)
     else:
@@ -628,6 +634,8 @@ class Asked:
             self.schema = json.load(file)
         self.counts = {"read": 0, "refused": 0}
         self.seen = set()
+        self.lines = []
+        self.kinds = {}  # of splits: of each format whether one was read back
 
     def options(self):
         own = [] if self.path is None else ["--layer-path", self.path]
@@ -662,11 +670,25 @@ def check_refusal(asked, split, name, reason):
     asked.counts["refused"] += 1
 
 
+def kinds_of(plan):
+    """What is unusual of a split."""
+    (_, layers, has_head, has_tail), (_, last_layers, last_head, last_tail) = (
+        plan.stages[0], plan.stages[-1])
+    return [kind for kind, is_so in (
+        ("one stage", len(plan.stages) == 1),
+        ("head alone", has_head and not layers and not has_tail),
+        ("tail alone", last_tail and not last_layers and not last_head),
+        ("shared IPU", plan.num_ipus < len(plan.stages))) if is_so]
+
+
 def check_plan(asked, split, plan):
     """All formats of a plan, those that it can be said in at once."""
     asked_for = {}
     for name in FORMATS:
         reason = refused(plan, name, asked.path, asked.head, asked.tail)
+        for kind in kinds_of(plan):
+            was_read = asked.kinds.setdefault(kind, {}).get(name, False)
+            asked.kinds[kind][name] = was_read or reason is None
         if reason is None:
             asked_for[name] = os.path.join(asked.directory, name)
         elif TEST_ALL or (name, reason) not in asked.seen:
@@ -718,7 +740,19 @@ def splits_of(units):
         yield ["--evaluate", four, "--v-shape", "--num-ipus", "2"]
 
 
+def check_kinds(asked, kinds):
+    """Every format had a split of each kind that the units allow, to read back or to refuse."""
+    wanted = {"one stage", "shared IPU"}
+    wanted |= {f"{kind} alone" for kind in ("head", "tail") if kind in kinds.values()}
+    require(set(asked.kinds) == wanted, "kinds of splits", set(asked.kinds), "instead of", wanted)
+    for kind, by_format in asked.kinds.items():
+        require(sorted(by_format) == sorted(FORMATS), kind, by_format)
+        asked.lines.append(f"{kind}: read back in " + ", ".join(
+            name for name in FORMATS if by_format[name]))
+
+
 def check_profile(asked, directory):
+    asked.kinds.clear()
     for extra in ([], ["--memory-model", "popliner"]):
         rows = section(asked, directory, *extra, "--section", "layers")
         units = [row["unit"] for row in rows]
@@ -733,6 +767,14 @@ def check_profile(asked, directory):
         for split in splits:
             where = [directory, *extra, *split]
             check_plan(asked, where, plan_of_section(asked, where, units, kinds))
+        for recompute in () if extra else ("full", "standard"):
+            where = [directory, "--solve", "--num-ipus", "3", "--schedule", "popart",
+                     "--recompute", recompute]
+            plan = plan_of_section(asked, where, units, kinds)
+            plan.recompute = recompute
+            check_plan(asked, where, plan)
+        if not extra:
+            check_kinds(asked, kinds)
     # another name for each layer, none of them a number
     regex = ["--layer-name-regex", r"^([^/\d]+)"]
     rows = section(asked, directory, *regex, "--section", "layers")
@@ -905,6 +947,8 @@ def main():
                     check_replicas(asked, rng)
             except Failure as failure:
                 sys.exit(f"costs {i}: {failure}")
+    for line in sorted(set(asked.lines)):
+        print(line)
     print(f"{asked.counts['read']} texts read back, {asked.counts['refused']} refused")
 
 

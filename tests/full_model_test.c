@@ -174,7 +174,7 @@ static expected_model expect_model(const golden_case *c) {
     explain(c, all, count, m.explained, m.touched);
     free(all);
     for (size_t v = 0; v < p->num_variables; v++) {
-        uint32_t tile = pl_profile_tile_of(p, v);
+        size_t tile = pl_profile_tile_of(p, v);
         if (!p->class_always_live[p->variable_class[v]])
             continue;
         m.always_live[tile] += p->variable_size_bytes[v];
@@ -248,7 +248,7 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
     }
     for (size_t v = 0; v < p->num_variables; v++) {
         uint32_t class_index = p->variable_class[v];
-        uint32_t tile = pl_profile_tile_of(p, v);
+        size_t tile = pl_profile_tile_of(p, v);
         if (p->class_always_live[class_index]) {
             if (touched[v] && group_of(p, v) == NUM_GROUPS)
                 variables[tile] += p->variable_size_bytes[v];

@@ -694,6 +694,15 @@ static void explains_a_regex_that_matches_nothing(void **state) {
     assert_told(made, 3, "block\\.4", "'block\\.4' matches nothing. Up to offset 5 it does",
                 "offset 8");
     assert_told(made, 3, "s/x", "Layers found for 50%", "matches nothing");
+    /* a part that takes too long for one name is not tried with all the others, nor shorter ones */
+    const made_operation slow[] = {
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "", false, NULL, NULL},
+        {"b", "", false, NULL, NULL}};
+    assert_told(
+        slow, 2, "(a+)+$Q",
+        "matches nothing. Up to offset 6 it takes too many steps for 'aaaaaaaaaaaaaaaaaaaaaaaa"
+        "aaaaaaaaaaaaaaa!'.\n",
+        "it does");
 }
 
 static void refuses_bad_regexes(void **state) {

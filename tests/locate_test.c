@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "popliner/analysis.h"
 #include "profile/locate.h"
 
 /* An empty file at directory/name, in a sub-directory if `name` has a slash. */
@@ -212,6 +213,44 @@ static void expect_refused(const char *directory, const char *words) {
     assert_string_equal(error.message + strlen(directory), words);
 }
 
+/* The reports of a directory, separated by blanks. */
+static void expect_reports(const char *directory, const char *expected) {
+    char found[200] = "";
+    popliner_reports *reports = NULL;
+    popliner_error error;
+    assert_int_equal(popliner_reports_find(directory, &reports, &error), POPLINER_OK);
+    for (size_t i = 0; i < popliner_reports_count(reports); i++) {
+        strcat(found, i == 0 ? "" : " ");
+        strcat(found, popliner_reports_at(reports, i));
+    }
+    assert_string_equal(found, expected);
+    assert_null(popliner_reports_at(reports, popliner_reports_count(reports)));
+    popliner_reports_free(reports);
+}
+
+static void lists_reports_by_the_bytes_of_their_names(void **state) {
+    popliner_reports *reports = NULL;
+    popliner_error error = {0};
+    expect_reports(*state, "");
+    touch(*state, "b/profile.pop");
+    touch(*state, "\xc3\xa9/profile.pop");
+    touch(*state, "Z/profile.pop");
+    touch(*state, ".hidden/profile.pop");
+    touch(*state, "other/debug.cbor");
+    touch(*state, "profile.pop"); /* the directory is one itself */
+    expect_reports(*state, ".hidden Z b \xc3\xa9");
+    char *file = test_path(*state, "profile.pop");
+    char *nowhere = test_path(*state, "nowhere");
+    assert_int_equal(popliner_reports_find(file, &reports, &error), POPLINER_ERROR_INPUT);
+    assert_non_null(strstr(error.message, "profile.pop: cannot be read: Not a directory"));
+    assert_null(reports);
+    assert_int_equal(popliner_reports_find(nowhere, &reports, NULL), POPLINER_ERROR_INPUT);
+    assert_null(reports);
+    popliner_reports_free(NULL);
+    free(file);
+    free(nowhere);
+}
+
 static void names_the_reports_in_a_directory(void **state) {
     touch(*state, "other/debug.cbor");
     touch(*state, "file");
@@ -251,6 +290,7 @@ int main(void) {
         IN_DIRECTORY(takes_the_debug_information_that_was_named),
         IN_DIRECTORY(takes_names_without_a_slash),
         IN_DIRECTORY(says_what_is_missing),
+        IN_DIRECTORY(lists_reports_by_the_bytes_of_their_names),
         IN_DIRECTORY(names_the_reports_in_a_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

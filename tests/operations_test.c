@@ -81,6 +81,8 @@ typedef struct model {
     uint64_t parent[MOST];
     uint32_t details_of[MOST];
     uint8_t is_operation[MOST];
+    uint32_t operation_above[MOST];
+    uint32_t named_above[MOST];
     pl_debug_details details[MOST];
     uint64_t outlined[MOST];
     uint64_t replaced[MOST];
@@ -116,6 +118,8 @@ static void begin(model *m) {
         .context_parent_id = m->parent,
         .context_details = m->details_of,
         .context_is_operation = m->is_operation,
+        .context_operation = m->operation_above,
+        .context_named = m->named_above,
         .contexts = {.first_id = 1},
         .details = m->details,
         .outlined_ids = m->outlined,
@@ -176,7 +180,7 @@ static void add_replacement(model *m, uint64_t call, uint64_t outlined, uint64_t
 static uint32_t add_program(model *m, popliner_program_type type, uint64_t debug_context) {
     uint32_t program = (uint32_t)m->profile.num_programs++;
     assert_true(program < MOST);
-    m->type[program] = type;
+    m->type[program] = (uint8_t)type;
     m->debug_context[program] = debug_context;
     m->compute_set[program] = PL_NONE;
     return program;
@@ -190,9 +194,10 @@ static uint32_t add_step(model *m, uint32_t program, uint32_t parent) {
     return step;
 }
 
-static popliner_operations *find(const model *m, const pl_debug_info *info) {
+static popliner_operations *find(model *m, const pl_debug_info *info) {
     popliner_operations *operations;
     popliner_error error = {.message = ""};
+    assert_true(pl_debug_resolve(&m->info));
     if (pl_operations_find(&m->profile, info, &operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     assert_true(pl_operations_check(operations, m->profile.num_programs, m->profile.num_steps));

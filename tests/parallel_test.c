@@ -39,7 +39,8 @@ static void do_side_task(void *user) {
 static size_t run(record *r, size_t num_threads, size_t count, size_t fails_from,
                   bool has_side_task) {
     *r = (record){.caller = pthread_self(), .fails_from = fails_from};
-    const pl_parallel work = {num_threads, count, do_task, has_side_task ? do_side_task : NULL, r};
+    const pl_parallel work = {num_threads, count, do_task, has_side_task ? do_side_task : NULL,
+                              r,           NULL};
     return pl_parallel_run(&work);
 }
 

@@ -206,6 +206,27 @@ static void finds_the_log_beside_the_target_of_a_link(void **state) {
     free(path);
 }
 
+/* A file may be replaced by another, and what belonged to it stay. */
+static void refuses_the_log_of_another_file(void **state) {
+    char *path = make_database(*state, "WAL");
+    char *other = test_path(*state, "other.pop");
+    sqlite3 *sqlite = open_to_write(path);
+    test_run_sql(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2");
+    copy(path, "-wal", other, "-wal");
+    sqlite3_close(sqlite);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+    path = make_database(*state, "DELETE");
+    copy(path, "", other, "");
+    expect_refused(other, "-wal file beside it is of another file");
+    free(path);
+    path = test_path(*state, "other.pop-wal");
+    assert_int_equal(unlink(path), 0);
+    expect_state(other, 1);
+    free(path);
+    free(other);
+}
+
 /* ---- Writers at work ------------------------------------------------------------------------ */
 
 static void keeps_writers_out_while_it_reads(void **state) {
@@ -584,22 +605,73 @@ static void tells_of_a_profile_that_changes(void **state) {
     free(path);
 }
 
-static void tells_of_a_stored_analysis_that_changes(void **state) {
+/* Stores the sample at `path`. */
+static popliner_status store_sample(const char *path, popliner_error *error) {
     char *from = test_project_file("data/sample/profile.pop");
     char *debug = test_project_file("data/sample/debug.cbor");
-    char *path = test_path(*state, "stored");
-    popliner_error error = {.message = ""};
     popliner_profile *profile = NULL;
     pl_debug_info *info = NULL;
     popliner_operations *operations = NULL;
-    pl_stored_analysis *analysis = NULL;
-    if (pl_read_files(from, debug, NULL, &profile, &info, &error) != POPLINER_OK ||
-        pl_operations_find(profile, info, &operations, &error) != POPLINER_OK ||
-        pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, &error) != POPLINER_OK)
-        fail_msg("%s", error.message);
+    if (pl_read_files(from, debug, NULL, &profile, &info, error) != POPLINER_OK ||
+        pl_operations_find(profile, info, &operations, error) != POPLINER_OK)
+        fail_msg("%s", error->message);
+    popliner_status status =
+        pl_stored_analysis_save(profile, operations, NULL, 0, NULL, path, error);
     pl_operations_free(operations);
     pl_debug_info_free(info);
     pl_profile_free(profile);
+    free(debug);
+    free(from);
+    return status;
+}
+
+/* What lies there of an earlier file is never mixed with what is stored. */
+static void stores_nothing_beside_what_is_of_another_file(void **state) {
+    static const char *const suffixes[] = {"-journal", "-wal"};
+    char *path = test_path(*state, "stored");
+    char *link = test_path(*state, "link");
+    popliner_error error = {.message = ""};
+    pl_stored_analysis *analysis = NULL;
+    char *of_other[] = {make_died(*state), NULL};
+    of_other[1] = test_path(*state, "x.pop");
+    assert_int_equal(unlink(of_other[1]), 0);
+    free(of_other[1]);
+    of_other[1] = make_database(*state, "WAL");
+    sqlite3 *sqlite = open_to_write(of_other[1]);
+    test_run_sql(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2");
+    assert_int_equal(symlink("stored", link), 0);
+    for (size_t i = 0; i < 2; i++) {
+        char *beside = test_path(*state, i == 0 ? "stored-journal" : "stored-wal");
+        copy(of_other[i], suffixes[i], beside, "");
+        assert_int_equal(store_sample(link, &error), POPLINER_ERROR_OUTPUT);
+        assert_int_equal(error.status, POPLINER_ERROR_OUTPUT);
+        test_assert_sentence(error.message);
+        assert_non_null(strstr(error.message, suffixes[i]));
+        assert_false(exists(path, ""));
+        /* one that comes there later: SQLite cannot tell, and no other file is its own */
+        assert_int_equal(unlink(beside), 0);
+        assert_int_equal(store_sample(path, &error), POPLINER_OK);
+        copy(of_other[i], suffixes[i], beside, "");
+        assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_ERROR_INPUT);
+        expect_message(&error, path, i == 0 ? "or remove the journal" : "remove the -wal file");
+        assert_int_equal(unlink(beside), 0);
+        assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_OK);
+        pl_stored_analysis_close(analysis);
+        assert_int_equal(unlink(path), 0);
+        free(beside);
+        free(of_other[i]);
+    }
+    sqlite3_close(sqlite);
+    free(link);
+    free(path);
+}
+
+static void tells_of_a_stored_analysis_that_changes(void **state) {
+    char *path = test_path(*state, "stored");
+    popliner_error error = {.message = ""};
+    pl_stored_analysis *analysis = NULL;
+    if (store_sample(path, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
     set_time(path, 1000000000);
     assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_OK);
     assert_true(pl_stored_analysis_profile(analysis)->lacks_variables);
@@ -611,8 +683,6 @@ static void tells_of_a_stored_analysis_that_changes(void **state) {
                      POPLINER_ERROR_INPUT);
     pl_stored_analysis_close(analysis);
     free(path);
-    free(debug);
-    free(from);
 }
 
 int main(void) {
@@ -620,6 +690,7 @@ int main(void) {
         IN_DIRECTORY(refuses_half_a_transaction),
         IN_DIRECTORY(passes_over_a_journal_that_is_done),
         IN_DIRECTORY(finds_the_log_beside_the_target_of_a_link),
+        IN_DIRECTORY(refuses_the_log_of_another_file),
         IN_DIRECTORY(keeps_writers_out_while_it_reads),
         IN_DIRECTORY(does_not_wait_long_for_a_writer),
         IN_DIRECTORY(all_connections_see_one_state),
@@ -632,6 +703,7 @@ int main(void) {
         IN_DIRECTORY(reads_beside_writers_that_come_and_go),
         IN_DIRECTORY(tells_of_a_profile_that_changes),
         IN_DIRECTORY(tells_of_a_stored_analysis_that_changes),
+        IN_DIRECTORY(stores_nothing_beside_what_is_of_another_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

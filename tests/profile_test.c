@@ -812,9 +812,9 @@ typedef struct variable_key {
 } variable_key;
 
 static variable_key key_of(const popliner_profile *p, size_t i) {
-    return (variable_key){{pl_profile_tile_of(p, i), p->variable_offset[i], p->variable_class[i],
-                           p->variable_size_bytes[i], p->variable_unlowered[i],
-                           p->variable_category[i]}};
+    return (variable_key){{(uint32_t)pl_profile_tile_of(p, i), p->variable_offset[i],
+                           p->variable_class[i], p->variable_size_bytes[i],
+                           p->variable_unlowered[i], p->variable_category[i]}};
 }
 
 static int compare_keys(const void *left, const void *right) {
@@ -1165,14 +1165,15 @@ static void refuses_what_memory_cannot_hold(void **state) {
         skip();
     popliner_error error = {0};
     popliner_profile *profile = NULL;
-    pl_read_options options = {.max_memory_bytes = 1 << 17};
+    pl_bounds bounds = {.max_bytes = 1 << 17};
+    pl_read_options options = {.bounds = &bounds};
     assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_ERROR_MEMORY);
     assert_null(profile);
     test_assert_sentence(error.message);
     assert_non_null(
         strstr(error.message, "needs about 1 MiB of memory for 8573 lowered variables"));
     assert_non_null(strstr(error.message, "there are 0 MiB"));
-    options.max_memory_bytes = 1 << 20;
+    bounds = (pl_bounds){.max_bytes = 1 << 20};
     assert_int_equal(pl_read_profile(path, &options, &profile, &error), POPLINER_OK);
     pl_profile_free(profile);
     free(path);

@@ -481,7 +481,7 @@ static void every_split_with_every_number_of_replicas(void **state) {
         {.always = SPEEDS | LINKS, .sometimes = SOMETIMES, .most_objectives = 2},
     };
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        try_instances(&wishes[i], (test_takes_all() ? 12000 : 1500) / (i == 0 ? 1 : 3), 1);
+        try_instances(&wishes[i], (test_takes_all() ? 12000u : 1500u) / (i == 0 ? 1 : 3), 1);
 }
 
 static void every_split_in_chunks(void **state) {

@@ -8,7 +8,7 @@
  * An analysis owns the profile and everything that is made of it: operations, layers, the chain of
  * each memory model, measured stages. Each is made when it is first asked for and then kept, so
  * what comes out does not depend on the order of the questions. After a failure the analysis is as
- * it was: what failed is tried again when it is asked for again.
+ * it was: what failed is tried again when it is asked for again. So is what should_stop has ended.
  *
  * An analysis is for one thread at a time; several analyses may be used by several threads at once.
  * The library calls listeners and other callbacks from the thread that called it, and from no
@@ -49,8 +49,10 @@ typedef struct popliner_analysis_options {
     const char *layer_name_regex;  /* NULL: POPLINER_LAYER_NAME_REGEX; copied, like the next */
     const char *first_layer_regex; /* NULL: POPLINER_FIRST_LAYER_REGEX */
     popliner_layer_order layer_order;
-    size_t num_threads;        /* 0: as many as there are processors; the results are the same */
-    uint64_t max_memory_bytes; /* for reading; 0: the memory of the machine, where it is known */
+    size_t num_threads; /* 0: as many as there are processors; the results are the same */
+    /* For what is read, and for tables whose size the profile only claims; each is counted before
+     * it is made. 0: the memory of the machine, where it is known. */
+    uint64_t max_memory_bytes;
     const popliner_listener
         *listener; /* may be NULL; copied, its `user` must outlive the analysis */
     /* how texts call what can be changed; copied, but for the strings. NULL: by the fields'
@@ -58,12 +60,17 @@ typedef struct popliner_analysis_options {
     const popliner_option_names *option_names;
     /* Read only what is on the tiles of this IPU of a pipeline, from 0; SIZE_MAX: all IPUs. */
     size_t ipu;
+    /* Asked now and then whether to stop, by the thread that called, while the analysis is made or
+     * works: true ends the call with POPLINER_ERROR_STOPPED. May be NULL; must return. It is not
+     * asked while a solver works, which asks that of its own options. */
+    bool (*should_stop)(void *user);
+    void *should_stop_user;
 } popliner_analysis_options;
 
 #define POPLINER_ANALYSIS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_analysis_options), NULL, NULL, POPLINER_LAYER_ORDER_STEPS, 0, 0, NULL,     \
-            NULL, SIZE_MAX                                                                         \
+            NULL, SIZE_MAX, NULL, NULL                                                             \
     }
 
 /* What is asked of a memory model. Begin with POPLINER_REQUEST_INIT; wherever a request is asked
@@ -113,6 +120,23 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
 popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
                                          char **found_profile, char **found_debug,
                                          popliner_error *error);
+
+/* The reports that a directory holds: its sub-directories with a profile.pop, as training and
+ * inference. Owned by the caller; free with popliner_reports_free. */
+typedef struct popliner_reports popliner_reports;
+
+/* Finds them; there may be none. Errors: INPUT (no directory, or it cannot be read), MEMORY. */
+popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
+                                      popliner_error *error);
+
+/* NULL is fine. */
+void popliner_reports_free(popliner_reports *reports);
+
+size_t popliner_reports_count(const popliner_reports *reports);
+
+/* The name of one, as it is in the directory, in the order of their bytes; NULL behind the last. As
+ * long as the list lives. */
+const char *popliner_reports_at(const popliner_reports *reports, size_t i);
 
 /* Reads a profile and, beside it, the debug information, from where popliner_analysis_locate finds
  * them; both are opened read-only. Without debug information programs are grouped by their own

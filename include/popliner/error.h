@@ -18,8 +18,9 @@ typedef enum popliner_status {
     POPLINER_ERROR_USAGE,    /* the caller asked for something that makes no sense */
     POPLINER_ERROR_INPUT,    /* a file cannot be read, is damaged or is not supported */
     POPLINER_ERROR_OUTPUT,   /* a file cannot be written */
-    POPLINER_ERROR_MEMORY,   /* the machine has not enough memory */
+    POPLINER_ERROR_MEMORY,   /* the machine has not enough memory, or the limit is lower */
     POPLINER_ERROR_INTERNAL, /* a mistake of this library or of one below it */
+    POPLINER_ERROR_STOPPED,  /* the caller's should_stop ended the work */
 } popliner_status;
 
 /* Failures to which a program may want to add what its user can do. */

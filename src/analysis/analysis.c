@@ -18,6 +18,7 @@
 #include "profile/profile_data.h"
 #include "profile/profile_part.h"
 #include "profile/read.h"
+#include "profile/schema.h"
 #include "solve/option_names.h"
 
 /* ---- making ---- */
@@ -51,6 +52,9 @@ static popliner_status create(const popliner_analysis_options *options,
     }
     made->layer_order = options->layer_order;
     made->num_threads = options->num_threads;
+    made->bounds.should_stop = options->should_stop;
+    made->bounds.user = options->should_stop_user;
+    made->bounds.max_bytes = options->max_memory_bytes;
     if (!copy_text(options->layer_name_regex, &made->layer_name_regex) ||
         !copy_text(options->first_layer_regex, &made->first_layer_regex)) {
         popliner_analysis_free(made);
@@ -89,11 +93,12 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     return status;
 }
 
-/* Takes over what came of the relations. Warns of those that are breached, and of replicas that
- * differ. */
+/* Takes over what came of the relations. Warns of those that are breached, of what the profile
+ * lacks, and of replicas that differ. */
 static void take_checks(popliner_analysis *a) {
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         a->checks[i] = pl_profile_check_of(a->profile, (popliner_relation)i);
+    pl_schema_tell_absences(a->profile, &a->listener);
     pl_profile_tell_checks(a->profile, &a->listener);
     pl_part_tell(a->profile, &a->listener);
 }
@@ -145,7 +150,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
         const pl_read_options read_options = {
             .listener = &a->listener,
             .num_threads = o.num_threads,
-            .max_memory_bytes = o.max_memory_bytes,
+            .bounds = &a->bounds,
             .is_one_ipu = o.ipu != SIZE_MAX,
             .ipu = o.ipu,
             .ipu_name = a->option_names.ipu,
@@ -301,6 +306,7 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   popliner_error *error) {
     const popliner_layers *layers;
+    pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= PL_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
     return popliner_analysis_layers(analysis, &layers, error);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/bounds.h"
 #include "costs/pipeline.h"
 #include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
@@ -46,6 +47,7 @@ struct popliner_analysis {
     popliner_layer_order layer_order;
     size_t num_threads;
     popliner_option_names option_names; /* complete */
+    pl_bounds bounds;                   /* of the call that is at work */
 
     const popliner_profile *profile;
     const popliner_operations *operations;   /* NULL before they are asked for */

@@ -23,8 +23,13 @@
 /* The peak of a stage as the greedy algorithm sees it. */
 static popliner_status measure_peak(void *user, size_t first_unit, size_t last_unit,
                                     uint64_t *peak_bytes, popliner_error *error) {
-    pl_stage_meter *meter = user;
+    pl_task *t = user;
+    pl_stage_meter *meter = t->analysis->models[t->model].meter;
     pl_stage_memory memory = {0};
+    if (pl_bounds_ask(&t->analysis->bounds))
+        return pl_fail(error, POPLINER_ERROR_STOPPED,
+                       "the greedy algorithm was stopped at units %zu to %zu", first_unit,
+                       last_unit);
     popliner_status status = pl_stage_measure_units(meter, first_unit, last_unit, &memory, error);
     if (status == POPLINER_OK)
         *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
@@ -36,8 +41,8 @@ static popliner_status solve_greedily(pl_task *t, popliner_plan *plan, popliner_
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
     double start = pl_clock_seconds();
     pl_stage_meter_remember_peaks(meter);
-    popliner_status status = pl_solve_greedily(popliner_chain_num_units(t->chain), measure_peak,
-                                               meter, &t->solver.options, plan, error);
+    popliner_status status = pl_solve_greedily(popliner_chain_num_units(t->chain), measure_peak, t,
+                                               &t->solver.options, plan, error);
     if (status == POPLINER_OK)
         pl_step(&t->analysis->listener, "Solving", start);
     return status;

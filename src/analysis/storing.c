@@ -37,6 +37,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
+    options.bounds = &a->bounds;
     options.meter = parts->meter;
     options.with_tile_needs = with_tile_needs;
     popliner_status status = pl_intervals_measure(a->profile, a->operations, parts->chain, &options,

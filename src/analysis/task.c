@@ -358,6 +358,7 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
+    options.bounds = &a->bounds;
     popliner_costs_free(t->costs);
     t->costs = NULL;
     if (t->stages != NULL) {

@@ -45,7 +45,7 @@ static void fill(popliner_error *error, popliner_status status, popliner_reason 
     shorten(error->message, sizeof error->message, whole);
 }
 
-popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
+popliner_status(pl_fail)(popliner_error *error, popliner_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fill(error, status, POPLINER_REASON_OTHER, format, arguments);
@@ -62,7 +62,7 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
     return POPLINER_ERROR_INPUT;
 }
 
-popliner_status pl_fail_memory(popliner_error *error, const char *what) {
+popliner_status(pl_fail_memory)(popliner_error *error, const char *what) {
     return pl_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for %s", what);
 }
 
@@ -70,7 +70,7 @@ popliner_status pl_fail_callback(popliner_error *error, const char *name, poplin
                                  const popliner_error *told) {
     if (status == POPLINER_OK)
         return POPLINER_OK;
-    if ((int)status < 0 || status > POPLINER_ERROR_INTERNAL)
+    if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the caller's function %s returned %d, which is no status", name,
                        (int)status);

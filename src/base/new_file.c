@@ -191,6 +191,7 @@ static void hold_signals(pl_new_file *new_file) {
     sigaddset(&ending, SIGINT);
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
+    sigaddset(&ending, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &ending, &new_file->signals);
 }
 
@@ -262,14 +263,16 @@ static int sync_file(int file) {
     return fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
 }
 
-/* The same for the name of a file. A folder that may be written but not read is not synced. */
-static int sync_folder_of(const char *path) {
-    char *folder = find_folder(path);
-    int file = folder == NULL ? -1 : open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int fault = file < 0 ? (folder == NULL || errno == EACCES ? 0 : errno) : sync_file(file);
-    if (file >= 0)
-        close(file);
-    free(folder);
+/* The same for the name of a file, whose path is cut for that, so that no memory is wanted. A folder
+ * that may be written but not read is not synced. */
+static int sync_folder_of(char *path) {
+    char *slash = strrchr(path, '/');
+    slash[slash == path] = '\0';
+    int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0)
+        return errno == EACCES ? 0 : errno;
+    int fault = sync_file(file);
+    close(file);
     return fault;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/limits.h"
 #include "command/names.h"
 #include "popliner/calibration.h"
 
@@ -48,7 +49,7 @@ static char *join(const char *directory, const char *name) {
 static bool is_there(const char *path) {
     FILE *file = fopen(path, "rb");
     if (file != NULL)
-        fclose(file);
+        (void)fclose(file); /* it was only read */
     return file != NULL;
 }
 
@@ -158,6 +159,8 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
     how.num_threads = s->options.num_threads;
     how.option_names = &s->names;
     how.listener = &s->listener;
+    how.max_memory_bytes = s->options.max_memory_bytes;
+    how.should_stop = limits_are_over;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         bool is_alone = r->num_directories > 0;
         const char *path = is_alone ? r->directories[i] : s->options.calibrate;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "command/limits.h"
+
 static const int numbers[] = {SIGINT, SIGTERM};
 
 enum { NUM_SIGNALS = sizeof numbers / sizeof *numbers };
@@ -28,11 +30,14 @@ void interrupts_catch(interrupts *i) {
     for (int k = 0; k < NUM_SIGNALS; k++)
         sigaction(numbers[k], &action, &i->before[k]);
     i->are_caught = true;
+    limits_pause();
 }
 
 void interrupts_release(interrupts *i) {
     for (int k = 0; i->are_caught && k < NUM_SIGNALS; k++)
         sigaction(numbers[k], &i->before[k], NULL);
+    if (i->are_caught)
+        limits_resume();
     i->are_caught = false;
 }
 

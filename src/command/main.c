@@ -7,6 +7,7 @@
 #include "command/calibrate.h"
 #include "command/commands.h"
 #include "command/emit.h"
+#include "command/limits.h"
 #include "command/page.h"
 #include "command/reports.h"
 #include "command/request.h"
@@ -17,6 +18,8 @@ static int exit_status(popliner_status status) {
     switch (status) {
     case POPLINER_OK:
         return EXIT_SUCCESS;
+    case POPLINER_ERROR_STOPPED:
+        return 1;
     case POPLINER_ERROR_USAGE:
         return 2;
     case POPLINER_ERROR_INPUT:
@@ -116,11 +119,14 @@ int main(int argc, char **argv) {
         printf("popliner %s\n", popliner_version());
         status = session_finish_printing(&error);
     } else if (status == POPLINER_OK) {
+        limits_begin(&s.options);
         session_begin(&s);
         double start = log_seconds();
         status = perform(&s, &error);
         log_step(&s.log, "Total", start);
     }
+    if (status != POPLINER_OK)
+        limits_name_option(&s.options, &error);
     if (status != POPLINER_OK)
         log_message(&s.log, POPLINER_LEVEL_ERROR, "%s", error.message);
     session_free(&s);

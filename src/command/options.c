@@ -149,8 +149,6 @@ static const option table[] = {
     {KIND_TEXT, 0, "pareto", "A,B", NULL, offsetof(options, pareto),
      "with --solve, instead of --objective: a table of all best\ncompromises of two objectives; "
      "more of them (A,B,C)\ndecide between equal splits"},
-    {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
-     "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
      "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
@@ -294,6 +292,11 @@ static const option table[] = {
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
      "threads that read and measure (default: one for each\nprocessor); the result is the same for "
      "any number"},
+    {KIND_SECONDS, 0, "time-limit", "SECONDS", NULL, offsetof(options, time_limit_seconds),
+     "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does; and for all "
+     "else, with --solve at\nleast 5: then end with status 1"},
+    {KIND_BYTES, 0, "max-memory", "BYTES", NULL, offsetof(options, max_memory_bytes),
+     "memory that may be used: what needs more ends with\nstatus 4 (default: that of the machine)"},
     {KIND_FLAG, 'q', "quiet", NULL, NULL, offsetof(options, quiet),
      "log only warnings and errors, no progress"},
     {KIND_FLAG, 'v', "verbose", NULL, NULL, offsetof(options, verbose),
@@ -854,7 +857,6 @@ static const use uses[] = {
     {"link-bandwidth", SOLVE | HTML, false},
     {"sweep", SOLVE, false},
     {"pareto", SOLVE, false},
-    {"time-limit", SOLVE, false},
     {"write-lp", SOLVE, false},
     {"write-mps", SOLVE, false},
     {"min-layers", SOLVE | HTML, false},
@@ -873,12 +875,12 @@ static const use uses[] = {
 };
 
 static const char *const unknown_to_greedy[] = {
-    "html",          "costs",        "objective",    "slack",          "ipu-mem-per-tile",
-    "sweep",         "time-limit",   "write-lp",     "write-mps",      "min-layers",
-    "max-layers",    "cut-after",    "no-cut-after", "together",       "place",
-    "device-map",    "interleave",   "v-shape",      "schedule",       "recompute",
-    "effects",       "accumulators", "risk",         "calibration",    "copies",
-    "micro-batches", "pareto",       "ipu-speed",    "link-bandwidth", NULL};
+    "html",         "costs",        "objective",      "slack",      "ipu-mem-per-tile",
+    "sweep",        "write-lp",     "write-mps",      "min-layers", "max-layers",
+    "cut-after",    "no-cut-after", "together",       "place",      "device-map",
+    "interleave",   "v-shape",      "schedule",       "recompute",  "effects",
+    "accumulators", "risk",         "calibration",    "copies",     "micro-batches",
+    "pareto",       "ipu-speed",    "link-bandwidth", NULL};
 static const char *const profile_only[] = {"memory-model",
                                            "layer-name-regex",
                                            "inputs-regex-layer-0",

@@ -143,9 +143,10 @@ typedef struct options {
     bool has_effects;              /* they were asked for */
     popliner_accumulators accumulators;
     popliner_need need;
-    double time_limit_seconds;
-    const char *sweep;  /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
-    const char *pareto; /* as the objectives: two, and those that decide between equals */
+    double time_limit_seconds; /* 0: none */
+    uint64_t max_memory_bytes; /* 0: none */
+    const char *sweep;         /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
+    const char *pareto;        /* as the objectives: two, and those that decide between equals */
     const char *write_lp;
     const char *write_mps;
     uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */

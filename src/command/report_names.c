@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/report_names.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "command/nearest.h"
 #include "command/session.h"
+#include "popliner/analysis.h"
 
 static popliner_status fail_memory(popliner_error *error) {
     return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the reports");
@@ -43,7 +43,7 @@ void report_names_free(report_names *names) {
     *names = (report_names){0};
 }
 
-/* Adds directory/name if that is a report. */
+/* Adds a report of a directory. */
 static popliner_status add(report_names *r, const char *directory, const char *name,
                            popliner_error *error) {
     char **names = realloc(r->names, (r->count + 1) * sizeof *names);
@@ -52,66 +52,72 @@ static popliner_status add(report_names *r, const char *directory, const char *n
     r->paths = paths == NULL ? r->paths : paths;
     char *path = join(directory, name);
     char *own = malloc(strlen(name) + 1);
-    const bool has_memory = names != NULL && paths != NULL && path != NULL && own != NULL;
-    if (has_memory && is_report(path)) {
-        strcpy(own, name);
-        r->names[r->count] = own;
-        r->paths[r->count++] = path;
-        return POPLINER_OK;
+    if (names == NULL || paths == NULL || path == NULL || own == NULL) {
+        free(path);
+        free(own);
+        return fail_memory(error);
     }
-    free(path);
-    free(own);
-    return has_memory ? POPLINER_OK : fail_memory(error);
-}
-
-/* All reports in a directory, by name. */
-static popliner_status list(const char *directory, report_names *all, popliner_error *error) {
-    struct dirent **entries = NULL;
-    popliner_status status = POPLINER_OK;
-    const int count = scandir(directory, &entries, NULL, alphasort);
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        if (status == POPLINER_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            status = add(all, directory, name, error);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
+    strcpy(own, name);
+    r->names[r->count] = own;
+    r->paths[r->count++] = path;
+    return POPLINER_OK;
 }
 
 bool report_names_are_in(const char *directory) {
-    report_names all = {0};
-    popliner_error ignored;
-    const bool are_there =
-        !is_report(directory) && list(directory, &all, &ignored) == POPLINER_OK && all.count > 0;
-    report_names_free(&all);
+    popliner_reports *all = NULL;
+    const bool are_there = !is_report(directory) &&
+                           popliner_reports_find(directory, &all, NULL) == POPLINER_OK &&
+                           popliner_reports_count(all) > 0;
+    popliner_reports_free(all);
     return are_there;
 }
 
 /* Refuses a name that none of the reports has. */
-static popliner_status fail_unknown(const options *o, const char *name, const report_names *all,
+static popliner_status fail_unknown(const options *o, const char *name, const popliner_reports *all,
                                     popliner_error *error) {
     enum { MAX_NAMED = 5 };
     char hint[NEAREST_HINT_BYTES];
     char others[400] = "; it has ";
     size_t length = strlen(others);
     nearest n = nearest_begin(name, strlen(name));
-    for (size_t i = 0; i < all->count; i++) {
-        nearest_offer(&n, all->names[i], strlen(all->names[i]));
+    const size_t count = popliner_reports_count(all);
+    for (size_t i = 0; i < count; i++) {
+        const char *own = popliner_reports_at(all, i);
+        nearest_offer(&n, own, strlen(own));
         if (i < MAX_NAMED && length < sizeof others)
             length += (size_t)snprintf(others + length, sizeof others - length, "%s%.60s",
-                                       i == 0 ? "" : ", ", all->names[i]);
+                                       i == 0 ? "" : ", ", own);
     }
-    if (all->count > MAX_NAMED && length < sizeof others)
-        snprintf(others + length, sizeof others - length, " and %zu more", all->count - MAX_NAMED);
+    if (count > MAX_NAMED && length < sizeof others)
+        snprintf(others + length, sizeof others - length, " and %zu more", count - MAX_NAMED);
     return session_fail(error, POPLINER_ERROR_USAGE, "--report %s: %.300s has no such report%s",
                         name, o->profile, nearest_hint(&n, "", others, hint));
 }
 
-popliner_status report_names_find(const options *o, report_names *found, popliner_error *error) {
-    report_names all = {0};
-    const char *const *asked = o->reports.texts;
+static bool has_report(const popliner_reports *all, const char *name) {
+    size_t i = 0;
+    while (i < popliner_reports_count(all) && strcmp(popliner_reports_at(all, i), name) != 0)
+        i++;
+    return i < popliner_reports_count(all);
+}
+
+/* Takes those that are asked for. */
+static popliner_status take(const options *o, const popliner_reports *all, report_names *found,
+                            popliner_error *error) {
+    const bool takes_all = options_are_together(o) && o->reports.count == 1;
+    const size_t count = takes_all ? popliner_reports_count(all) : o->reports.count;
     popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        const char *name = takes_all ? popliner_reports_at(all, i) : o->reports.texts[i];
+        status = has_report(all, name) ? add(found, o->profile, name, error)
+                                       : fail_unknown(o, name, all, error);
+    }
+    return status;
+}
+
+popliner_status report_names_find(const options *o, report_names *found, popliner_error *error) {
+    popliner_reports *all = NULL;
+    const char *const *asked = o->reports.texts;
     struct stat info;
     if (stat(o->profile, &info) != 0)
         return session_fail(error, POPLINER_ERROR_INPUT, "%.300s: cannot be read: %s", o->profile,
@@ -121,23 +127,15 @@ popliner_status report_names_find(const options *o, report_names *found, popline
                             "--report %s: %.300s holds a profile.pop, so it is a report itself; "
                             "leave out --report",
                             asked[0], o->profile);
-    status = list(o->profile, &all, error);
-    if (status == POPLINER_OK && all.count == 0)
+    popliner_status status =
+        S_ISDIR(info.st_mode) ? popliner_reports_find(o->profile, &all, error) : POPLINER_OK;
+    if (status == POPLINER_OK && (all == NULL || popliner_reports_count(all) == 0))
         status = session_fail(error, POPLINER_ERROR_INPUT,
                               "--report %s: %.300s is no directory with reports: none of its "
                               "sub-directories holds a profile.pop",
                               asked[0], o->profile);
-    if (status == POPLINER_OK && options_are_together(o) && o->reports.count == 1) {
-        *found = all;
-        return POPLINER_OK;
-    }
-    for (size_t i = 0; status == POPLINER_OK && i < o->reports.count; i++) {
-        size_t k = 0;
-        while (k < all.count && strcmp(all.names[k], asked[i]) != 0)
-            k++;
-        status = k == all.count ? fail_unknown(o, asked[i], &all, error)
-                                : add(found, o->profile, asked[i], error);
-    }
-    report_names_free(&all);
+    if (status == POPLINER_OK)
+        status = take(o, all, found, error);
+    popliner_reports_free(all);
     return status;
 }

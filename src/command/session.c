@@ -8,13 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/limits.h"
 #include "command/names.h"
 #include "command/report_names.h"
 #include "command/written_files.h"
 #include "popliner/printable.h"
 
-popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
-                             ...) {
+popliner_status(session_fail)(popliner_error *error, popliner_status status, const char *format,
+                              ...) {
     va_list arguments;
     va_start(arguments, format);
     error->status = status;
@@ -25,10 +26,14 @@ popliner_status session_fail(popliner_error *error, popliner_status status, cons
 }
 
 popliner_status session_finish_printing(popliner_error *error) {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    limits_pause(); /* whoever reads it may take his time */
+    bool is_out = fflush(stdout) == 0 && !ferror(stdout);
+    int fault = errno;
+    limits_resume();
+    if (is_out)
         return POPLINER_OK;
     return session_fail(error, POPLINER_ERROR_OUTPUT, "standard output cannot be written: %s",
-                        strerror(errno));
+                        strerror(fault));
 }
 
 /* For a terminal: what names hold that it would obey is shown instead. A file gets all bytes. */
@@ -46,7 +51,9 @@ static void show_on_terminal(const char *text) {
 }
 
 popliner_status session_print(char *text, popliner_error *error) {
+    limits_pause();
     fputs(text, stdout);
+    limits_resume();
     free(text);
     return session_finish_printing(error);
 }
@@ -201,6 +208,8 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.layer_order = o->layer_order;
     how.num_threads = o->num_threads;
     how.ipu = o->ipu;
+    how.max_memory_bytes = o->max_memory_bytes;
+    how.should_stop = limits_are_over;
     how.listener = &s->listener;
     how.option_names = &s->names;
     popliner_status status = check_compared_files(o, error);

@@ -24,36 +24,53 @@ static char *directory_of(const char *path) {
     return length == 0 ? strdup(".") : strndup(path, length);
 }
 
-/* Whether SQLite would take the file `path` for one that belongs to the database `read`, if that
- * is one: by its name beside that, behind all links. */
-static bool is_part_of(const char *path, const char *read) {
+static popliner_status fail_memory(popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
+}
+
+/* The path behind all links; NULL if there is none, or without memory. */
+static char *find_real(const char *path, bool *is_short_of_memory) {
+    char *real = path == NULL ? NULL : realpath(path, NULL);
+    if (path != NULL && real == NULL && errno == ENOMEM)
+        *is_short_of_memory = true;
+    return real;
+}
+
+/* Whether the name of a file is that of the database with what SQLite appends to it. */
+static bool is_named_after(const char *name, const char *database) {
     static const char *const suffixes[] = {"-wal", "-journal", "-shm"};
+    size_t length = strlen(database);
+    for (size_t i = 0; i < 3; i++)
+        if (strncmp(name, database, length) == 0 && strcmp(name + length, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses a file `path` that SQLite would take for one that belongs to the database `read`, if that
+ * is one: by its name beside that, behind all links. */
+static popliner_status check_not_part(const char *option, const char *path, const char *read,
+                                      popliner_error *error) {
     const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    char *database = read == NULL ? NULL : realpath(read, NULL);
-    char *folder = database == NULL ? NULL : directory_of(path);
-    char *real_folder = folder == NULL ? NULL : realpath(folder, NULL);
+    bool is_short_of_memory = false;
+    popliner_status status = POPLINER_OK;
+    char *database = find_real(read, &is_short_of_memory);
+    char *folder = directory_of(path);
+    char *real_folder = find_real(folder, &is_short_of_memory);
     char *last = database == NULL ? NULL : strrchr(database, '/');
-    bool is_part = false;
-    if (real_folder != NULL && last != NULL) {
-        size_t length = strlen(last + 1);
+    if (folder == NULL || is_short_of_memory) {
+        status = fail_memory(error);
+    } else if (real_folder != NULL && last != NULL) {
         *last = '\0';
-        bool is_beside = strcmp(real_folder, *database == '\0' ? "/" : database) == 0;
-        for (size_t i = 0; i < 3; i++)
-            is_part = is_part || (is_beside && strncmp(name, last + 1, length) == 0 &&
-                                  strcmp(name + length, suffixes[i]) == 0);
+        if (strcmp(real_folder, *database == '\0' ? "/" : database) == 0 &&
+            is_named_after(slash == NULL ? path : slash + 1, last + 1))
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--%s %s: would be taken for a part of %s, beside which it is",
+                                  option, path, read);
     }
     free(real_folder);
     free(folder);
     free(database);
-    return is_part;
-}
-
-static popliner_status fail_part(const char *option, const char *path, const char *read,
-                                 popliner_error *error) {
-    return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--%s %s: would be taken for a part of %s, beside which it is", option,
-                        path, read);
+    return status;
 }
 
 popliner_status check_stored_file(const options *o, const char *profile, const char *debug,
@@ -62,8 +79,9 @@ popliner_status check_stored_file(const options *o, const char *profile, const c
     struct stat info;
     if (path == NULL)
         return POPLINER_OK;
-    if (is_part_of(path, profile))
-        return fail_part("save-to-file", path, profile, error);
+    popliner_status status = check_not_part("save-to-file", path, profile, error);
+    if (status != POPLINER_OK)
+        return status;
     if (stat(path, &info) == 0) {
         if (!S_ISREG(info.st_mode))
             return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
@@ -75,9 +93,8 @@ popliner_status check_stored_file(const options *o, const char *profile, const c
                                 is_same_file(&info, profile) ? "profile" : "debug information");
     }
     char *directory = directory_of(path);
-    popliner_status status = POPLINER_OK;
     if (directory == NULL)
-        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
+        status = fail_memory(error);
     else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
         status = session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory",
                               path, directory);
@@ -115,9 +132,14 @@ static popliner_status check_file(const char *option, const char *what, const ch
     if (stat(path, &info) == 0 && (is_same_file(&info, read) || is_same_file(&info, also_read)))
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--%s %s: would overwrite a file that is read", option, path);
-    if (is_part_of(path, read) || is_part_of(path, also_read))
-        return fail_part(option, path, is_part_of(path, read) ? read : also_read, error);
+    popliner_status status = check_not_part(option, path, read, error);
+    if (status == POPLINER_OK)
+        status = check_not_part(option, path, also_read, error);
+    if (status != POPLINER_OK)
+        return status;
     int fault = fault_of_writing(path);
+    if (fault == ENOMEM)
+        return fail_memory(error);
     if (fault != 0)
         return session_fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
                             option, path, what, strerror(fault));

@@ -133,11 +133,15 @@ static popliner_status take_row(reader *r) {
 
 /* ---- The first row --------------------------------------------------------------------------- */
 
-static bool is_same_name(const char *cell, const char *name) {
+static bool is_name(const char *cell, size_t length, const char *name) {
     size_t i = 0;
-    while (cell[i] != '\0' && tolower((unsigned char)cell[i]) == name[i])
+    while (i < length && name[i] != '\0' && tolower((unsigned char)cell[i]) == name[i])
         i++;
-    return cell[i] == '\0' && name[i] == '\0';
+    return i == length && name[i] == '\0';
+}
+
+static bool is_same_name(const char *cell, const char *name) {
+    return is_name(cell, strlen(cell), name);
 }
 
 /* "time (ms)": puts an end behind "time", and finds the unit. */
@@ -321,9 +325,7 @@ bool pl_is_costs_csv(const char *text, char *delimiter) {
         }
         while (size > 0 && strchr(" \"", cell[size - 1]) != NULL)
             size--;
-        if (size == 4 && tolower((unsigned char)cell[0]) == 'n' &&
-            tolower((unsigned char)cell[1]) == 'a' && tolower((unsigned char)cell[2]) == 'm' &&
-            tolower((unsigned char)cell[3]) == 'e')
+        if (is_name(cell, size, names[COLUMN_NAME]))
             return true;
     }
     return false;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bounds.h"
 #include "intervals/stage_details.h"
 #include "memory/passes.h"
 #include "memory/stage.h"
@@ -32,14 +33,15 @@ typedef struct pl_interval_options {
     const popliner_listener *listener; /* of the progress; may be NULL */
     bool with_tile_needs;              /* details have tile_needs */
     pl_stage_meter *meter; /* of the chain, whose account and pass usage are then taken, or NULL */
+    pl_bounds *bounds;     /* or NULL */
 } pl_interval_options;
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1, 0, POPLINER_ACCUMULATORS_NONE,        \
          {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET},                                           \
-            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, NULL,    \
-            false                                                                                  \
+            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, false,   \
+            NULL, NULL                                                                             \
     }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
@@ -87,7 +89,7 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            backward, takes on the link. So an interval may have fewer cycles than a part of it,
  *            when that has the larger cuts.
  *
- * Errors: USAGE if the variables are not loaded; MEMORY. Cost: two passes over the variables that
+ * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: two passes over the variables that
  * programs touch, then for each tile O(variables + steps + units * (segments + parts * log
  * segments) + units^2), which are shared among the threads. A part is when a variable is live from
  * the first to the last step of units that do not touch it (in PopLiner's model, whenever it is),

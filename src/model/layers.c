@@ -295,22 +295,23 @@ static void write_note(popliner_layers *layers, size_t operation, bool of_framew
 }
 
 /* Whether the pattern matches the name or the inputs of any operation; *where is the first that it
- * matches, until the next call. An invalid pattern matches nothing. */
-static bool matches_any(finder *f, const char *pattern, const char **where) {
+ * matches, until the next call. An invalid pattern matches nothing. *is_slow becomes true if it
+ * takes too many steps for a name: each of thousands may. */
+static bool matches_any(finder *f, const char *pattern, const char **where, bool *is_slow) {
     pl_regex *regex = NULL;
     bool matches = false;
     if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
         return false;
-    for (size_t i = 0; !matches && i < popliner_operations_count(f->operations); i++) {
+    for (size_t i = 0; !matches && !*is_slow && i < popliner_operations_count(f->operations); i++) {
         const popliner_operation *operation = pl_operation_at(f->operations, i);
         /* tensors are never matched against it */
         if (operation->is_tensor || !set_inputs(f, operation->inputs))
             continue;
         const char *const texts[] = {operation->name, f->inputs.data};
-        for (size_t k = 0; !matches && k < 2; k++) {
+        for (size_t k = 0; !matches && !*is_slow && k < 2; k++) {
             *where = texts[k];
-            if (pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK)
-                matches = false;
+            *is_slow =
+                pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK;
         }
     }
     pl_regex_free(regex);
@@ -323,13 +324,19 @@ static void explain_no_match(finder *f, const char *pattern, const popliner_list
     size_t length = strlen(pattern);
     char *part = length <= MAX_PATTERN ? pl_copy_string(pattern, length) : NULL;
     const char *where = "";
+    bool is_slow = false;
     size_t offset = part == NULL ? 0 : length;
     for (; offset > 0; offset--) {
         part[offset] = '\0';
-        if (matches_any(f, part, &where))
+        if (matches_any(f, part, &where, &is_slow) || is_slow)
             break;
     }
-    if (offset > 0)
+    if (is_slow)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The layer regex '%s' matches nothing. Up to offset %zu it takes too many steps "
+                "for '%.200s'.",
+                pattern, offset, where);
+    else if (offset > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "The layer regex '%s' matches nothing. Up to offset %zu it does: '%s' matches "
                 "'%.200s'.",

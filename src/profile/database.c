@@ -8,12 +8,15 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "profile/schema.h"
 
 popliner_status pl_database_fail(const pl_database *database, const char *action,
                                  popliner_error *error) {
     int code = sqlite3_errcode(database->sqlite);
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
+    if (code == SQLITE_INTERRUPT)
+        return pl_fail(error, POPLINER_ERROR_STOPPED, "%s: %s was stopped", database->path, action);
     const char *remedy =
         code == SQLITE_CORRUPT ? "; the file is damaged or was cut off, write it again" : "";
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: %s failed: %s%s", database->path, action,
@@ -49,6 +52,26 @@ popliner_status pl_database_has_table(const pl_database *database, const char *t
     return status;
 }
 
+/* "", or what a table or column would tell if it were not missing. */
+static const char *before_use(const char *tells) {
+    return tells == NULL ? "" : ", which tells ";
+}
+
+static popliner_status fail_without_column(const pl_database *database, const char *table,
+                                           const char *column, popliner_error *error) {
+    const char *tells = pl_schema_tells(table, column);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s%s%s%s",
+                   database->path, table, column, before_use(tells), tells == NULL ? "" : tells,
+                   database->format);
+}
+
+static popliner_status fail_without_table(const pl_database *database, const char *table,
+                                          popliner_error *error) {
+    const char *tells = pl_schema_tells(table, NULL);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s%s%s%s", database->path, table,
+                   before_use(tells), tells == NULL ? "" : tells, database->format);
+}
+
 /* Sets present[i] for each of its columns that the table has. */
 static popliner_status find_columns(const pl_database *database, const pl_table *table,
                                     bool *present, popliner_error *error) {
@@ -72,20 +95,22 @@ static popliner_status find_columns(const pl_database *database, const pl_table 
     if (code != SQLITE_DONE)
         status = pl_database_fail(database, "reading the columns of a table", error);
     sqlite3_finalize(statement);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0; i < num_columns; i++) {
-        if (columns[i].required && !present[i])
-            return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s",
-                           database->path, table->name, columns[i].name);
+    return status;
+}
+
+/* The first required column that the table does not have; NULL if it has all. */
+static const pl_column *first_absent(const pl_table *table, const bool *present) {
+    for (size_t i = 0; i < table->num_columns; i++) {
+        if (table->columns[i].required && !present[i])
+            return &table->columns[i];
     }
-    return POPLINER_OK;
+    return NULL;
 }
 
 popliner_status pl_database_has_column(const pl_database *database, const char *name,
                                        const char *column, bool *found, popliner_error *error) {
     const pl_column columns[] = {{column, false}};
-    const pl_table table = {name, false, columns, 1, ""};
+    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 1, ""};
     *found = false;
     return find_columns(database, &table, found, error);
 }
@@ -94,11 +119,16 @@ popliner_status pl_list_columns(const pl_database *database, const pl_table *tab
                                 pl_text *sql, popliner_error *error) {
     bool present[PL_MAX_COLUMNS] = {false};
     popliner_status status = pl_database_has_table(database, table->name, found, error);
-    if (status == POPLINER_OK && !*found && table->required)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s", database->path,
-                       table->name);
-    if (status == POPLINER_OK && *found)
+    if (status == POPLINER_OK && !*found && table->need == PL_TABLE_REQUIRED)
+        return fail_without_table(database, table->name, error);
+    if (status == POPLINER_OK && *found) {
         status = find_columns(database, table, present, error);
+        const pl_column *absent = first_absent(table, present);
+        if (status == POPLINER_OK && absent != NULL && table->need == PL_TABLE_WHOLE)
+            *found = false;
+        else if (status == POPLINER_OK && absent != NULL)
+            status = fail_without_column(database, table->name, absent->name, error);
+    }
     for (size_t i = 0; i < table->num_columns; i++) {
         pl_text_add(sql, i > 0 ? ", " : "");
         if (present[i])

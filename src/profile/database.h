@@ -13,6 +13,7 @@
 
 #include <sqlite3.h>
 
+#include "base/bounds.h"
 #include "base/growth.h"
 #include "popliner/error.h"
 
@@ -31,6 +32,7 @@ enum { PL_DATABASE_HEADER = 100 };
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
+    char format[80]; /* the version of its contents, in brackets; for messages, "" if unknown */
 
     char *file_path;   /* owned; without symbolic links */
     bool is_immutable; /* opened without locks, which would need new files beside it */
@@ -45,6 +47,9 @@ typedef struct pl_database {
     /* Further connections to the same file, for reading by several threads; owned. */
     struct pl_database *helpers;
     size_t num_helpers;
+
+    pl_bounds *bounds; /* see pl_database_bind; NULL: none */
+    bool is_helper;    /* another thread uses it than the one that called the library */
 } pl_database;
 
 /* Opens `path` read-only, and locks it against writers as SQLite's readers do;
@@ -56,8 +61,12 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
                                  popliner_error *error);
 void pl_database_close(pl_database *database);
 
+/* From here on reading ends with STOPPED when the bounds are over, in the middle of a query, too,
+ * also on connections that are opened later. */
+void pl_database_bind(pl_database *database, pl_bounds *bounds);
+
 /* Opens `count` more connections to an open file, or as many as the system gives; none when the
- * file has changed since it was opened. */
+ * file has changed since it was opened. The calling thread keeps the first one to itself. */
 void pl_database_open_helpers(pl_database *database, size_t count);
 
 /* What reading ends with that has come to `status` (whose error is *error): INPUT if the file has
@@ -86,11 +95,17 @@ typedef struct pl_column {
     bool required;
 } pl_column;
 
-/* A table and what is read of it. A missing one is an error if `required`, else one without rows.
- * `tail` is SQL behind the FROM clause ("ORDER BY id") or "". */
+/* Whether a table must exist. One that need not reads as one without rows where it is missing. */
+typedef enum pl_table_need {
+    PL_TABLE_OPTIONAL, /* it may be missing, but none of its required columns */
+    PL_TABLE_REQUIRED,
+    PL_TABLE_WHOLE, /* it may be missing, and is as good as that without a required column */
+} pl_table_need;
+
+/* A table and what is read of it; `tail` is SQL behind the FROM clause ("ORDER BY id") or "". */
 typedef struct pl_table {
     const char *name;
-    bool required;
+    pl_table_need need;
     const pl_column *columns;
     size_t num_columns;
     const char *tail;

@@ -49,13 +49,23 @@ static bool look_at(const char *path, pl_file_state *state) {
 
 /* The first bytes of the file and its size, read through SQLite: whoever opens and closes the file
  * beside SQLite loses the locks that the process has on it. */
-static bool read_header(sqlite3 *sqlite, uint8_t header[PL_DATABASE_HEADER],
-                        sqlite3_int64 *size_bytes) {
+static int read_header(sqlite3 *sqlite, uint8_t header[PL_DATABASE_HEADER],
+                       sqlite3_int64 *size_bytes) {
     sqlite3_file *file = NULL;
-    return sqlite3_file_control(sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-           file != NULL && file->pMethods != NULL &&
-           file->pMethods->xFileSize(file, size_bytes) == SQLITE_OK &&
-           file->pMethods->xRead(file, header, PL_DATABASE_HEADER, 0) == SQLITE_OK;
+    int code = sqlite3_file_control(sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code == SQLITE_OK && (file == NULL || file->pMethods == NULL))
+        code = SQLITE_CANTOPEN;
+    if (code == SQLITE_OK)
+        code = file->pMethods->xFileSize(file, size_bytes);
+    return code == SQLITE_OK ? file->pMethods->xRead(file, header, PL_DATABASE_HEADER, 0) : code;
+}
+
+static popliner_status fail_at_header(const pl_database *database, int code,
+                                      popliner_error *error) {
+    if (code == SQLITE_NOMEM)
+        return pl_fail_memory(error, "the database");
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: its header cannot be read: %s", database->path,
+                   sqlite3_errstr(code));
 }
 
 /* A number that is another one when somebody has committed something since the last call. */
@@ -77,25 +87,36 @@ static bool is_replaced(const pl_database *database) {
            now.inode != database->state.inode;
 }
 
-/* Whether the file itself is another than when it was opened. The file's time alone does not tell:
- * it may stand still for some milliseconds. */
-static bool is_changed(const pl_database *database) {
+/* Sets *changed to whether the file itself is another than when it was opened; returns SQLite's
+ * code. The file's time alone does not tell: it may stand still for some milliseconds. */
+static int find_changes(const pl_database *database, bool *changed) {
     const pl_file_state *then = &database->state;
     pl_file_state now;
-    uint8_t header[PL_DATABASE_HEADER];
+    uint8_t header[PL_DATABASE_HEADER] = {0};
     sqlite3_int64 size_bytes = 0;
     int64_t version = 0;
-    if (read_version(database->watcher, &version) != SQLITE_OK || version != database->version ||
-        !read_header(database->sqlite, header, &size_bytes) || size_bytes != then->size_bytes ||
+    int code = read_version(database->watcher, &version);
+    /* whoever cuts the file off may make this fail */
+    *changed = true;
+    if (code == SQLITE_OK && version == database->version)
+        code = read_header(database->sqlite, header, &size_bytes);
+    if (code != SQLITE_OK || version != database->version || size_bytes != then->size_bytes ||
         memcmp(header, database->header, sizeof header) != 0)
-        return true;
-    return !is_replaced(database) && look_at(database->file_path, &now) &&
-           (now.size_bytes != then->size_bytes || now.time.tv_sec != then->time.tv_sec ||
-            now.time.tv_nsec != then->time.tv_nsec || now.log_bytes != then->log_bytes);
+        return code;
+    *changed = !is_replaced(database) && look_at(database->file_path, &now) &&
+               (now.size_bytes != then->size_bytes || now.time.tv_sec != then->time.tv_sec ||
+                now.time.tv_nsec != then->time.tv_nsec || now.log_bytes != then->log_bytes);
+    return SQLITE_OK;
 }
 
-static popliner_status fail_changed(const pl_database *database, popliner_error *error) {
-    if (sqlite3_errcode(database->watcher) == SQLITE_NOMEM)
+static bool is_changed(const pl_database *database) {
+    bool changed;
+    return find_changes(database, &changed) != SQLITE_OK || changed;
+}
+
+/* `code` is what find_changes returned. */
+static popliner_status fail_changed(const pl_database *database, int code, popliner_error *error) {
+    if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
     return pl_fail(error, POPLINER_ERROR_INPUT,
                    "%s: changed while it was being read; read it again when no program writes it "
@@ -107,9 +128,11 @@ popliner_status pl_database_end_reading(const pl_database *database, popliner_st
                                         popliner_error *error) {
     /* what is wrong with the contents may be due to the change */
     bool may_be_due = status == POPLINER_OK || status == POPLINER_ERROR_INPUT;
-    if (database->sqlite == NULL || !may_be_due || !is_changed(database))
+    if (database->sqlite == NULL || !may_be_due)
         return status;
-    return fail_changed(database, error);
+    bool changed;
+    int code = find_changes(database, &changed);
+    return changed ? fail_changed(database, code, error) : status;
 }
 
 /* Whether the file was written so lately that another change may give it the same time. */
@@ -177,6 +200,20 @@ static int open_connection(const pl_database *database, sqlite3 **sqlite) {
     return code;
 }
 
+/* SQLite asks whether to end a query. */
+static int is_over(void *user) {
+    const pl_database *database = user;
+    return database->is_helper ? pl_bounds_are_over(database->bounds)
+                               : pl_bounds_ask(database->bounds);
+}
+
+void pl_database_bind(pl_database *database, pl_bounds *bounds) {
+    enum { INSTRUCTIONS = 4096 }; /* of SQLite's machine, from question to question: some 20 us */
+    database->bounds = bounds;
+    if (bounds != NULL)
+        sqlite3_progress_handler(database->sqlite, INSTRUCTIONS, is_over, database);
+}
+
 /* Begins the transaction that lasts until the connection is closed; only its first look at the file
  * takes the lock. */
 static int begin_reading(sqlite3 *sqlite) {
@@ -197,7 +234,7 @@ static int open_watcher(pl_database *database) {
     sqlite3_int64 size_bytes = 0;
     int code = open_connection(database, &database->watcher);
     if (code != SQLITE_OK || database->is_immutable ||
-        !read_header(database->watcher, header, &size_bytes) || header[19] != 2 ||
+        read_header(database->watcher, header, &size_bytes) != SQLITE_OK || header[19] != 2 ||
         size_beside(database->file_path, "-wal") >= 0 ||
         size_beside(database->file_path, "-shm") >= 0)
         return code;
@@ -256,7 +293,8 @@ static popliner_status fail_opening(const pl_database *database, int code, const
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: its writer died within a transaction, which the -journal file beside "
                        "it must undo; open both once with sqlite3 in a folder that can be written, "
-                       "so that the transaction is rolled back",
+                       "so that the transaction is rolled back, or remove the journal if the file "
+                       "has been replaced since",
                        path);
     if (is_due_to_place(database, code) && size_beside(database->file_path, "-wal") > 0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
@@ -301,26 +339,42 @@ static popliner_status find_file(pl_database *database, const char *path, const 
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }
 
+/* Refuses a write-ahead log that is of another file. SQLite would read it, too. */
+static popliner_status check_log(const pl_database *database, popliner_error *error) {
+    bool may_have_log = database->header[18] == 2 || database->header[19] == 2;
+    if (may_have_log || database->state.log_bytes == 0)
+        return POPLINER_OK;
+    return pl_fail(
+        error, POPLINER_ERROR_INPUT,
+        "%s: the -wal file beside it is of another file, for this one has no write-ahead "
+        "log; remove the -wal file",
+        database->path);
+}
+
 /* Connects to the file, and once more if somebody wrote it just then. */
 static popliner_status connect_to_one_state(pl_database *database, const char *expected,
                                             sqlite3_int64 *size_bytes, popliner_error *error) {
-    for (size_t i = 0; i < MAX_TRIES; i++) {
+    int code = SQLITE_OK;
+    bool changed = true;
+    for (size_t i = 0; i < MAX_TRIES && changed; i++) {
         disconnect(database);
         if (!look_at(database->file_path, &database->state))
             return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", database->path,
                            strerror(errno));
-        int code = connect_somehow(database);
+        code = connect_somehow(database);
         if (code != SQLITE_OK)
             return fail_opening(database, code, expected, error);
-        if (!read_header(database->sqlite, database->header, size_bytes))
-            return pl_fail(error, POPLINER_ERROR_INPUT, "%s: its header cannot be read",
-                           database->path);
+        code = read_header(database->sqlite, database->header, size_bytes);
+        if (code != SQLITE_OK)
+            return fail_at_header(database, code, error);
         if (database->is_immutable && is_fresh(&database->state))
             sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time tells of a change */
-        else if (!is_replaced(database) && !is_changed(database))
-            return POPLINER_OK;
+        else if (!is_replaced(database))
+            code = find_changes(database, &changed);
     }
-    return fail_changed(database, error);
+    if (changed)
+        return fail_changed(database, code, error);
+    return check_log(database, error);
 }
 
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
@@ -341,10 +395,13 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
 
 /* One more connection to the same file. */
 static bool open_helper(const pl_database *database, pl_database *helper) {
-    *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path))};
+    *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path)),
+                            .is_helper = true};
     if (helper->path != NULL && open_connection(database, &helper->sqlite) == SQLITE_OK &&
-        begin_reading(helper->sqlite) == SQLITE_OK)
+        begin_reading(helper->sqlite) == SQLITE_OK) {
+        pl_database_bind(helper, database->bounds);
         return true;
+    }
     pl_database_close(helper);
     return false;
 }

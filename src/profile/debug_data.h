@@ -50,6 +50,10 @@ struct pl_debug_info {
     char *name_bytes;
     size_t name_bytes_length;
 
+    /* What is found on the way up from each context, see pl_debug_resolve. */
+    uint32_t *context_operation; /* itself or the nearest above that is an operation, or PL_NONE */
+    uint32_t *context_named;     /* the same for one that has an operation's name */
+
     bool truncated;
 };
 
@@ -61,11 +65,13 @@ void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile);
 /* The place of the context with this id, or PL_NONE. */
 uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id);
 
-/* The place of the parent, or PL_NONE for a root or a parent that is not in the file. */
-uint32_t pl_debug_parent(const pl_debug_info *info, uint32_t context);
+/* Walks up from all contexts, once: the way may be as long as there are contexts, and many programs
+ * may begin at its end. Cyclic parents lead nowhere. Done by who reads the file, and again when
+ * parents were changed. False when memory is short. O(contexts log contexts). */
+bool pl_debug_resolve(pl_debug_info *info);
 
 /* The nearest context, from the given one upwards, that is an operation; PL_NONE if there is
- * none. Ends on cyclic parents too. */
+ * none. */
 uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context);
 
 /* The first operation name from the given context upwards, "" if there is none. */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bounds.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 
@@ -24,6 +25,10 @@ typedef struct pl_debug_info pl_debug_info;
  */
 popliner_status pl_debug_info_read(const char *path, const popliner_listener *listener,
                                    pl_debug_info **info, popliner_error *error);
+/* The same within bounds. Errors: STOPPED, too. */
+popliner_status pl_debug_info_read_within(pl_bounds *bounds, const char *path,
+                                          const popliner_listener *listener, pl_debug_info **info,
+                                          popliner_error *error);
 void pl_debug_info_free(pl_debug_info *info);
 
 /* How many contexts there are, and how many were in the file: pl_read_files leaves out what

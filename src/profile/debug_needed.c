@@ -54,6 +54,12 @@ static bool number_contexts(const pl_debug_info *info, const uint8_t *is_needed,
     return true;
 }
 
+/* The new place of a context, which may be PL_NONE. What is found on the way up from one that is
+ * needed is needed, too. */
+static uint32_t new_place(const pl_debug_info *info, const pl_id_map *contexts, uint32_t context) {
+    return context == PL_NONE ? PL_NONE : pl_id_map_find(contexts, info->context_id[context]);
+}
+
 /* Moves the needed contexts and their details to the front, and marks the names that they use.
  * False when memory is short, before anything has changed. */
 static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
@@ -62,9 +68,15 @@ static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_
         pl_id_map_free(&contexts);
         return false;
     }
+    pl_id_map_sort(&contexts);
+    for (size_t i = 0; i < info->num_contexts; i++) {
+        if (is_needed[i] == 0)
+            continue;
+        info->context_operation[i] = new_place(info, &contexts, info->context_operation[i]);
+        info->context_named[i] = new_place(info, &contexts, info->context_named[i]);
+    }
     pl_id_map_free(&info->contexts);
     info->contexts = contexts;
-    pl_id_map_sort(&info->contexts);
     size_t count = 0;
     size_t num_details = 0;
     for (size_t i = 0; i < info->num_contexts; i++) {
@@ -79,6 +91,8 @@ static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_
         info->context_id[count] = info->context_id[i];
         info->context_parent_id[count] = info->context_parent_id[i];
         info->context_name[count] = info->context_name[i];
+        info->context_operation[count] = info->context_operation[i];
+        info->context_named[count] = info->context_named[i];
         info->context_details[count] = details;
         info->context_is_operation[count++] = info->context_is_operation[i];
         if (info->context_name[i] < info->num_names)
@@ -136,6 +150,8 @@ void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) 
             shrink(&info->context_parent_id, n, sizeof *info->context_parent_id);
             shrink(&info->context_name, n, sizeof *info->context_name);
             shrink(&info->context_details, n, sizeof *info->context_details);
+            shrink(&info->context_operation, n, sizeof *info->context_operation);
+            shrink(&info->context_named, n, sizeof *info->context_named);
             shrink(&info->context_is_operation, n, 1);
             shrink(&info->details, info->num_details, sizeof *info->details);
             shrink(&info->name_offset, info->num_names, sizeof *info->name_offset);

@@ -167,7 +167,8 @@ static uint64_t place_in(const window *w) {
 /* Has `wanted` bytes, or all that follow, stand behind w->at. False with a fault, or if the file
  * has become shorter. */
 static bool fill(window *w, size_t wanted) {
-    memmove(w->bytes, w->bytes + w->at, w->used - w->at);
+    if (w->at > 0)
+        memmove(w->bytes, w->bytes + w->at, w->used - w->at);
     w->begin += w->at;
     w->used -= w->at;
     w->at = 0;
@@ -208,8 +209,11 @@ static bool fill_for_item(window *w, size_t required) {
 
 /* Feeds the bytes to the callbacks, up to the end or to the first item that is incomplete or
  * malformed. */
-static void decode(pl_debug_document *d, window *w, const popliner_listener *listener) {
+static void decode(pl_debug_document *d, window *w, const popliner_listener *listener,
+                   pl_bounds *bounds) {
+    enum { ITEMS_BETWEEN = 4096 };
     uint64_t next_look = 0;
+    size_t num_items = 0;
     while (place_in(w) < w->size && !d->is_finished && !d->is_malformed &&
            !d->records.is_out_of_memory) {
         struct cbor_decoder_result result =
@@ -221,6 +225,8 @@ static void decode(pl_debug_document *d, window *w, const popliner_listener *lis
         if (result.status != CBOR_DECODER_FINISHED)
             break;
         w->at += result.read;
+        if (num_items++ % ITEMS_BETWEEN == 0 && pl_bounds_ask(bounds))
+            return;
         if (place_in(w) < next_look)
             continue;
         pl_progress(listener, "Reading debug information", place_in(w), w->size);
@@ -230,11 +236,12 @@ static void decode(pl_debug_document *d, window *w, const popliner_listener *lis
 }
 
 static popliner_status read_bytes(pl_debug_info *info, const char *path, window *w,
-                                  const popliner_listener *listener, popliner_error *error) {
+                                  const popliner_listener *listener, pl_bounds *bounds,
+                                  popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    const uint8_t *bytes = w->bytes;
     if (!fill(w, WINDOW_BYTES))
         return POPLINER_OK;
+    const uint8_t *bytes = w->bytes;
     if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: is no debug information: a debug.cbor begins with a CBOR map%s", path,
@@ -247,9 +254,13 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
         status = pl_fail_memory(error, "the debug information");
         goto done;
     }
-    decode(d, w, listener);
+    decode(d, w, listener, bounds);
     info->truncated = !d->is_finished;
-    if (d->records.is_out_of_memory || d->records.inputs.failed || d->chunks.failed) {
+    if (pl_bounds_are_over(bounds)) {
+        status = pl_fail(error, POPLINER_ERROR_STOPPED,
+                         "%s: reading it was stopped after %" PRIu64 " of %" PRIu64 " bytes", path,
+                         place_in(w), w->size);
+    } else if (d->records.is_out_of_memory || d->records.inputs.failed || d->chunks.failed) {
         status = pl_fail_memory(error, "the debug information");
     } else if (d->is_malformed && info->num_contexts == 0) {
         status = pl_fail(error, POPLINER_ERROR_INPUT,
@@ -294,14 +305,19 @@ static popliner_status check_file(const window *w, const struct stat *before, co
 }
 
 popliner_status pl_debug_info_read(const char *path, const popliner_listener *listener,
-                                   pl_debug_info **result, popliner_error *error) {
+                                   pl_debug_info **info, popliner_error *error) {
+    return pl_debug_info_read_within(NULL, path, listener, info, error);
+}
+
+popliner_status pl_debug_info_read_within(pl_bounds *bounds, const char *path,
+                                          const popliner_listener *listener, pl_debug_info **result,
+                                          popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    window w = {.file = -1, .room = WINDOW_BYTES};
+    window w = {.file = -1};
     *result = NULL;
     pl_debug_info *info = calloc(1, sizeof *info);
     struct stat about;
-    w.bytes = malloc(w.room);
-    if (info == NULL || w.bytes == NULL) {
+    if (info == NULL) {
         status = pl_fail_memory(error, "the debug information");
         goto done;
     }
@@ -318,8 +334,11 @@ popliner_status pl_debug_info_read(const char *path, const popliner_listener *li
         goto done;
     }
     w.size = (uint64_t)about.st_size;
-    status = check_file(&w, &about, path, read_bytes(info, path, &w, listener, error), error);
+    status =
+        check_file(&w, &about, path, read_bytes(info, path, &w, listener, bounds, error), error);
     pl_id_map_sort(&info->contexts);
+    if (status == POPLINER_OK && !pl_debug_resolve(info))
+        status = pl_fail_memory(error, "the debug information");
 done:
     free(w.bytes);
     if (w.file >= 0)

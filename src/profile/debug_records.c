@@ -99,7 +99,7 @@ static bool reserve_context(pl_debug_records *r) {
         PL_COLUMN_ROOM(info->context_id), PL_COLUMN_ROOM(info->context_parent_id),
         PL_COLUMN_ROOM(info->context_name), PL_COLUMN_ROOM(info->context_details),
         PL_COLUMN_ROOM(info->context_is_operation)};
-    return info->num_contexts < PL_NONE - 1 &&
+    return info->num_contexts < PL_NONE - 2 &&
            pl_grow_columns(columns, sizeof columns / sizeof *columns, &r->contexts_capacity,
                            info->num_contexts + 1);
 }
@@ -137,7 +137,7 @@ void pl_debug_end_record(pl_debug_records *r) {
             info->details[info->num_details++] = r->details;
         }
     }
-    if (!room || !pl_id_map_add(&info->contexts, r->id, (uint32_t)info->num_contexts)) {
+    if (!room || !pl_id_map_add(&info->contexts, r->id, info->num_contexts)) {
         r->is_out_of_memory = true;
         return;
     }

@@ -9,6 +9,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/names.h"
+#include "popliner/analysis.h"
 
 /* directory/middle name, as new text; NULL without memory. */
 static char *join(const char *directory, const char *middle, const char *name) {
@@ -44,54 +46,105 @@ static char *directory_of(const char *path) {
     return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* "a/, b/ and c/ do: name one of them", of the directories in this one that hold a profile; nothing
- * if there are none. False without memory. */
-static bool list_reports(const char *directory, pl_text *text) {
-    enum { MAX_NAMED = 5 };
-    struct dirent **entries = NULL;
-    size_t found[MAX_NAMED];
-    size_t num_found = 0;
-    bool memory = true;
-    int count = scandir(directory, &entries, NULL, alphasort);
-    for (int i = 0; memory && i < count; i++) {
-        const char *name = entries[i]->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        char *profile = join(directory, name, "/profile.pop");
-        memory = profile != NULL;
-        if (memory && is_file(profile) && num_found++ < MAX_NAMED)
-            found[num_found - 1] = (size_t)i;
-        free(profile);
-    }
-    size_t num_named = num_found < MAX_NAMED ? num_found : MAX_NAMED;
-    for (size_t i = 0; i < num_named; i++)
-        pl_text_format(text, "%s%s/",
-                       i == 0                                         ? ""
-                       : i + 1 == num_named && num_named == num_found ? " and "
-                                                                      : ", ",
-                       entries[found[i]]->d_name);
-    if (num_named < num_found)
-        pl_text_format(text, " and %zu more", num_found - num_named);
-    if (num_found > 0)
-        pl_text_add(text, num_found == 1 ? " does: name it" : " do: name one of them");
-    for (int i = 0; i < count; i++)
-        free(entries[i]);
-    free(entries);
-    return memory && !text->failed;
+/* ---- the reports of a directory ---- */
+
+struct popliner_reports {
+    pl_names names;
+};
+
+/* The order is the same in every locale. */
+static int by_name(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Refuses a directory that holds no profile. */
-static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
-    pl_text reports = {0};
-    popliner_status status =
-        !list_reports(directory, &reports)
-            ? pl_fail_memory(error, "file names")
-            : pl_fail(error, POPLINER_ERROR_INPUT, "%s: the directory holds no profile.pop%s%s",
-                      directory, reports.length > 0 ? ", but " : "",
-                      reports.length > 0 ? reports.data : "");
-    free(reports.data);
+/* Adds a name if that is a report. False without memory. */
+static bool add_report(popliner_reports *reports, const char *directory, const char *name) {
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return true;
+    char *profile = join(directory, name, "/profile.pop");
+    const bool is_added = profile != NULL &&
+                          (!is_file(profile) || pl_names_number(&reports->names, name) != SIZE_MAX);
+    free(profile);
+    return is_added;
+}
+
+popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
+                                      popliner_error *error) {
+    struct dirent **entries = NULL;
+    popliner_reports *found = calloc(1, sizeof *found);
+    *reports = NULL;
+    if (found == NULL)
+        return pl_fail_memory(error, "file names");
+    const int count = scandir(directory, &entries, NULL, by_name);
+    popliner_status status = POPLINER_OK;
+    if (count < 0)
+        status = errno == ENOMEM ? pl_fail_memory(error, "file names")
+                                 : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
+                                           directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        if (status == POPLINER_OK && !add_report(found, directory, entries[i]->d_name))
+            status = pl_fail_memory(error, "file names");
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == POPLINER_OK)
+        *reports = found;
+    else
+        popliner_reports_free(found);
     return status;
 }
+
+void popliner_reports_free(popliner_reports *reports) {
+    if (reports == NULL)
+        return;
+    pl_names_free(&reports->names);
+    free(reports);
+}
+
+size_t popliner_reports_count(const popliner_reports *reports) {
+    return reports->names.count;
+}
+
+const char *popliner_reports_at(const popliner_reports *reports, size_t i) {
+    return i < reports->names.count ? reports->names.items[i] : NULL;
+}
+
+/* "a/, b/ and c/ do: name one of them"; nothing if there are none. */
+static void list_reports(const popliner_reports *reports, pl_text *text) {
+    enum { MAX_NAMED = 5 };
+    const size_t count = reports->names.count;
+    const size_t num_named = count < MAX_NAMED ? count : MAX_NAMED;
+    for (size_t i = 0; i < num_named; i++)
+        pl_text_format(text, "%s%s/",
+                       i == 0                                     ? ""
+                       : i + 1 == num_named && num_named == count ? " and "
+                                                                  : ", ",
+                       reports->names.items[i]);
+    if (num_named < count)
+        pl_text_format(text, " and %zu more", count - num_named);
+    if (count > 0)
+        pl_text_add(text, count == 1 ? " does: name it" : " do: name one of them");
+}
+
+/* Refuses a directory that holds no profile. One that cannot be listed has no reports to name. */
+static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
+    pl_text text = {0};
+    popliner_reports *reports = NULL;
+    popliner_status status = popliner_reports_find(directory, &reports, error);
+    if (reports != NULL)
+        list_reports(reports, &text);
+    popliner_reports_free(reports);
+    if (status == POPLINER_ERROR_MEMORY || text.failed)
+        status = pl_fail_memory(error, "file names");
+    else
+        status =
+            pl_fail(error, POPLINER_ERROR_INPUT, "%s: the directory holds no profile.pop%s%s",
+                    directory, text.length > 0 ? ", but " : "", text.length > 0 ? text.data : "");
+    free(text.data);
+    return status;
+}
+
+/* ---- the files of a report ---- */
 
 /* Looks for a debug.cbor near the profile; *debug_path stays NULL without one. False when memory is
  * short. */

@@ -14,6 +14,7 @@
 #include "profile/profile_part.h"
 #include "profile/read.h"
 #include "profile/report_notes.h"
+#include "profile/schema.h"
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -68,6 +69,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
     popliner_status status =
         pl_database_open(&database, path, "a Poplar profile (profile.pop)", error);
     if (status == POPLINER_OK)
+        pl_database_bind(&database, o->bounds);
+    if (status == POPLINER_OK)
         status = pl_profile_read_target(&database, o->listener, profile, error);
     if (status == POPLINER_OK)
         status = pl_part_find(&database, o, profile, &part, error);
@@ -91,6 +94,8 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
         status = pl_profile_read_live_ranges(&database, profile, &ids, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_tiles(&database, o->listener, profile, error);
+    if (status == POPLINER_OK)
+        status = pl_schema_find_absences(&database, profile, error);
     if (status == POPLINER_OK)
         status = pl_profile_find_checks(&database, profile, &ids, error);
     status = pl_database_end_reading(&database, status, error);
@@ -116,6 +121,7 @@ popliner_status pl_read_profile(const char *path, const pl_read_options *options
 typedef struct debug_task {
     const char *path;
     const popliner_listener *listener;
+    pl_bounds *bounds;
     pl_debug_info *info;
     popliner_status status;
     popliner_error error;
@@ -123,13 +129,16 @@ typedef struct debug_task {
 
 static void read_debug_info(void *user) {
     debug_task *task = user;
-    task->status = pl_debug_info_read(task->path, task->listener, &task->info, &task->error);
+    task->status = pl_debug_info_read_within(task->bounds, task->path, task->listener, &task->info,
+                                             &task->error);
 }
 
 popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                               const pl_read_options *options, popliner_profile **profile,
                               pl_debug_info **info, popliner_error *error) {
-    debug_task task = {.path = debug_path, .listener = options == NULL ? NULL : options->listener};
+    debug_task task = {.path = debug_path,
+                       .listener = options == NULL ? NULL : options->listener,
+                       .bounds = options == NULL ? NULL : options->bounds};
     pl_side_task side_task = {read_debug_info, &task};
     *info = NULL;
     popliner_status status = pl_profile_read(

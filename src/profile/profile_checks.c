@@ -172,7 +172,8 @@ static popliner_status read_tiles(checker *c, popliner_error *error) {
         {"interleaved", false},
         {"overflowed", false},
     };
-    static const pl_table table = {"memory_by_tile", false, columns, NUM_TILE_COLUMNS, ""};
+    static const pl_table table = {"memory_by_tile", PL_TABLE_OPTIONAL, columns, NUM_TILE_COLUMNS,
+                                   ""};
     return pl_table_read(c->database, &table, take_tile, c, error);
 }
 
@@ -246,8 +247,10 @@ static popliner_status read_vertex_memory(checker *c, popliner_error *error) {
     pl_column columns[NUM_VERTEX_PARTS];
     for (int i = 0; i < NUM_VERTEX_PARTS; i++)
         columns[i] = (pl_column){part_names[i], false};
-    const pl_table types = {"memory_by_vertex_type", false, columns, NUM_VERTEX_PARTS, ""};
-    const pl_table sets = {"memory_by_compute_set", false, columns, NUM_STATE_PARTS, ""};
+    const pl_table types = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, columns, NUM_VERTEX_PARTS,
+                            ""};
+    const pl_table sets = {"memory_by_compute_set", PL_TABLE_OPTIONAL, columns, NUM_STATE_PARTS,
+                           ""};
     popliner_status status = pl_table_read(c->database, &types, take_type, c, error);
     return status == POPLINER_OK ? pl_table_read(c->database, &sets, take_set, c, error) : status;
 }
@@ -264,8 +267,9 @@ static void count_instances(checker *c) {
 }
 
 static popliner_status read_steps(checker *c, popliner_error *error) {
-    static const pl_column columns[] = {{"step_id", false}, {"delta_bytes", false}, {"ipu", false}};
-    static const pl_table table = {"memory_not_always_live_by_step_and_ipu", false, columns, 3, ""};
+    static const pl_column columns[] = {{"step_id", true}, {"delta_bytes", true}, {"ipu", true}};
+    static const pl_table table = {"memory_not_always_live_by_step_and_ipu", PL_TABLE_WHOLE,
+                                   columns, 3, ""};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, c->database, &table, error);
@@ -465,7 +469,8 @@ static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *er
 static popliner_status check_counts(checker *c, popliner_error *error) {
     static const pl_column columns[] = {
         {"compute_set", true}, {"vertex_types", false}, {"vertex_counts", false}};
-    static const pl_table table = {"compute_sets", true, columns, 3, "ORDER BY compute_set"};
+    static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 3,
+                                   "ORDER BY compute_set"};
     if (c->profile->num_compute_set_vertices == 0)
         return POPLINER_OK;
     return pl_table_read(c->database, &table, take_counts, c, error);
@@ -483,7 +488,7 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
         [SETS] = p->num_compute_sets,
     };
     bool has[NUM_TOTALS] = {[VARIABLES] = true, [SETS] = true};
-    static const pl_table table = {"graph_info", false, columns, NUM_TOTALS, ""};
+    static const pl_table table = {"graph_info", PL_TABLE_OPTIONAL, columns, NUM_TOTALS, ""};
     tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
     pl_rows rows = {0};
     bool more = false;
@@ -659,6 +664,13 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
     if (p->checks == NULL)
         return pl_fail_memory(error, "the checks of the profile");
     p->num_checks = PL_NUM_RELATIONS;
+    p->tile_peak = pl_new_array(p->target.num_tiles, sizeof *p->tile_peak);
+    if (p->tile_peak == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        p->tile_peak[tile] =
+            (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
+                            c->sums.peak_step[tile]};
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
         const tally *t = &c->tallies[i];
         pl_string where = pl_profile_add_string(p, t->where);

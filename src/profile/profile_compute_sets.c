@@ -37,7 +37,7 @@ static popliner_status take_compute_set(void *user, pl_rows *rows, popliner_erro
                                    PL_COLUMN_ROOM(p->compute_set_num_edges)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
     if (name == PL_NONE || !pl_grow_columns(room, 3, &r->capacity, p->num_compute_sets + 1) ||
-        !pl_id_map_add(&r->ids->compute_sets, id, (uint32_t)p->num_compute_sets))
+        !pl_id_map_add(&r->ids->compute_sets, id, p->num_compute_sets))
         return pl_fail_memory(error, "the compute sets");
     p->compute_set_name[p->num_compute_sets] = name;
     p->compute_set_num_edges[p->num_compute_sets] = 0;
@@ -98,7 +98,7 @@ static popliner_status read_instances(const pl_database *database, reader *r,
                                       popliner_error *error) {
     static const pl_column columns[] = {
         {"compute_set", true}, {"vertex_type", true}, {"instances_by_tile", true}};
-    static const pl_table table = {"vertex_instances", false, columns, 3,
+    static const pl_table table = {"vertex_instances", PL_TABLE_OPTIONAL, columns, 3,
                                    "ORDER BY compute_set, vertex_type"};
     popliner_profile *p = r->profile;
     p->compute_set_vertices_start =
@@ -146,11 +146,11 @@ static popliner_status take_state(void *user, pl_rows *rows, popliner_error *err
 
 static popliner_status read_state(const pl_database *database, reader *r, popliner_error *error) {
     static const pl_column columns[] = {{"compute_set", true},
-                                        {"vertex_data_bytes", false},
-                                        {"copy_ptr_bytes", false},
-                                        {"edge_ptr_bytes", false},
-                                        {"descriptor_bytes", false}};
-    static const pl_table table = {"memory_by_compute_set", false, columns, 5, ""};
+                                        {"vertex_data_bytes", true},
+                                        {"copy_ptr_bytes", true},
+                                        {"edge_ptr_bytes", true},
+                                        {"descriptor_bytes", true}};
+    static const pl_table table = {"memory_by_compute_set", PL_TABLE_WHOLE, columns, 5, ""};
     popliner_profile *p = r->profile;
     r->by_tile = pl_new_array(p->target.num_tiles, sizeof *r->by_tile);
     p->compute_set_state = pl_new_array(p->num_compute_sets, sizeof *p->compute_set_state);
@@ -169,7 +169,8 @@ popliner_status pl_profile_read_compute_sets(const pl_database *database, poplin
                                         {"debug_id", false},
                                         {"var_ids_diff_rle", false},
                                         {"edge_count", false}};
-    static const pl_table table = {"compute_sets", true, columns, 5, "ORDER BY compute_set"};
+    static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 5,
+                                   "ORDER BY compute_set"};
     reader r = {.profile = profile, .ids = ids, .room = room};
     popliner_status status = pl_table_read(database, &table, take_compute_set, &r, error);
     pl_id_map_sort(&ids->compute_sets);

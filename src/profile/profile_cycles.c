@@ -38,7 +38,7 @@ static bool add_number(numbers *n, uint64_t id, uint64_t value) {
         !pl_grow(&n->values, &n->capacity, n->count + 1, sizeof *n->values))
         return false;
     n->values[n->count] = value;
-    return pl_id_map_add(&n->ids, id, (uint32_t)n->count++);
+    return pl_id_map_add(&n->ids, id, n->count++);
 }
 
 static bool find_number(const numbers *n, uint64_t id, uint64_t *value) {
@@ -66,7 +66,7 @@ static popliner_status read_slowest_tiles(const pl_database *database, const pl_
                                           size_t num_tiles, numbers *slowest,
                                           popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
-    static const pl_table table = {"compilation_cycles_by_tile", false, columns, 2, ""};
+    static const pl_table table = {"compilation_cycles_by_tile", PL_TABLE_OPTIONAL, columns, 2, ""};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, &table, error);
@@ -146,7 +146,7 @@ static popliner_status read_estimates(const pl_database *database, const pl_part
 static popliner_status read_repeats(const pl_database *database, numbers *repeats,
                                     popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"repeat_count", false}};
-    static const pl_table table = {"program_type_repeat", false, columns, 2, ""};
+    static const pl_table table = {"program_type_repeat", PL_TABLE_OPTIONAL, columns, 2, ""};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, &table, error);
@@ -193,7 +193,7 @@ static popliner_status estimate_programs(const pl_database *database, popliner_p
                                          const numbers estimates[NUM_TABLES],
                                          const numbers *repeats, popliner_error *error) {
     static const pl_column columns[] = {{"variant_index", false}};
-    static const pl_table programs = {"programs", true, columns, 1, "ORDER BY rowid"};
+    static const pl_table programs = {"programs", PL_TABLE_REQUIRED, columns, 1, "ORDER BY rowid"};
     pl_rows rows = {0};
     bool more = false;
     size_t program = 0;
@@ -265,7 +265,7 @@ popliner_status pl_profile_read_cycles(const pl_database *database, const pl_par
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
         p->program_repeats[i] = 1;
     for (int i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
-        const pl_table table = {tables[i].name, false, tables[i].columns, 2, ""};
+        const pl_table table = {tables[i].name, PL_TABLE_OPTIONAL, tables[i].columns, 2, ""};
         status = read_estimates(database, part, &table, i == EXECUTES ? &ids->compute_sets : NULL,
                                 &slowest, &estimates[i], error);
     }

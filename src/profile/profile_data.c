@@ -122,6 +122,7 @@ size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
          sizeof *p->tile_non_interleaved_bytes, &p->target.num_tiles, 0},
         {"tile_overflowed_bytes", &p->tile_overflowed_bytes, sizeof *p->tile_overflowed_bytes,
          &p->target.num_tiles, 0},
+        {"absence", &p->absence, sizeof *p->absence, &p->num_absences, 0},
         {"checks", &p->checks, sizeof *p->checks, &p->num_checks, 0},
         {"run_name", &p->run_name, sizeof *p->run_name, &p->num_runs, 0},
         {"run_start_microseconds", &p->run_start_microseconds, sizeof *p->run_start_microseconds,
@@ -186,6 +187,7 @@ void pl_profile_free(popliner_profile *profile) {
         return;
     pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_profile_fields(profile, fields));
+    free(profile->tile_peak);
     free(profile);
 }
 
@@ -517,6 +519,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         !strings_in_range(p->category_name, p->num_categories, strings) ||
         !strings_in_range(p->option_name, p->num_options, strings) ||
         !strings_in_range(p->option_value, p->num_options, strings) ||
+        !strings_in_range(p->absence, p->num_absences, strings) ||
         !strings_in_range(p->run_name, p->num_runs, strings) ||
         !strings_in_range(p->execution_type_name, p->num_execution_steps, strings))
         wrong = "names";

@@ -8,6 +8,7 @@
 
 #include "base/fields.h"
 #include "base/id_map.h"
+#include "popliner/liveness.h"
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/category.h"
@@ -208,6 +209,10 @@ struct popliner_profile {
     uint64_t *tile_overflowed_bytes;
 
     /* Whether this account agrees with all else, by popliner_relation. */
+    /* What the file lacks, a sentence each, see schema.h. */
+    size_t num_absences;
+    pl_string *absence;
+
     size_t num_checks; /* those that there are, or 0: nothing was checked */
     pl_check *checks;
 
@@ -231,6 +236,10 @@ struct popliner_profile {
     uint64_t *execution_active_to;
     uint32_t *execution_active_tiles;
     double *execution_tile_balance;
+
+    /* What the checks found of the tiles over all steps, [num_tiles]. It is not stored: NULL in a
+     * profile that was. */
+    popliner_peak *tile_peak;
 };
 
 /* A single number; 0 where the profile does not tell. */
@@ -354,10 +363,10 @@ typedef struct pl_part pl_part;
 
 /* The parts of pl_read_profile, in the order in which they need each other. */
 
-/* Version, target, and what the profile must have at all; makes room for the facts. */
-popliner_status pl_profile_read_target(const pl_database *database,
-                                       const popliner_listener *listener, popliner_profile *profile,
-                                       popliner_error *error);
+/* Version, which messages about the database name from then on, and target; makes room for the
+ * facts. */
+popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
+                                       popliner_profile *profile, popliner_error *error);
 
 /* Other facts, and the options of the engine: all optional. */
 popliner_status pl_profile_read_facts(const pl_database *database, popliner_profile *profile,

@@ -41,7 +41,7 @@ static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *
     if (status != POPLINER_OK)
         return status;
     if (!pl_grow(&exchanges->entries, &exchanges->capacity, exchanges->count + 1, sizeof entry) ||
-        !pl_id_map_add(&exchanges->ids, id, (uint32_t)exchanges->count))
+        !pl_id_map_add(&exchanges->ids, id, exchanges->count))
         return pl_fail_memory(error, "the exchanges");
     exchanges->entries[exchanges->count++] = entry;
     return POPLINER_OK;
@@ -51,7 +51,7 @@ static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *
 static popliner_status read_exchanges(const pl_database *database, const char *name,
                                       const pl_column columns[4], reader *r,
                                       pl_exchange_table *exchanges, popliner_error *error) {
-    const pl_table table = {name, false, columns, 4, ""};
+    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 4, ""};
     r->exchanges = exchanges;
     popliner_status status = pl_table_read(database, &table, take_exchange, r, error);
     pl_id_map_sort(&exchanges->ids);
@@ -77,7 +77,7 @@ static popliner_status take_host_exchange(void *user, pl_rows *rows, popliner_er
 static popliner_status read_host_exchanges(const pl_database *database, const char *name, reader *r,
                                            pl_host_lists *host, popliner_error *error) {
     static const pl_column columns[] = {{"stream_copy_mid_id", true}, {"regions_id", false}};
-    const pl_table table = {name, false, columns, 2, ""};
+    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
     r->host_lists = host;
     popliner_status status = pl_table_read(database, &table, take_host_exchange, r, error);
     if (status == POPLINER_OK && host->count > 0)

@@ -46,7 +46,7 @@ static popliner_status read_steps(const pl_database *database, execution *x,
         {"program", &p->execution_program, sizeof *p->execution_program, NULL, 0},
         {"type", &p->execution_type_name, sizeof *p->execution_type_name, NULL, 0}};
     size_t capacity = 0;
-    static const pl_table table = {"steps", false, columns, 3, "ORDER BY 1"};
+    static const pl_table table = {"steps", PL_TABLE_OPTIONAL, columns, 3, "ORDER BY 1"};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, &table, error);
@@ -66,7 +66,7 @@ static popliner_status read_steps(const pl_database *database, execution *x,
         pl_string type = keep_type(x, pl_rows_text(&rows, 2));
         if (type == PL_NONE || p->num_execution_steps >= PL_NONE - 1 ||
             !pl_fields_reserve(fields, 2, &capacity, p->num_execution_steps + 1) ||
-            !pl_id_map_add(&x->steps, id, (uint32_t)p->num_execution_steps)) {
+            !pl_id_map_add(&x->steps, id, p->num_execution_steps)) {
             status = pl_fail_memory(error, "the steps of the execution");
             break;
         }
@@ -125,8 +125,8 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
         {"tiles", &p->execution_active_tiles, sizeof *p->execution_active_tiles, NULL, 0},
         {"balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance, NULL, 0}};
     size_t capacity = 0;
-    static const pl_table table = {"steps_by_ipu", false, columns, sizeof columns / sizeof *columns,
-                                   "ORDER BY 1, 2"};
+    static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns,
+                                   sizeof columns / sizeof *columns, "ORDER BY 1, 2"};
     pl_rows rows = {0};
     bool more = false;
     p->execution_ipus_start =
@@ -178,7 +178,7 @@ static popliner_status read_runs(const pl_database *database, execution *x, popl
         {"programs", &p->run_num_programs, sizeof *p->run_num_programs, NULL, 0},
         {"steps", &p->run_first_step, sizeof *p->run_first_step, NULL, 0}};
     size_t capacity = 0;
-    static const pl_table table = {"runs", false, columns, 6, "ORDER BY 1"};
+    static const pl_table table = {"runs", PL_TABLE_OPTIONAL, columns, 6, "ORDER BY 1"};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, &table, error);

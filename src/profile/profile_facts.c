@@ -38,7 +38,8 @@ static const fact_table fact_tables[] = {
 
 static popliner_status read_table(const pl_database *database, const fact_table *table,
                                   popliner_profile *p, popliner_error *error) {
-    const pl_table rows_of = {table->name, false, table->columns, table->num_columns, ""};
+    const pl_table rows_of = {table->name, PL_TABLE_OPTIONAL, table->columns, table->num_columns,
+                              ""};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, &rows_of, error);
@@ -68,7 +69,7 @@ static popliner_status read_options(const pl_database *database, popliner_profil
         {"value", &p->option_value, sizeof *p->option_value, NULL, 0},
         {"is_default", &p->option_is_default, sizeof *p->option_is_default, NULL, 0}};
     size_t capacity = 0;
-    static const pl_table table = {"compilation_parameters", false, columns, 3, ""};
+    static const pl_table table = {"compilation_parameters", PL_TABLE_OPTIONAL, columns, 3, ""};
     pl_rows rows = {0};
     bool more = false;
     popliner_status status = pl_rows_open(&rows, database, &table, error);

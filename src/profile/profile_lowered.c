@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/profile_data.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/machine.h"
 #include "profile/locate.h"
 #include "profile/table_scan.h"
 
@@ -22,7 +22,7 @@ static const pl_column columns[] = {{"var_id", true},
                                     {"unlowered_var_id", false},
                                     {"offset", false},
                                     {"category", false},
-                                    {"bitset", false}};
+                                    {"bitset", true}};
 
 enum {
     VAR_ID,
@@ -283,12 +283,11 @@ static bool join_pieces(const lowered *l, pl_id_map *ids) {
         if (from != p->num_variables)
             move_variables(l, p->num_variables, from, count);
         if (l->piece_ids[piece] == NULL) {
-            if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), (uint32_t)p->num_variables,
-                                   count))
+            if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), p->num_variables, count))
                 return false;
         }
         for (size_t i = 0; l->piece_ids[piece] != NULL && i < count; i++) {
-            if (!pl_id_map_add(ids, l->piece_ids[piece][i], (uint32_t)(p->num_variables + i)))
+            if (!pl_id_map_add(ids, l->piece_ids[piece][i], p->num_variables + i))
                 return false;
         }
         p->num_variables += count;
@@ -329,7 +328,7 @@ static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_e
 /* Refuses a profile that the memory cannot hold before it makes the machine swap, or other programs
  * be killed. */
 static popliner_status check_memory(const pl_database *database, size_t num_variables,
-                                    uint64_t max_bytes, popliner_error *error) {
+                                    popliner_error *error) {
     /* A tenth less than what runs of the whole command were measured to take, so that nothing is
      * refused that would fit. */
     enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8, BYTES_PER_LIST_BYTE = 4 };
@@ -340,15 +339,9 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
     ask(database, "compute_sets", "sum(length(var_ids_diff_rle))", &list_bytes, &ignored);
     uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE +
                       num_regions * BYTES_PER_REGION + list_bytes * BYTES_PER_LIST_BYTE;
-    if (max_bytes == 0)
-        max_bytes = pl_machine_memory_bytes();
-    if (needed <= max_bytes)
-        return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_MEMORY,
-                   "%s: needs about %llu MiB of memory for %zu lowered variables and what uses "
-                   "them, but there are %llu MiB",
-                   database->path, (unsigned long long)((needed >> 20) + 1), num_variables,
-                   (unsigned long long)(max_bytes >> 20));
+    char what[80];
+    snprintf(what, sizeof what, "%zu lowered variables and what uses them", num_variables);
+    return pl_bounds_take(database->bounds, database->path, what, 1, needed, error);
 }
 
 static bool allocate_variables(lowered *l, size_t count) {
@@ -406,7 +399,7 @@ popliner_status pl_profile_read_lowered(const pl_database *database, const pl_re
     if (status == POPLINER_OK)
         status = find_places(&scan, &l.num_places, error);
     if (status == POPLINER_OK)
-        status = check_memory(database, l.num_places, options->max_memory_bytes, error);
+        status = check_memory(database, l.num_places, error);
     if (status != POPLINER_OK)
         goto done;
     l.piece_ids = pl_new_array(scan.num_pieces, sizeof *l.piece_ids);

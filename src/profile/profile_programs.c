@@ -64,8 +64,7 @@ static popliner_status take_program_type(void *user, pl_rows *rows, popliner_err
     if (status != POPLINER_OK)
         return status;
     pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
-    if (name == PL_NONE ||
-        !pl_id_map_add(&r->types, id, (uint32_t)type_of_name(pl_rows_text(rows, 1))) ||
+    if (name == PL_NONE || !pl_id_map_add(&r->types, id, type_of_name(pl_rows_text(rows, 1))) ||
         !pl_id_map_add(&r->type_names, id, name))
         return pl_fail_memory(error, "the program types");
     return POPLINER_OK;
@@ -110,9 +109,10 @@ static popliner_status read_executed(const pl_database *database, reader *r,
     static const pl_column execute[] = {{"id", true}, {"compute_set", true}};
     static const pl_column function[] = {{"id", true}, {"program", true}};
     static const pl_column call[] = {{"id", true}, {"function_id", true}};
-    static const pl_table executes = {"program_type_on_tile_execute", false, execute, 2, ""};
-    static const pl_table functions = {"function_programs", false, function, 2, ""};
-    static const pl_table calls = {"program_type_call", false, call, 2, ""};
+    static const pl_table executes = {"program_type_on_tile_execute", PL_TABLE_OPTIONAL, execute, 2,
+                                      ""};
+    static const pl_table functions = {"function_programs", PL_TABLE_OPTIONAL, function, 2, ""};
+    static const pl_table calls = {"program_type_call", PL_TABLE_OPTIONAL, call, 2, ""};
     reference_reader of_executes = {&r->ids->compute_sets, "compute_sets",
                                     &r->compute_set_of_execute};
     reference_reader of_functions = {&r->ids->programs, NULL, &r->program_of_function};
@@ -128,7 +128,7 @@ static popliner_status read_executed(const pl_database *database, reader *r,
 static popliner_status read_variants(const pl_database *database, reader *r,
                                      popliner_error *error) {
     static const pl_column type_columns[] = {{"id", true}, {"name", true}};
-    static const pl_table types = {"program_types", true, type_columns, 2, ""};
+    static const pl_table types = {"program_types", PL_TABLE_REQUIRED, type_columns, 2, ""};
     popliner_status status = pl_table_read(database, &types, take_program_type, r, error);
     pl_id_map_sort(&r->types);
     pl_id_map_sort(&r->type_names);
@@ -245,7 +245,7 @@ static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
     if (status != POPLINER_OK)
         return status;
-    if (r->num_ids >= PL_NONE - 1 || !pl_id_map_add(&r->ids->programs, id, (uint32_t)r->num_ids++))
+    if (r->num_ids >= PL_NONE - 1 || !pl_id_map_add(&r->ids->programs, id, r->num_ids++))
         return pl_fail_memory(error, "the programs");
     return POPLINER_OK;
 }
@@ -311,7 +311,7 @@ static popliner_status take_program(void *user, pl_rows *rows, popliner_error *e
 static popliner_status read_program_ids(const pl_database *database, reader *r,
                                         popliner_error *error) {
     static const pl_column column = {"id", true};
-    static const pl_table table = {"programs", true, &column, 1, "ORDER BY rowid"};
+    static const pl_table table = {"programs", PL_TABLE_REQUIRED, &column, 1, "ORDER BY rowid"};
     popliner_status status = pl_table_read(database, &table, take_program_id, r, error);
     pl_id_map_sort(&r->ids->programs);
     return status;
@@ -326,7 +326,7 @@ static popliner_status read_programs(const pl_database *database, reader *r,
                                         {"name", false},
                                         {"debug_id", false},
                                         {"control_code_bytes_by_tile", false}};
-    static const pl_table table = {"programs", true, columns, 7, "ORDER BY rowid"};
+    static const pl_table table = {"programs", PL_TABLE_REQUIRED, columns, 7, "ORDER BY rowid"};
     popliner_profile *p = r->profile;
     if (!allocate_programs(p, r->num_ids))
         return pl_fail_memory(error, "the programs");

@@ -113,7 +113,7 @@ popliner_status pl_profile_read_live_ranges(const pl_database *database, popline
                                             pl_profile_ids *ids, popliner_error *error) {
     static const pl_column columns[] = {
         {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
-    static const pl_table table = {"eq_class_step", true, columns, 3, ""};
+    static const pl_table table = {"eq_class_step", PL_TABLE_REQUIRED, columns, 3, ""};
     reader r = {.profile = profile, .ids = ids};
     profile->class_ranges_start =
         pl_new_array(profile->num_classes + 1, sizeof *profile->class_ranges_start);

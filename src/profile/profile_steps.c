@@ -47,7 +47,8 @@ popliner_status pl_profile_read_steps(const pl_database *database, popliner_prof
                                       const pl_profile_ids *ids, popliner_error *error) {
     static const pl_column columns[] = {
         {"id", true}, {"program_id", true}, {"parent_step_id", false}};
-    static const pl_table table = {"depth_first_steps", true, columns, 3, "ORDER BY id"};
+    static const pl_table table = {"depth_first_steps", PL_TABLE_REQUIRED, columns, 3,
+                                   "ORDER BY id"};
     reader r = {.profile = profile, .ids = ids};
     return pl_table_read(database, &table, take_step, &r, error);
 }

@@ -13,11 +13,28 @@
 /* More tiles than any machine has: 64 IPUs of 1472 tiles are 94,208. */
 enum { MAX_TILES = 1 << 24 };
 
-static popliner_status read_version(const pl_database *database, const popliner_listener *listener,
+/* Notes and tells which version was met. Only one was ever seen: others are read by its names, and
+ * what they have besides is not. */
+static void take_version(pl_database *database, bool tells_minor, uint64_t minor, uint64_t point,
+                         const popliner_listener *listener) {
+    enum { SEEN_MINOR = 8 };
+    char version[50] = "3";
+    if (tells_minor)
+        snprintf(version, sizeof version, "3.%llu.%llu", (unsigned long long)minor,
+                 (unsigned long long)point);
+    snprintf(database->format, sizeof database->format, " (profile format %s)", version);
+    pl_tell(listener, POPLINER_LEVEL_DEBUG, "Profile format version %s", version);
+    if (tells_minor && minor != SEEN_MINOR)
+        pl_tell(listener, POPLINER_LEVEL_INFO,
+                "%s: is of profile format %s; it is read like 3.%d, the only one that was seen.",
+                database->path, version, SEEN_MINOR);
+}
+
+static popliner_status read_version(pl_database *database, const popliner_listener *listener,
                                     popliner_profile *profile, popliner_error *error) {
     static const pl_column columns[] = {
         {"major", true}, {"minor", false}, {"point", false}, {"is_unstable_format", false}};
-    static const pl_table table = {"version_info", true, columns, 4, ""};
+    static const pl_table table = {"version_info", PL_TABLE_REQUIRED, columns, 4, ""};
     pl_rows rows = {0};
     bool more = false;
     uint64_t major = 0;
@@ -46,6 +63,7 @@ static popliner_status read_version(const pl_database *database, const popliner_
         status = pl_rows_number_or(&rows, 2, UINT32_MAX, 0, &point, error);
     if (status == POPLINER_OK)
         pl_rows_told(&rows, 3, &unstable);
+    bool tells_minor = status == POPLINER_OK && !pl_rows_is_null(&rows, 1);
     pl_rows_close(&rows);
     if (status != POPLINER_OK)
         return status;
@@ -59,8 +77,7 @@ static popliner_status read_version(const pl_database *database, const popliner_
                        "supported",
                        database->path, (unsigned long long)major, (unsigned long long)minor,
                        (unsigned long long)point);
-    pl_tell(listener, POPLINER_LEVEL_DEBUG, "Profile format version %llu.%llu.%llu",
-            (unsigned long long)major, (unsigned long long)minor, (unsigned long long)point);
+    take_version(database, tells_minor, minor, point, listener);
     return POPLINER_OK;
 }
 
@@ -71,7 +88,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         {"bytes_per_tile", true}, {"architecture", false},     {"clock_frequency", false},
         {"tiles_per_ipu", false}, {"ipus_per_replica", false}, {"type_", false}};
     pl_target *target = &profile->target;
-    static const pl_table table = {"target_info", true, columns, 9, ""};
+    static const pl_table table = {"target_info", PL_TABLE_REQUIRED, columns, 9, ""};
     pl_rows rows = {0};
     bool more = false;
     uint64_t num_tiles = 0;
@@ -113,9 +130,8 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
     return status;
 }
 
-popliner_status pl_profile_read_target(const pl_database *database,
-                                       const popliner_listener *listener, popliner_profile *profile,
-                                       popliner_error *error) {
+popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
+                                       popliner_profile *profile, popliner_error *error) {
     profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
     if (profile->facts == NULL)
         return pl_fail_memory(error, "the profile");

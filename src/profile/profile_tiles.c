@@ -10,10 +10,10 @@
 #include "base/growth.h"
 
 static const pl_column tile_columns[] = {{"tile", true},
-                                         {"total", false},
-                                         {"total_including_gaps", false},
-                                         {"always_live_bytes", false},
-                                         {"not_always_live_max_bytes", false},
+                                         {"total", true},
+                                         {"total_including_gaps", true},
+                                         {"always_live_bytes", true},
+                                         {"not_always_live_max_bytes", true},
                                          {"interleaved", false},
                                          {"non_interleaved", false},
                                          {"overflowed", false}};
@@ -60,7 +60,8 @@ static popliner_status read_tiles(const pl_database *database, popliner_profile 
         if (*members[i] == NULL)
             return pl_fail_memory(error, "the tiles");
     }
-    static const pl_table table = {"memory_by_tile", false, tile_columns, NUM_TILE_COLUMNS, ""};
+    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, tile_columns, NUM_TILE_COLUMNS,
+                                   ""};
     pl_rows rows = {.database = database, .table = table.name, .columns = tile_columns};
     pl_text names = {0};
     pl_text sql = {0};
@@ -89,15 +90,15 @@ static size_t find_category(const popliner_profile *p, const char *name) {
 static popliner_status read_categories(const pl_database *database,
                                        const popliner_listener *listener, popliner_profile *p,
                                        popliner_error *error) {
-    static const pl_column columns[] = {{"category_id", false},
-                                        {"non_interleaved_non_overlapped", false},
-                                        {"non_interleaved_overlapped", false},
-                                        {"interleaved_non_overlapped", false},
-                                        {"interleaved_overlapped", false},
-                                        {"overflowed_non_overlapped", false},
-                                        {"overflowed_overlapped", false}};
-    static const pl_table table = {"memory_by_category", false, columns, PL_NUM_CATEGORY_PARTS + 1,
-                                   ""};
+    static const pl_column columns[] = {{"category_id", true},
+                                        {"non_interleaved_non_overlapped", true},
+                                        {"non_interleaved_overlapped", true},
+                                        {"interleaved_non_overlapped", true},
+                                        {"interleaved_overlapped", true},
+                                        {"overflowed_non_overlapped", true},
+                                        {"overflowed_overlapped", true}};
+    static const pl_table table = {"memory_by_category", PL_TABLE_WHOLE, columns,
+                                   PL_NUM_CATEGORY_PARTS + 1, ""};
     pl_rows rows = {0};
     bool more = false;
     size_t num_unknown = 0;

@@ -30,7 +30,7 @@ static popliner_status take_name(void *user, pl_rows *rows, popliner_error *erro
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has more than %zu rows",
                        rows->database->path, rows->table, r->max_count);
     pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_id_map_add(r->ids, id, (uint32_t)*r->count) ||
+    if (name == PL_NONE || !pl_id_map_add(r->ids, id, *r->count) ||
         !pl_grow(r->names, &r->capacity, *r->count + 1, sizeof **r->names))
         return pl_fail_memory(error, "the names of variables");
     (*r->names)[(*r->count)++] = name;
@@ -41,7 +41,7 @@ static popliner_status take_name(void *user, pl_rows *rows, popliner_error *erro
 static popliner_status read_names(const pl_database *database, const char *name, name_reader *r,
                                   popliner_error *error) {
     static const pl_column columns[] = {{"id", true}, {"name", true}};
-    const pl_table table = {name, false, columns, 2, ""};
+    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
     popliner_status status = pl_table_read(database, &table, take_name, r, error);
     pl_id_map_sort(r->ids);
     if (status == POPLINER_OK && *r->names == NULL &&
@@ -79,7 +79,7 @@ static popliner_status take_variable_contexts(void *user, pl_rows *rows, popline
 static popliner_status read_variable_contexts(const pl_database *database, reader *r,
                                               popliner_error *error) {
     static const pl_column columns[] = {{"variable_id", true}, {"ids", false}};
-    static const pl_table table = {"debug_ids", false, columns, 2, ""};
+    static const pl_table table = {"debug_ids", PL_TABLE_OPTIONAL, columns, 2, ""};
     popliner_profile *p = r->profile;
     p->unlowered_debug_context = pl_new_array(p->num_unlowered, sizeof(uint64_t));
     if (p->unlowered_debug_context == NULL)
@@ -97,8 +97,7 @@ static popliner_status take_class(void *user, pl_rows *rows, popliner_error *err
         status = pl_rows_number(rows, 1, 1, &always_live, error);
     if (status != POPLINER_OK)
         return status;
-    if (p->num_classes >= PL_NONE - 1 ||
-        !pl_id_map_add(&r->ids->classes, id, (uint32_t)p->num_classes) ||
+    if (p->num_classes >= PL_NONE - 1 || !pl_id_map_add(&r->ids->classes, id, p->num_classes) ||
         !pl_grow(&p->class_always_live, &r->capacity, p->num_classes + 1, 1))
         return pl_fail_memory(error, "the equivalence classes");
     p->class_always_live[p->num_classes++] = (uint8_t)always_live;
@@ -107,7 +106,7 @@ static popliner_status take_class(void *user, pl_rows *rows, popliner_error *err
 
 static popliner_status read_classes(const pl_database *database, reader *r, popliner_error *error) {
     static const pl_column columns[] = {{"id", true}, {"is_always_live", true}};
-    static const pl_table table = {"eq_classes", true, columns, 2, ""};
+    static const pl_table table = {"eq_classes", PL_TABLE_REQUIRED, columns, 2, ""};
     popliner_status status = pl_table_read(database, &table, take_class, r, error);
     pl_id_map_sort(&r->ids->classes);
     if (status == POPLINER_OK && r->profile->num_classes == 0)

@@ -27,7 +27,7 @@ static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_erro
                                    PL_COLUMN_ROOM(p->vertex_type_size_bytes)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
     if (name == PL_NONE || !pl_grow_columns(room, 2, &r->capacity, p->num_vertex_types + 1) ||
-        !pl_id_map_add(&r->ids->vertex_types, id, (uint32_t)p->num_vertex_types))
+        !pl_id_map_add(&r->ids->vertex_types, id, p->num_vertex_types))
         return pl_fail_memory(error, "the vertex types");
     p->vertex_type_name[p->num_vertex_types] = name;
     p->vertex_type_size_bytes[p->num_vertex_types++] = size_bytes;
@@ -51,9 +51,10 @@ static popliner_status take_code(void *user, pl_rows *rows, popliner_error *erro
 popliner_status pl_profile_read_vertex_types(const pl_database *database, popliner_profile *p,
                                              pl_profile_ids *ids, popliner_error *error) {
     static const pl_column type_columns[] = {{"id", true}, {"name", true}, {"size", true}};
-    static const pl_table types = {"vertex_types", true, type_columns, 3, "ORDER BY id"};
+    static const pl_table types = {"vertex_types", PL_TABLE_REQUIRED, type_columns, 3,
+                                   "ORDER BY id"};
     static const pl_column code_columns[] = {{"vertex_type", true}, {"code_bytes", true}};
-    static const pl_table code = {"memory_by_vertex_type", false, code_columns, 2, ""};
+    static const pl_table code = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, code_columns, 2, ""};
     reader r = {.profile = p, .ids = ids};
     popliner_status status = pl_table_read(database, &types, take_vertex_type, &r, error);
     pl_id_map_sort(&ids->vertex_types);

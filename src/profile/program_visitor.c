@@ -25,7 +25,7 @@ static popliner_status visit_program(visit *v, size_t program, popliner_error *e
     popliner_status status = v->visitor(v->user, program, type);
     if (status == POPLINER_OK)
         return POPLINER_OK;
-    if ((int)status < 0 || status > POPLINER_ERROR_INTERNAL)
+    if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the caller's function visitor returned %d, which is no status",
                        (int)status);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bounds.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/profile.h"
@@ -17,7 +18,7 @@
 typedef struct pl_read_options {
     const popliner_listener *listener; /* warnings and progress; may be NULL */
     size_t num_threads;                /* 0: as many as there are processors online */
-    uint64_t max_memory_bytes;         /* 0: the memory of the machine, where it is known */
+    pl_bounds *bounds;                 /* or NULL */
     bool is_one_ipu;                   /* only what is on the tiles of this one is wanted: */
     size_t ipu;                        /* of a replica, from 0 */
     const char *ipu_name;              /* how errors call the last; NULL: "ipu" */
@@ -30,7 +31,7 @@ typedef struct pl_read_options {
  * no SQLite database, has another major schema version than 3, lacks a table or column that is
  * needed, has no lowered variables, or holds values that contradict each other (the message names
  * table, row and column: the first that is wrong in the order of the table); MEMORY, at once when
- * the file needs more than there may be.
+ * the file needs more than there may be; STOPPED.
  * Cost: one pass over the needed columns; memory about 30 bytes per lowered variable. */
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error);

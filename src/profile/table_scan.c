@@ -52,7 +52,8 @@ void pl_scan_do_not_cut(pl_scan *scan) {
 popliner_status pl_scan_open(pl_scan *scan, popliner_error *error) {
     bool is_number = false;
     pl_text list = {0};
-    const pl_table table = {scan->table, false, scan->columns, scan->num_columns, scan->order};
+    const pl_table table = {scan->table, PL_TABLE_OPTIONAL, scan->columns, scan->num_columns,
+                            scan->order};
     popliner_status status = pl_list_columns(scan->database, &table, &scan->found, &list, error);
     scan->column_list = list.data;
     if (status != POPLINER_OK || !scan->found)
@@ -119,7 +120,7 @@ static popliner_status read_piece(const pl_scan *scan, const pl_database *databa
     pl_text_format(&sql, " %s", scan->order);
     popliner_status status =
         sql.failed ? pl_fail_memory(error, "a query")
-                   : pl_rows_each(&rows, sql.data, (int)scan->num_columns, take_row, &user, error);
+                   : pl_rows_each(&rows, sql.data, scan->num_columns, take_row, &user, error);
     p->num_rows = rows.row - rows_before;
     free(sql.data);
     return status;
@@ -149,6 +150,22 @@ static void do_side_task(void *user) {
     r->scan->side_task(r->scan->user);
 }
 
+static popliner_status fail_stopped(const pl_scan *scan, popliner_error *error) {
+    size_t num_rows = 0;
+    for (size_t i = 0; i < scan->num_pieces; i++)
+        num_rows += scan->pieces[i].num_rows;
+    return pl_fail(error, POPLINER_ERROR_STOPPED, "%s: reading table %s was stopped after %zu rows",
+                   scan->database->path, scan->table, num_rows);
+}
+
+/* Whether a run that failed was stopped: then there may be no error at all. */
+static bool is_stopped(const run *r, size_t num_threads) {
+    for (size_t i = 0; i < num_threads; i++)
+        if (r->errors[i].status != POPLINER_OK)
+            return r->errors[i].status == POPLINER_ERROR_STOPPED;
+    return true;
+}
+
 popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
     size_t num_threads = scan->database->num_helpers + 1;
     run r = {.scan = scan, .errors = pl_new_array(num_threads, sizeof *r.errors)};
@@ -158,10 +175,13 @@ popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
                         .count = scan->num_pieces,
                         .task = do_piece,
                         .side_task = scan->side_task == NULL ? NULL : do_side_task,
-                        .user = &r};
+                        .user = &r,
+                        .bounds = scan->database->bounds};
     size_t failed = pl_parallel_run(&work);
     popliner_status status = POPLINER_OK;
-    if (failed < scan->num_pieces) {
+    if (failed < scan->num_pieces && is_stopped(&r, num_threads)) {
+        status = fail_stopped(scan, error);
+    } else if (failed < scan->num_pieces) {
         /* only now is it known how many rows come before: the piece is read again, for a message
          * with the number of the row */
         size_t rows_before = 0;

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/structs.h"
 #include "base/utf8.h"
+#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "show/certificate_data.h"
 #include "show/emit_data.h"
@@ -32,13 +33,18 @@ typedef struct format_row {
     bool counts_layers;    /* by numbers: so the names have to be numbers */
     bool has_empty_stages; /* it can say that a stage has no layer */
     bool needs_two_ipus;
-    bool has_comments; /* behind a '#' */
-    bool has_replicas; /* it has words for them */
+    bool has_comments;  /* behind a '#' */
+    bool has_replicas;  /* it has words for them */
+    bool has_recompute; /* and for stages that recompute, all alike */
 } format_row;
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
-    {.name = "json", .emit = pl_emit_json, .has_empty_stages = true, .has_replicas = true},
+    {.name = "json",
+     .emit = pl_emit_json,
+     .has_empty_stages = true,
+     .has_replicas = true,
+     .has_recompute = true},
     {.name = "optimum",
      .emit = pl_emit_optimum,
      .ipus = IPUS_IN_ORDER,
@@ -91,7 +97,8 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      .has_empty_stages = true,
      .needs_two_ipus = true,
      .has_comments = true,
-     .has_replicas = true},
+     .has_replicas = true,
+     .has_recompute = true},
     {.name = "popxl",
      .emit = pl_emit_popxl,
      .ipus = IPUS_ANY,
@@ -381,6 +388,8 @@ static popliner_status take_plan(pl_emission *e, const pl_certificate_input *in,
     e->num_units = in->num_units;
     e->num_stages = plan->num_stages;
     e->is_of_profile = in->chain != NULL;
+    e->recompute = in->pipeline.recompute;
+    e->keeps = pl_pipeline_keeps(&in->pipeline);
     e->layers = pl_new_array(in->num_units, sizeof *e->layers);
     e->stages = pl_new_array(plan->num_stages, sizeof *e->stages);
     if (e->layers == NULL || e->stages == NULL)
@@ -568,12 +577,59 @@ static bool recomputes_by_stage(const pl_emission *e) {
     return does;
 }
 
+/* What frameworks do by default, or by settings that are not those of a pipeline. PopTorch's
+ * Compiler.cpp turns on PopART's recomputation Pipeline for two IPUs or more. */
+static const struct {
+    popliner_emit_format format;
+    popliner_recompute recompute;
+    const char *words;
+} recompute_notes[] = {
+    {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_NONE,
+     "PopTorch recomputes by default, this plan does not: "
+     "opts._Popart.set(\"autoRecomputation\", 0)."},
+    {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD,
+     "This plan has PopART's Standard recomputation: "
+     "opts._Popart.set(\"autoRecomputation\", 1)."},
+    {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_FULL, NULL},
+    {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE,
+     "PopTorch, which runs this, recomputes by default, and this plan does not."},
+    {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL,
+     "This plan keeps the inputs of stages alone; with recompute_checkpoint_every_layer those of "
+     "each layer are kept."},
+    {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL,
+     "This plan has stages recompute: set allow_recompute of the IPUConfig."},
+    {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL,
+     "This plan keeps the inputs of stages alone; Megatron-Core's recompute granularity full keeps "
+     "those of each group of layers."},
+    {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL,
+     "This plan keeps the inputs of stages alone; the mode full of torchtitan's "
+     "[activation_checkpoint] those of each layer."},
+};
+
+/* How stages have to recompute so that they need what the plan says. */
+static void note_recomputing(pl_emission *e, popliner_emit_format format, const format_row *row) {
+    if (recomputes_by_stage(e)) {
+        pl_emit_note(e, "This does not say what each stage recomputes.");
+        return;
+    }
+    if (!e->keeps || e->stage_choices != NULL || row->has_recompute)
+        return;
+    for (size_t i = 0; i < sizeof recompute_notes / sizeof *recompute_notes; i++)
+        if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute) {
+            if (recompute_notes[i].words != NULL)
+                pl_emit_note(e, "%s", recompute_notes[i].words);
+            return;
+        }
+    if (e->recompute != POPLINER_RECOMPUTE_NONE)
+        pl_emit_note(e, "This plan has stages recompute, which this does not say.");
+}
+
 /* What is worth knowing of the plan, whatever the format. */
-static void note_plan(pl_emission *e, const format_row *row) {
+static void note_plan(pl_emission *e, popliner_emit_format format) {
+    const format_row *row = &formats[format];
     if (!e->fits)
         pl_emit_note(e, "This split does not fit: it is the best effort, or was given.");
-    if (recomputes_by_stage(e))
-        pl_emit_note(e, "This does not say what each stage recomputes.");
+    note_recomputing(e, format, row);
     if (e->num_replicas > 1 && !row->has_replicas)
         pl_emit_note(e,
                      "This does not say that there are %zu pipelines beside each other: start it "
@@ -614,7 +670,7 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
         if (status == POPLINER_OK)
             status = check_ipus(e, row, error);
         if (status == POPLINER_OK)
-            note_plan(e, row);
+            note_plan(e, format);
     }
     if (status == POPLINER_OK && e->options.layer_path != NULL && format != POPLINER_EMIT_JSON)
         status = check_paths(e, error);

@@ -10,6 +10,7 @@
 
 #include "base/growth.h"
 #include "popliner/emit.h"
+#include "popliner/pipeline.h"
 
 /* The layers first_layer ... first_layer + num_layers - 1, and what runs before or behind all
  * layers. */
@@ -32,7 +33,9 @@ typedef struct pl_emission {
     bool fits;
     const char *const *unit_names;
     size_t num_units;
-    char *const *stage_choices; /* [num_stages], how each recomputes; NULL: alike */
+    char *const *stage_choices;   /* [num_stages], how each recomputes; NULL: alike */
+    popliner_recompute recompute; /* how all do, if anything is kept */
+    bool keeps;                   /* a stage keeps something for its backward pass */
     size_t num_replicas;
     uint64_t micro_batches; /* of each replica; 0: unknown */
     bool is_of_profile;

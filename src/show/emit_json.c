@@ -47,6 +47,16 @@ static json_t *modules_json(const pl_emission *e, size_t i) {
     return pl_report_whole(list, done);
 }
 
+/* What a stage recomputes; NULL where nothing was said of it. */
+static const char *recompute_of(const pl_emission *e, size_t i) {
+    if (e->stage_choices != NULL)
+        return e->stage_choices[i];
+    return !e->keeps                                     ? NULL
+           : e->recompute == POPLINER_RECOMPUTE_FULL     ? "full"
+           : e->recompute == POPLINER_RECOMPUTE_STANDARD ? "standard"
+                                                         : NULL;
+}
+
 static json_t *stage_json(const pl_emission *e, size_t i) {
     const pl_emit_stage *stage = &e->stages[i];
     json_t *json = json_object();
@@ -61,9 +71,7 @@ static json_t *stage_json(const pl_emission *e, size_t i) {
     done = pl_report_put(json, "head", json_boolean(stage->has_head)) && done;
     done = pl_report_put(json, "tail", json_boolean(stage->has_tail)) && done;
     done = pl_report_put(json, "modules", modules_json(e, i)) && done;
-    done = pl_report_put(json, "recompute",
-                         text_or_null(e->stage_choices == NULL ? NULL : e->stage_choices[i])) &&
-           done;
+    done = pl_report_put(json, "recompute", text_or_null(recompute_of(e, i))) && done;
     return pl_report_whole(json, done);
 }
 

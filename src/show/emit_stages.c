@@ -140,6 +140,9 @@ popliner_status pl_emit_popart(pl_emission *e, pl_text *text, popliner_error *er
                       "opts = popart.SessionOptions()\n"
                       "opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n"
                       "opts.enablePipelining = True\n");
+    if (e->keeps && e->stage_choices == NULL && e->recompute != POPLINER_RECOMPUTE_NONE)
+        pl_text_format(text, "opts.autoRecomputation = popart.RecomputationType.%s\n",
+                       e->recompute == POPLINER_RECOMPUTE_FULL ? "Pipeline" : "Standard");
     if (e->num_replicas > 1)
         pl_text_format(text,
                        "opts.enableReplicatedGraphs = True\n"

@@ -68,3 +68,44 @@ void pl_packed_add(pl_text *text, const uint64_t *numbers, size_t count) {
         pl_packed_number(&packed, numbers[i]);
     pl_packed_end(&packed, text);
 }
+
+void pl_packed_block(pl_text *text, const uint64_t *numbers, size_t count, unsigned shift) {
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        least = numbers[i] < least ? numbers[i] : least;
+        most = numbers[i] > most ? numbers[i] : most;
+    }
+    least >>= shift;
+    most >>= shift;
+    unsigned width = 0;
+    while ((most - least) >> width != 0)
+        width++;
+    char bytes[PL_PACKED_BLOCK * 8];
+    bytes[0] = (char)width;
+    pl_text_append(text, bytes, 1);
+    pl_packed_group(text, least);
+    if (width == 0)
+        return;
+    size_t length = 0;
+    unsigned waiting = 0; /* bits */
+    unsigned byte = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = (numbers[i] >> shift) - least;
+        for (unsigned left = width; left > 0;) {
+            unsigned taken = left < 8 - waiting ? left : 8 - waiting;
+            byte |= (unsigned)(value & ((1u << taken) - 1)) << waiting;
+            value >>= taken;
+            left -= taken;
+            waiting += taken;
+            if (waiting == 8) {
+                bytes[length++] = (char)byte;
+                byte = 0;
+                waiting = 0;
+            }
+        }
+    }
+    if (waiting > 0)
+        bytes[length++] = (char)byte;
+    pl_text_append(text, bytes, length);
+}

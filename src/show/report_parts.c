@@ -110,7 +110,7 @@ static int add_piece(const char *bytes, size_t length, void *user) {
 /* json_dumps would leave out a key that it has no memory for, and succeed. Here every byte goes
  * through add_piece, and text->failed does not forget. */
 popliner_status pl_report_json(json_t *document, pl_text *text, popliner_error *error) {
-    int flags = JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII;
+    const size_t flags = JSON_INDENT(4) | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII;
     pl_plain_locale locale = pl_plain_locale_enter(); /* jansson knows no comma of several bytes */
     int failed = json_dump_callback(document, add_piece, &(dump){.text = text}, flags);
     pl_plain_locale_leave(&locale);

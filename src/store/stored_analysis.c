@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <xxhash.h>
 
@@ -123,6 +124,26 @@ static popliner_status write_file(const contents *c, const char *part, popliner_
     return status;
 }
 
+/* Refuses a place beside which there is what SQLite would take for a part of the new file: the
+ * journal or log of one that was there before. `path` is how the caller calls the place. */
+static popliner_status check_beside(const char *place, const char *path, popliner_error *error) {
+    static const char *const suffixes[] = {"-journal", "-wal"};
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && status == POPLINER_OK; i++) {
+        pl_text name = {0};
+        struct stat info;
+        pl_text_format(&name, "%s%s", place, suffixes[i]);
+        if (name.failed)
+            status = pl_fail_memory(error, "a file name");
+        else if (stat(name.data, &info) == 0 && info.st_size > 0)
+            status = pl_fail(error, POPLINER_ERROR_OUTPUT,
+                             "%s: the %s file beside it would be taken for its own; remove it",
+                             path, suffixes[i]);
+        free(name.data);
+    }
+    return status;
+}
+
 popliner_status pl_stored_analysis_save(const popliner_profile *profile,
                                         const popliner_operations *operations,
                                         const pl_measured_stages *stages, size_t num_stages,
@@ -135,13 +156,15 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
     int fault = pl_new_file_begin_apart(&file, path);
     if (fault != 0)
         return fail_saving(fault, path, error);
+    status = check_beside(file.path, path, error);
     const contents all = {.profile = profile,
                           .operations = operations,
                           .stages = stages,
                           .num_stages = num_stages,
                           .listener = listener,
                           .path = path};
-    status = write_file(&all, file.part, error);
+    if (status == POPLINER_OK)
+        status = write_file(&all, file.part, error);
     if (status != POPLINER_OK)
         pl_new_file_end(&file, ECANCELED);
     else if ((fault = pl_new_file_end(&file, 0)) != 0)

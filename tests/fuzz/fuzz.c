@@ -20,13 +20,18 @@ void fuzz_check_status(popliner_status status, const popliner_error *error, unsi
     if (status == POPLINER_OK)
         return;
     const size_t length = strnlen(error->message, sizeof error->message);
-    if ((statuses >> status & 1) == 0)
-        fprintf(stderr, "status %d: %s\n", (int)status, error->message);
-    FUZZ_CHECK((statuses >> status & 1) != 0);
-    FUZZ_CHECK(error->status == status);
-    FUZZ_CHECK(length > 0 && length < sizeof error->message);
-    FUZZ_CHECK(error->message[length - 1] != '.' && error->message[length - 1] != '\n');
-    FUZZ_CHECK(place == NULL || strstr(error->message, place) != NULL);
+    const char *fault = (statuses >> status & 1) == 0        ? "this status must not be"
+                        : error->status != status            ? "the error has another status"
+                        : length == 0                        ? "there is no message"
+                        : length == sizeof error->message    ? "the message has no end"
+                        : error->message[length - 1] == '\n' ? "the message has a line end"
+                        : place != NULL && strstr(error->message, place) == NULL
+                            ? "the message does not say where"
+                            : NULL;
+    if (fault == NULL)
+        return;
+    fprintf(stderr, "status %d, '%.1000s': %s\n", (int)status, error->message, fault);
+    abort();
 }
 
 uint8_t fuzz_byte(fuzz_input *input) {

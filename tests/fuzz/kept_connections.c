@@ -120,6 +120,7 @@ int __wrap_sqlite3_close(sqlite3 *sqlite) {
         return __real_sqlite3_close(sqlite);
     FUZZ_CHECK(c->is_used && c->num_used == 0);
     c->is_used = false;
+    sqlite3_progress_handler(sqlite, 0, NULL, NULL); /* what it works on may go now */
     if (sqlite3_get_autocommit(sqlite) == 0)
         FUZZ_CHECK(__wrap_sqlite3_exec(sqlite, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
     if (c->num_statements > MAX_STATEMENTS)

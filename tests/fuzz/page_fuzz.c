@@ -1,5 +1,5 @@
-/* The columns of numbers in pages: any numbers are packed, and unpacked by a second decoder that
- * does what src/show/page/model.js does.
+/* The numbers in pages: any are packed, and unpacked by a second decoder that does what the scripts
+ * of src/show/page do.
  *
  *   1 byte: which encoder; numbers, each of as many bytes as the one before them says
  *
@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costs/triangle.h"
+#include "intervals/stage_details.h"
 #include "show/packed.h"
+#include "show/page_data.h"
 
-enum { MOST_NUMBERS = 128 };
+enum { MOST_NUMBERS = 128, MOST_UNITS = 4, MOST_TILES = 4 };
 static const uint64_t most = UINT64_C(1) << 52;
 
 /* The bytes of base64 in quotes; SIZE_MAX if it is none. */
@@ -72,24 +75,155 @@ static void check_column(const pl_text *text, const int64_t *numbers, size_t cou
     free(bytes);
 }
 
+static void check_groups(fuzz_input *input) {
+    uint64_t plain[MOST_NUMBERS];
+    pl_text text = {0};
+    size_t count = 0;
+    size_t at = 0;
+    for (; count < MOST_NUMBERS && input->left > 0; count++)
+        pl_packed_group(&text, plain[count] = fuzz_number(input));
+    FUZZ_CHECK(!text.failed);
+    for (size_t i = 0; i < count; i++)
+        FUZZ_CHECK(take_group((const uint8_t *)text.data, text.length, &at) == plain[i]);
+    FUZZ_CHECK(at == text.length);
+    free(text.data);
+}
+
+static void check_block(fuzz_input *input) {
+    uint64_t numbers[PL_PACKED_BLOCK] = {0};
+    pl_text text = {0};
+    size_t count = 0;
+    size_t at = 1;
+    const unsigned shift = fuzz_byte(input) % 32;
+    for (; count == 0 || (count < PL_PACKED_BLOCK && input->left > 0); count++)
+        numbers[count] = fuzz_number(input) % (most + 1);
+    pl_packed_block(&text, numbers, count, shift);
+    FUZZ_CHECK(!text.failed);
+    const uint8_t *bytes = (const uint8_t *)text.data;
+    const unsigned width = bytes[0];
+    const uint64_t least = take_group(bytes, text.length, &at);
+    FUZZ_CHECK(text.length == at + (count * width + 7) / 8);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t number = 0;
+        for (unsigned bit = 0; bit < width; bit++) {
+            const size_t place = i * width + bit;
+            number |= (uint64_t)(bytes[at + place / 8] >> place % 8 & 1) << bit;
+        }
+        FUZZ_CHECK(least + number == numbers[i] >> shift);
+    }
+    free(text.data);
+}
+
+/* ---- what stages need on tiles ---- */
+
+static uint64_t *column_of(pl_tile_need *need, int column) {
+    return column == 0   ? &need->bytes
+           : column == 1 ? &need->freed_bytes
+           : column == 2 ? &need->copy_bytes
+                         : &need->code_bytes;
+}
+
+/* Reads a column into needs[num_tiles][stages of num_units]. */
+static void read_column(const char *text, size_t length, int column, size_t num_units,
+                        size_t num_tiles, pl_tile_need *needs) {
+    const size_t num_stages = pl_triangle_size(num_units);
+    int64_t surplus[MOST_UNITS * MOST_UNITS] = {0};
+    uint8_t *bytes = malloc(length);
+    size_t at = 0;
+    size_t num_zeros = 0;
+    bool has_zeros = false;
+    FUZZ_CHECK(bytes != NULL);
+    const size_t num_bytes = decode_base64(text, length, bytes);
+    FUZZ_CHECK(num_bytes != SIZE_MAX);
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        pl_tile_need *own = needs + tile * num_stages;
+        for (size_t i = 0; i < num_stages; i++) {
+            if (column == 3 && !has_zeros) {
+                has_zeros = true;
+                num_zeros =
+                    at == num_bytes ? SIZE_MAX : (size_t)take_difference(bytes, num_bytes, &at);
+            }
+            if (column == 3 && num_zeros > 0) {
+                num_zeros--;
+                continue;
+            }
+            has_zeros = false;
+            surplus[i] += take_difference(bytes, num_bytes, &at);
+        }
+        for (size_t units = 1; units <= num_units; units++)
+            for (size_t first = 0; first + units <= num_units; first++) {
+                const size_t last = first + units - 1;
+                const size_t place = pl_triangle_place(num_units, first, last);
+                uint64_t expected = 0;
+                if (units > 1)
+                    expected =
+                        *column_of(&own[place - 1], column) +
+                        *column_of(&own[pl_triangle_place(num_units, first + 1, last)], column);
+                if (units > 2)
+                    expected -=
+                        *column_of(&own[pl_triangle_place(num_units, first + 1, last - 1)], column);
+                *column_of(&own[place], column) = expected + (uint64_t)surplus[place];
+            }
+    }
+    FUZZ_CHECK(at == num_bytes);
+    free(bytes);
+}
+
+static void check_needs(fuzz_input *input) {
+    static const char *const names[] = {
+        "{\"bytes\":", ",\"freed_bytes\":", ",\"copy_bytes\":", ",\"code_bytes\":"};
+    const size_t num_units = 1 + fuzz_byte(input) % MOST_UNITS;
+    const size_t num_tiles = 1 + fuzz_byte(input) % MOST_TILES;
+    const size_t count = num_tiles * pl_triangle_size(num_units);
+    pl_tile_need *needs = calloc(count, sizeof *needs);
+    pl_tile_need *read = calloc(count, sizeof *read);
+    pl_stage_details details = {.num_units = num_units, .tile_needs = needs};
+    popliner_error error = {.message = ""};
+    pl_text text = {0};
+    FUZZ_CHECK(needs != NULL && read != NULL);
+    for (size_t i = 0; i < count && input->left > 0; i++)
+        for (int column = 0; column < 4; column++)
+            *column_of(&needs[i], column) = fuzz_number(input) % (most >> 8);
+    FUZZ_CHECK(pl_page_add_tile_needs(&text, &details, num_tiles, SIZE_MAX, &error) == POPLINER_OK);
+    FUZZ_CHECK(!text.failed && strlen(text.data) == text.length);
+    const char *at = text.data;
+    for (int column = 0; column < 4; column++) {
+        FUZZ_CHECK(strncmp(at, names[column], strlen(names[column])) == 0);
+        at += strlen(names[column]);
+        const size_t length = strcspn(at, ",}");
+        if (strncmp(at, "null", length) != 0)
+            read_column(at, length, column, num_units, num_tiles, read);
+        at += length;
+    }
+    FUZZ_CHECK(strcmp(at, "}") == 0);
+    FUZZ_CHECK(memcmp(needs, read, count * sizeof *needs) == 0);
+    /* the same, if there is room for less */
+    pl_text none = {0};
+    FUZZ_CHECK(pl_page_add_tile_needs(&none, &details, num_tiles, text.length - 1, &error) ==
+                   POPLINER_OK &&
+               strcmp(none.data, "null") == 0);
+    free(none.data);
+    free(text.data);
+    free(needs);
+    free(read);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_input input = {data, size};
-    const unsigned how = fuzz_byte(&input) % 4;
+    const unsigned how = fuzz_byte(&input) % 6;
     uint64_t plain[MOST_NUMBERS];
     int64_t numbers[MOST_NUMBERS];
     size_t count = 0;
     pl_text text = {0};
     pl_packed packed = {0};
     int64_t last = 0;
-    if (how == 3) {
-        for (; count < MOST_NUMBERS && input.left > 0; count++)
-            pl_packed_group(&text, plain[count] = fuzz_number(&input));
-        FUZZ_CHECK(!text.failed);
-        size_t at = 0;
-        for (size_t i = 0; i < count; i++)
-            FUZZ_CHECK(take_group((const uint8_t *)text.data, text.length, &at) == plain[i]);
-        FUZZ_CHECK(at == text.length);
-        free(text.data);
+    if (how >= 3) {
+        if (how == 3)
+            check_groups(&input);
+        else if (how == 4)
+            check_block(&input);
+        else
+            check_needs(&input);
         return 0;
     }
     for (; count < MOST_NUMBERS && input.left > 0; count++) {

@@ -241,6 +241,35 @@ class Stopping(unittest.TestCase):
         self.assertTrue(answer.is_stopped)
         self.assertEqual(set(asked), {threading.get_ident()})
 
+    def test_should_stop_reading(self):
+        asked = []
+
+        def stop():
+            asked.append(threading.get_ident())
+            return True
+
+        with self.assertRaises(popliner.StoppedError) as caught:
+            popliner.read(SAMPLE, should_stop=stop)
+        self.assertIn("stopped", caught.exception.message)
+        self.assertEqual(caught.exception.status, popliner.Status.STOPPED)
+        self.assertEqual(set(asked), {threading.get_ident()})
+
+        stops = []
+        analysis = popliner.read(SAMPLE, should_stop=lambda: bool(stops))
+        stops.append(True)
+        with self.assertRaises(popliner.StoppedError):
+            analysis.solve(max_stages=2, min_units=1)
+        stops.clear()
+        self.assertEqual(analysis.solve(max_stages=2, min_units=1).split,
+                         popliner.read(SAMPLE).solve(max_stages=2, min_units=1).split)
+
+    def test_what_the_question_raises_while_reading(self):
+        def stop():
+            raise Oops("asked")
+
+        with self.assertRaises(Oops):
+            popliner.read(SAMPLE, should_stop=stop)
+
     def test_time_limit(self):
         costs, question = hard()
         start = time.monotonic()

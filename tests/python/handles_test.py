@@ -534,7 +534,8 @@ class Failures(unittest.TestCase):
         self.assertTrue(issubclass(popliner.UsageError, ValueError))
         self.assertTrue(issubclass(popliner.OutOfMemoryError, MemoryError))
         for kind in (popliner.UsageError, popliner.InputError, popliner.OutputError,
-                     popliner.OutOfMemoryError, popliner.InternalError):
+                     popliner.OutOfMemoryError, popliner.InternalError,
+                     popliner.StoppedError):
             self.assertTrue(issubclass(kind, popliner.Error))
         self.assertEqual({kind.status for kind in _calling.CLASSES.values()},
                          set(popliner.Status) - {popliner.Status.OK})

@@ -11,10 +11,10 @@ import unittest
 
 import common
 import popliner
-from popliner import (_declared, analysis, changes, costs, diagnosis, plans, profile, records,
-                      request)
+from popliner import (_declared, analysis, changes, costs, diagnosis, files, plans, profile,
+                      records, request, together)
 
-MODULES = (analysis, changes, costs, diagnosis, plans, profile, records, request)
+MODULES = (analysis, changes, costs, diagnosis, files, plans, profile, records, request, together)
 
 # what Python has no use for: names of enumerators, and what is there in another way
 LEFT_OUT = {
@@ -23,8 +23,6 @@ LEFT_OUT = {
     "popliner_emit_format_name",
     "popliner_reserve_limit", "popliner_reserve_memory",  # subtractions
     "popliner_replicas_take_reason",  # Replicas.reason is a copy
-    "popliner_file_write", "popliner_printable_take",  # Python has files and texts of its own
-    "popliner_report_together",  # each evaluation tells its own
 }
 
 

@@ -19,18 +19,21 @@ from . import enums, records, request
 from ._installed import VERSION as __version__
 from ._library import path
 from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
-                       compare, load, locate, read)
+                       compare, load, locate, read, reports)
 from .changes import Changes, Comparison, read_calibration
 from .costs import FORBIDDEN, MAX_CYCLES, Costs, has_glpk, solve, solve_ways
 from .diagnosis import Diagnosis
 from .enums import *  # noqa: F401,F403
 from .emit import check_emit
-from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, UsageError)
+from .errors import (Error, InputError, InternalError, OutOfMemoryError, OutputError, StoppedError,
+                     UsageError)
+from .files import printable, write_file
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile
 from .records import Interval
 from .request import (Calibration, Copies, Request, Scales, bytes_of, copies_at,
                       copies_max_stages)
+from .together import Together, evaluate_together, solve_together
 
 __all__ = [name for name, value in list(globals().items())
            if not name.startswith("_") and getattr(value, "__module__", "").startswith(__name__)]

@@ -401,6 +401,24 @@ def listener_of(listening: Listening, turn: Turn) -> Any:
     return result
 
 
+def stop_of(function: Any, kind: Type, turn: Turn) -> Any:
+    """What the library asks whether to stop: `function`, which may be None, and whether the call of
+    `turn` has to end, because something was raised in it."""
+    should_stop = callback(function, "should_stop")
+
+    def stop(_user: Any) -> bool:
+        it = turn.call
+        try:
+            if it is None or it.raised is not None:
+                return True
+            return should_stop is not None and bool(should_stop())
+        except BaseException as exception:
+            it.keep(exception)
+            return True
+
+    return kind(stop)
+
+
 # ---- arrays ----
 
 

@@ -9,7 +9,7 @@ import ctypes
 import json
 import os
 import weakref
-from typing import (Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
+from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
 from . import _declared as c
@@ -17,7 +17,7 @@ from . import _html
 from . import records as r
 from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path, ProgressFunction,
                        StepFunction, Turn, array_of, ask, call, decoded, file_name, listed,
-                       listener_of, make, make_text, member, number, real, size, text)
+                       listener_of, make, make_text, member, number, real, size, stop_of, text)
 from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
@@ -119,10 +119,11 @@ class Analysis(Owner):
         turn = Turn()
         self._listening = options.listening
         listener = listener_of(options.listening, turn)
-        structure = options.structure(listener)
+        structure = options.structure(listener, turn)
         call(library.popliner_analysis_options_check, ctypes.byref(structure))
         self._handle = make(function, path, *before, ctypes.byref(structure),
-                            free=library.popliner_analysis_free, turn=turn, kept=listener)
+                            free=library.popliner_analysis_free, turn=turn,
+                            kept=(listener, structure))
         #: what it was read from
         self.path: str = os.fsdecode(path)
         self._chains: Dict[int, Chain] = {}
@@ -566,7 +567,8 @@ class _Options:
     def __init__(self, layer_name_regex: Optional[str], first_layer_regex: Optional[str],
                  layer_order: Union[LayerOrder, str], num_threads: int, max_memory_bytes: int,
                  ipu: Optional[int], message: Optional[MessageFunction],
-                 progress: Optional[ProgressFunction], step: Optional[StepFunction]) -> None:
+                 progress: Optional[ProgressFunction], step: Optional[StepFunction],
+                 should_stop: Optional[Callable[[], Any]] = None) -> None:
         o = begin(c.popliner_analysis_options)
         if layer_name_regex is not None:
             o.layer_name_regex = text(layer_name_regex, "layer_name_regex")
@@ -579,9 +581,12 @@ class _Options:
             o.ipu = size(ipu, "ipu")
         self.options = o
         self.listening = Listening(message, progress, step)
+        self.should_stop = should_stop
 
-    def structure(self, listener: Any) -> Any:
+    def structure(self, listener: Any, turn: Turn) -> Any:
         self.options.listener = ctypes.pointer(listener)
+        self.options.should_stop = stop_of(self.should_stop,
+                                           c.popliner_analysis_options_should_stop, turn)
         return self.options
 
 
@@ -590,16 +595,18 @@ def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Opt
          layer_order: Union[LayerOrder, str] = LayerOrder.STEPS, num_threads: int = 0,
          max_memory_bytes: int = 0, ipu: Optional[int] = None,
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
-         step: Optional[StepFunction] = None) -> Analysis:
+         step: Optional[StepFunction] = None,
+         should_stop: Optional[Callable[[], Any]] = None) -> Analysis:
     """Reads a profile and, beside it, the debug information: `path` is the profile, or a directory
     that holds it as profile.pop.
 
     `max_memory_bytes` may be used for reading; 0: the memory of the machine. `ipu` chooses one IPU
-    of a pipeline. `message(level, text)`, `progress(task, done, total)` and `step(task, seconds)`
-    hear of this and of all later work, unless a request has others; messages that nobody hears go
-    to the logger "popliner"."""
+    of a pipeline. `should_stop()` is asked now and then during this and all later work but solving,
+    and ends it with StoppedError by what is true. `message(level, text)`,
+    `progress(task, done, total)` and `step(task, seconds)` hear of this and of all later work,
+    unless a request has others; messages that nobody hears go to the logger "popliner"."""
     options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads,
-                       max_memory_bytes, ipu, message, progress, step)
+                       max_memory_bytes, ipu, message, progress, step, should_stop)
     debug = None if debug_path is None else file_name(debug_path, "debug_path")
     return Analysis(library.popliner_analysis_read, file_name(path), (debug,), options)
 
@@ -608,10 +615,12 @@ def load(path: Path, *, layer_name_regex: Optional[str] = None,
          first_layer_regex: Optional[str] = None,
          layer_order: Union[LayerOrder, str] = LayerOrder.STEPS, num_threads: int = 0,
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
-         step: Optional[StepFunction] = None) -> Analysis:
-    """Loads an analysis that Analysis.save (or --save-to-file) stored."""
+         step: Optional[StepFunction] = None,
+         should_stop: Optional[Callable[[], Any]] = None) -> Analysis:
+    """Loads an analysis that Analysis.save (or --save-to-file) stored. `should_stop` as for
+    read."""
     options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads, 0, None,
-                       message, progress, step)
+                       message, progress, step, should_stop)
     return Analysis(library.popliner_analysis_load, file_name(path), (), options)
 
 
@@ -627,6 +636,15 @@ def locate(path: Path, debug_path: Optional[Path] = None) -> Tuple[str, Optional
     finally:
         libc.free(profile)
         libc.free(debug)
+
+
+def reports(directory: Path) -> List[str]:
+    """The names of the reports that a directory holds: its sub-directories with a profile.pop, as
+    "training" and "inference"."""
+    handle = make(library.popliner_reports_find, file_name(directory, "the directory"),
+                  free=library.popliner_reports_free, turn=Turn())
+    return [os.fsdecode(library.popliner_reports_at(handle.pointer, i))
+            for i in range(library.popliner_reports_count(handle.pointer))]
 
 
 def check_options(*, layer_name_regex: Optional[str] = None,
@@ -668,4 +686,4 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
 
 
 __all__ = ["Analysis", "Chain", "FIRST_LAYER_REGEX", "LAYER_NAME_REGEX", "Words", "check_options",
-           "compare", "load", "locate", "read"]
+           "compare", "load", "locate", "read", "reports"]

@@ -47,7 +47,7 @@ class OutputError(Error):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The machine has not enough memory."""
+    """The machine has not enough memory, or max_memory_bytes is less."""
 
     status = Status.MEMORY
 
@@ -58,7 +58,14 @@ class InternalError(Error):
     status = Status.INTERNAL
 
 
+class StoppedError(Error):
+    """What should_stop has ended."""
+
+    status = Status.STOPPED
+
+
 CLASSES: Dict[Status, Type[Error]] = {
     kind.status: kind
-    for kind in (UsageError, InputError, OutputError, OutOfMemoryError, InternalError)
+    for kind in (UsageError, InputError, OutputError, OutOfMemoryError, InternalError,
+                 StoppedError)
 }

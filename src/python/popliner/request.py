@@ -13,7 +13,7 @@ from typing import (Any, Callable, List, Mapping, NamedTuple, Optional, Sequence
 from . import _declared as c
 from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction,
                        StepFunction, Turn, call, callback, listed, listener_of, member, number,
-                       real, size, text)
+                       real, size, stop_of, text)
 from ._library import begin, library
 from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
                     Objective, Recompute, Schedule)
@@ -363,19 +363,7 @@ class Asked:
 
     def set_functions(self, o: Any, r: Request) -> None:
         turn = self.turn
-        should_stop = callback(r.should_stop, "should_stop")
-
-        def stop(_user: Any) -> bool:
-            it = turn.call
-            try:
-                if it is None or it.raised is not None:
-                    return True
-                return should_stop is not None and bool(should_stop())
-            except BaseException as exception:
-                it.keep(exception)
-                return True
-
-        o.should_stop = c.popliner_solver_options_should_stop(stop)
+        o.should_stop = stop_of(r.should_stop, c.popliner_solver_options_should_stop, turn)
         o.ipu_weight = weight_of(r.ipu_weight, "ipu_weight", turn)
         if r.max_ipu_weight is not None:
             o.max_ipu_weight = number(r.max_ipu_weight, "max_ipu_weight")

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/bounds.h"
+
+#include "base/clock.h"
+#include "base/failure.h"
+#include "base/machine.h"
+
+static const double SECONDS_BETWEEN = 0.02;
+
+void pl_bounds_begin(pl_bounds *bounds) {
+    if (atomic_load(&bounds->is_stopped))
+        atomic_store(&bounds->is_stopped, false);
+}
+
+bool pl_bounds_are_over(const pl_bounds *bounds) {
+    return bounds != NULL && atomic_load_explicit(&bounds->is_stopped, memory_order_relaxed);
+}
+
+bool pl_bounds_ask(pl_bounds *bounds) {
+    if (bounds == NULL || bounds->should_stop == NULL || pl_bounds_are_over(bounds))
+        return pl_bounds_are_over(bounds);
+    if (pl_clock_seconds() < bounds->next_seconds)
+        return false;
+    bool is_over = bounds->should_stop(bounds->user);
+    /* the next call may ask at once */
+    bounds->next_seconds = is_over ? 0.0 : pl_clock_seconds() + SECONDS_BETWEEN;
+    if (is_over)
+        atomic_store(&bounds->is_stopped, true);
+    return is_over;
+}
+
+static uint64_t product(uint64_t a, uint64_t b) {
+    return b > 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *what,
+                               uint64_t count, uint64_t item_bytes, popliner_error *error) {
+    enum { BITS_OF_MIB = 20 };
+    uint64_t needed = product(count, item_bytes);
+    uint64_t max = bounds == NULL ? 0 : bounds->max_bytes;
+    uint64_t taken = bounds == NULL ? 0 : atomic_load(&bounds->taken_bytes);
+    if (max == 0)
+        max = pl_machine_memory_bytes();
+    if (taken <= max && needed <= max - taken) {
+        if (bounds != NULL)
+            atomic_fetch_add(&bounds->taken_bytes, needed);
+        return POPLINER_OK;
+    }
+    return pl_fail(
+        error, POPLINER_ERROR_MEMORY,
+        "%s: needs about %llu MiB of memory for %s, but there are %llu MiB, %llu of them "
+        "taken",
+        path, (unsigned long long)(needed >> BITS_OF_MIB) + 1, what,
+        (unsigned long long)(max >> BITS_OF_MIB), (unsigned long long)(taken >> BITS_OF_MIB));
+}

@@ -1,0 +1,209 @@
+/* Options: a command line and a file of --config, up to where a profile would be read; then what
+ * they ask of units with names that are hard to take apart.
+ *
+ *   1 byte: how many units there are, and whether there is a file; the file, NUL; the arguments,
+ *   each with a NUL behind it. One that begins with a byte of 128 or more is "--NAME=", the option
+ *   in that place, and the rest its value; another byte there makes it two arguments.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/emit.h"
+#include "command/evaluate.h"
+#include "command/request.h"
+#include "model/regex.h"
+
+enum { MOST_ARGUMENTS = 16, MOST_IPUS = 1000000, MOST_STAGES = 65536 };
+
+static const char *const unit_names[] = {"Head", "0", "1", "a,b", "a=0", "", "x|y", "1", "Tail"};
+static const uint8_t counted_units[] = {0, 1, 1, 1, 1, 1, 1, 1, 0};
+enum { NUM_NAMES = sizeof counted_units };
+
+/* ---- the arguments ---- */
+
+typedef struct arguments {
+    int count;
+    char *texts[2 * MOST_ARGUMENTS + 4]; /* the first is the command; NULL behind the last */
+} arguments;
+
+static void add(arguments *a, const char *option, const char *sign, const char *value) {
+    const size_t room = strlen(option) + strlen(sign) + strlen(value) + 1;
+    char *text = malloc(room);
+    FUZZ_CHECK(text != NULL);
+    snprintf(text, room, "%s%s%s", option, sign, value);
+    a->texts[a->count++] = text;
+}
+
+/* The option of a byte from 128 on, as "--name"; "" for a heading and for what reads a file. */
+static void name_option(uint8_t byte, char *name, size_t room, bool *is_flag) {
+    option_described it;
+    *name = '\0';
+    *is_flag = false;
+    if (options_describe(byte - 128u, &it) == NULL || it.is_heading ||
+        strcmp(it.name, "config") == 0)
+        return;
+    *is_flag = it.value == NULL;
+    snprintf(name, room, "--%s", it.name);
+}
+
+static void take_argument(arguments *a, fuzz_input *input) {
+    char name[64];
+    bool is_flag;
+    char *text = fuzz_text(input);
+    const uint8_t first = (uint8_t)text[0];
+    if (first >= 128) {
+        const bool is_two = (uint8_t)text[1] >= 128;
+        const char *value = text + 1 + is_two;
+        name_option(first, name, sizeof name, &is_flag);
+        if (*name != '\0' && (is_two || (is_flag && *value == '\0'))) {
+            add(a, name, "", "");
+            if (is_two)
+                add(a, value, "", "");
+        } else if (*name != '\0') {
+            add(a, name, "=", value);
+        }
+    } else if (strncmp(text, "--config", 8) != 0) { /* it might read whatever there is */
+        add(a, text, "", "");
+    }
+    free(text);
+}
+
+/* ---- what comes of them ---- */
+
+static void check_texts(const repeated *list) {
+    FUZZ_CHECK((list->count == 0) == (list->texts == NULL));
+    for (size_t i = 0; i < list->count; i++)
+        FUZZ_CHECK(*list->texts[i] != '\0');
+}
+
+static void check_within_limits(const options *o) {
+    FUZZ_CHECK(o->num_ipus <= MOST_IPUS && o->max_layers <= MOST_IPUS);
+    FUZZ_CHECK(o->interleave <= MOST_IPUS && o->micro_batches <= MOST_IPUS);
+    FUZZ_CHECK(o->total_ipus <= MOST_IPUS && o->batch <= MOST_IPUS);
+    FUZZ_CHECK(o->micro_batch_size <= MOST_IPUS && o->num_threads <= MOST_IPUS);
+    FUZZ_CHECK(o->min_layers <= MOST_IPUS || o->min_layers == MIN_LAYERS_USUAL);
+    FUZZ_CHECK(o->ipu <= MOST_IPUS || o->ipu == ALL_IPUS);
+    FUZZ_CHECK(o->slack_percent >= 0 && o->slack_percent <= 100);
+    FUZZ_CHECK(o->tolerance_percent >= 0 && o->tolerance_percent <= 100);
+    FUZZ_CHECK(o->time_limit_seconds >= 0);
+    FUZZ_CHECK(o->mem_per_tile_bytes <= INT64_MAX && o->effects <= POPLINER_EFFECTS_ALL);
+    FUZZ_CHECK(o->reserve == RESERVE_PERCENT ? o->reserve_amount <= 10000
+                                             : o->reserve_amount <= INT64_MAX);
+    for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
+        FUZZ_CHECK(o->max_growth_percent[i] == -1 || o->max_growth[i] != NULL);
+    for (size_t i = 0; i < o->num_outputs; i++)
+        FUZZ_CHECK(*o->outputs[i].path != '\0');
+    for (size_t i = 0; i < o->num_emits; i++)
+        FUZZ_CHECK(o->emits[i].path == NULL || *o->emits[i].path != '\0');
+    FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
+    FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
+    check_texts(&o->reports);
+    check_texts(&o->ipu_mem_per_tile);
+    check_texts(&o->ipu_speed);
+    check_texts(&o->link_bandwidth);
+    check_texts(&o->cut_after);
+    check_texts(&o->no_cut_after);
+    check_texts(&o->together);
+    check_texts(&o->place);
+}
+
+static void check_request(const request *r) {
+    const popliner_solver_options *o = &r->solver;
+    for (size_t i = 0; i < o->num_pairs; i++)
+        FUZZ_CHECK(r->pairs[i].first_unit < r->num_units && r->pairs[i].second_unit < r->num_units);
+    for (size_t i = 0; i < o->num_placements; i++)
+        FUZZ_CHECK(r->placements[i].unit < r->num_units && r->placements[i].ipu < MOST_STAGES);
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        FUZZ_CHECK(r->ipu_limits[i].ipu < MOST_STAGES && r->ipu_limits[i].bytes <= INT64_MAX);
+    for (size_t i = 0; i < o->num_ipu_speeds; i++)
+        FUZZ_CHECK(r->ipu_speeds[i].millionths >= POPLINER_LEAST_SPEED &&
+                   r->ipu_speeds[i].millionths <= POPLINER_MOST_SPEED);
+    for (size_t i = 0; i < o->num_ipu_links; i++)
+        FUZZ_CHECK(r->ipu_links[i].first_ipu != r->ipu_links[i].second_ipu &&
+                   r->ipu_links[i].bandwidth.bytes > 0 && r->ipu_links[i].bandwidth.cycles > 0);
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        FUZZ_CHECK(r->device_map[i] < MOST_STAGES);
+    FUZZ_CHECK(o->num_mapped_stages <= MOST_STAGES && o->num_objectives <= POPLINER_NUM_OBJECTIVES);
+    FUZZ_CHECK(popliner_copies_check(&r->asked.copies, NULL) == POPLINER_OK);
+}
+
+/* What there is to do without a profile; `num_units` at least 1. */
+static void check_meaning(session *s, size_t num_units) {
+    const unsigned usage = 1u << POPLINER_ERROR_USAGE;
+    const char *names[NUM_NAMES];
+    uint8_t counted[NUM_NAMES];
+    const unit_list units = {names, counted, num_units};
+    popliner_error error = {.message = ""};
+    request r = {0};
+    options *o = &s->options;
+    memcpy(names, unit_names, sizeof names);
+    memcpy(counted, counted_units, sizeof counted);
+    popliner_status status = request_check(o, &error);
+    if (status == POPLINER_OK)
+        status = emit_check(o, &error);
+    fuzz_check_status(status, &error, usage, "--");
+    if (status != POPLINER_OK)
+        return;
+    /* what else would be asked of the profile */
+    o->mem_per_tile_bytes = o->mem_per_tile_bytes == 0 ? 638976 : o->mem_per_tile_bytes;
+    o->reserve = o->reserve == RESERVE_GAPS ? RESERVE_NOTHING : o->reserve;
+    if (o->solve) {
+        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
+        if (status == POPLINER_OK)
+            status = request_name_list(&r, &units, &error);
+        if (status == POPLINER_OK)
+            status = request_complete(&r, s, o->mem_per_tile_bytes, NULL, &error);
+        fuzz_check_status(status, &error, usage, NULL);
+        if (status == POPLINER_OK)
+            check_request(&r);
+    }
+    if (o->evaluate != NULL) {
+        given_split split = {0};
+        status = split_take(s, &units, &split, &error);
+        fuzz_check_status(status, &error, usage, NULL);
+        for (size_t i = 0; status == POPLINER_OK && i < split.num_cuts; i++)
+            FUZZ_CHECK(split.first_units[i] < num_units &&
+                       (i == 0 || split.first_units[i] > split.first_units[i - 1]));
+        split_free(&split);
+    }
+    request_free(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static pl_regex *kept; /* so that the room for compiled regexes is not given back each time */
+    fuzz_input input = {data, size};
+    popliner_error error = {.message = ""};
+    session s = {.log = {.least_level = (popliner_level)(POPLINER_LEVEL_ERROR + 1)}};
+    arguments a = {0};
+    const char *path = NULL;
+    if (kept == NULL)
+        FUZZ_CHECK(pl_regex_compile("x", "", &kept, &error) == POPLINER_OK);
+    const uint8_t first = fuzz_byte(&input);
+    add(&a, "popliner", "", "");
+    if (first >= 128) {
+        char *text = fuzz_text(&input);
+        path = fuzz_file(text, strlen(text));
+        add(&a, "--config", "=", path);
+        free(text);
+    }
+    for (size_t i = 0; i < MOST_ARGUMENTS && input.left > 0; i++)
+        take_argument(&a, &input);
+
+    popliner_status status = options_parse(a.count, a.texts, &s.options, &error);
+    fuzz_check_status(status, &error,
+                      1u << POPLINER_ERROR_USAGE | (path == NULL ? 0u : 1u << POPLINER_ERROR_INPUT),
+                      status == POPLINER_ERROR_INPUT ? path : NULL);
+    if (status == POPLINER_OK) {
+        check_within_limits(&s.options);
+        if (!s.options.help && !s.options.version)
+            check_meaning(&s, 1 + first % NUM_NAMES);
+    }
+    options_free(&s.options);
+    for (int i = 0; i < a.count; i++)
+        free(a.texts[i]);
+    return 0;
+}
