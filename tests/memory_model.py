@@ -436,7 +436,7 @@ class Model:
         return least
 
     def at_most(self, stages, schedule, recompute, effects, accumulators):
-        """With buffers, and on each tile the worst layout of any."""
+        """With buffers, and on each tile the worst layout of any, or what fragments of its own."""
         known = [layout for layout in self.layouts if layout is not None]
         holes = max((layout[0] for layout in known), default=0)
         half = max(self.live_bytes) // 2
@@ -444,7 +444,9 @@ class Model:
                      if layout is not None and live >= half), default=0)
         tiles = self.measure(stages, schedule, recompute, ["buffers", *effects], accumulators,
                              restores=False)
-        return max(self.laid_out(tile, holes, ratio, 1 + 3 * SPREAD)["total"] for tile in tiles)
+        own = [0 if layout is None else layout[1] for layout in self.layouts]
+        return max(self.laid_out(tile, holes, max(ratio, own[number]), 1 + 3 * SPREAD)["total"]
+                   for number, tile in enumerate(tiles))
 
     def ipu(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
             with_needs=True):

@@ -146,7 +146,14 @@ static void needs_are_lines(void **state) {
     assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
     /* no tile tells of layouts: 10.2 % more alone, 165.3 rounded up */
     rule.worst = (pl_layout){0, 0, 0};
-    assert_need(&rule, POPLINER_NEED_MOST, &layout, 1102, 166);
+    assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1102, 166);
+    /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 10.2 % more:
+     * 2975.4; 150 + 225 -> 375, 413.25 */
+    const pl_layout empty = {40, 3, 2};
+    rule.worst = (pl_layout){200, 1, 7};
+    assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
+    rule.worst = (pl_layout){200, 0, 7};
+    assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
     /* a model that knows of no needs */
     rule = (pl_need_rule){.has_needs = false, .has_layout = true, .worst = {200, 1, 7}};
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)

@@ -22,9 +22,13 @@ pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
 
 /* Whether a larger share of the live bytes fragments. */
 static bool fragments_more(const pl_layout *layout, const pl_layout *other) {
-    return layout->live_bytes > 0 &&
-           (other->live_bytes == 0 || layout->fragmented_bytes * other->live_bytes >
-                                          other->fragmented_bytes * layout->live_bytes);
+    if (layout->live_bytes == 0)
+        return false;
+    if (other->live_bytes == 0 || other->fragmented_bytes == 0)
+        return other->live_bytes == 0 || layout->fragmented_bytes > 0;
+    /* what fragments and what is live are a tile's together, so the products are of 64 bits */
+    return layout->fragmented_bytes * other->live_bytes >
+           other->fragmented_bytes * layout->live_bytes;
 }
 
 pl_layout pl_layout_worst(const popliner_profile *p) {
@@ -86,6 +90,17 @@ static void lay_out(const pl_layout *layout, uint64_t per_million, pl_need_line 
         share_of(pl_layout_fragments(layout, line->copy_bytes), per_million, MILLION);
 }
 
+/* The worst layout of any for a tile with a layout of its own: of an almost empty tile that may be
+ * worse. So the most is never less than what is expected. */
+static pl_layout worst_of_tile(const pl_layout *worst, const pl_layout *own) {
+    pl_layout result = *worst;
+    if (fragments_more(own, worst)) {
+        result.fragmented_bytes = own->fragmented_bytes;
+        result.live_bytes = own->live_bytes;
+    }
+    return result;
+}
+
 pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
                         uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes) {
     if (!rule->has_needs)
@@ -108,7 +123,8 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_l
     if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
         lay_out(layout, s.layout_per_million, &line);
     } else if (need == POPLINER_NEED_MOST) {
-        lay_out(&rule->worst, s.layout_per_million, &line);
+        const pl_layout worst = worst_of_tile(&rule->worst, layout);
+        lay_out(&worst, s.layout_per_million, &line);
         line.bytes = share_of(line.bytes, MOST_PER_THOUSAND, 1000);
         line.copy_bytes = share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000);
     }

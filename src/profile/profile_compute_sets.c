@@ -78,6 +78,10 @@ static popliner_status take_instances(void *user, pl_rows *rows, popliner_error 
     if (type == PL_NONE)
         return pl_rows_fail(rows, 1, error, "is %llu, which table vertex_types does not have",
                             (unsigned long long)type_id);
+    if (!pl_profile_vertices_fit(p, series, p->vertex_type_size_bytes[type]))
+        return pl_rows_fail(rows, 2, error,
+                            "holds more vertices of %llu bytes than a tile can have",
+                            (unsigned long long)p->vertex_type_size_bytes[type]);
     /* both tables are read in the order of their ids, so the sets come one after another */
     begin_vertices(r, set);
     const pl_column_room room[] = {PL_COLUMN_ROOM(p->compute_set_vertex_type),

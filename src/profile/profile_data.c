@@ -280,7 +280,7 @@ popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows,
             return pl_rows_fail(rows, column, error,
                                 "holds more numbers than the target has tiles (%zu)",
                                 profile->target.num_tiles);
-        if (value > UINT32_MAX)
+        if (value > PL_MAX_TILE_BYTES)
             return pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
                                 (unsigned long long)value);
         tiles += length;
@@ -321,7 +321,7 @@ popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *
             pl_rows_fail(rows, column, error,
                          "does not hold one number for each of the target's %zu tiles", num_tiles);
     for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
-        if (by_tile[tile] > UINT32_MAX)
+        if (by_tile[tile] > PL_MAX_TILE_BYTES)
             status = pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
                                   (unsigned long long)by_tile[tile]);
     }
@@ -391,9 +391,21 @@ static bool starts_ascend_64(const uint64_t *starts, size_t count, size_t total)
     return starts[0] == 0 && starts[count] == total;
 }
 
-/* Every series lies in the bytes and holds one number per tile. */
+bool pl_profile_vertices_fit(const popliner_profile *profile, pl_series instances,
+                             uint64_t size_bytes) {
+    pl_runs runs = pl_series_runs(profile, instances);
+    uint64_t count;
+    uint64_t length;
+    while (pl_runs_next(&runs, &count, &length) > 0) {
+        if (count > 0 && size_bytes > PL_MAX_TILE_BYTES / count)
+            return false;
+    }
+    return true;
+}
+
+/* Every series lies in the bytes and holds one number per tile, up to `max`. */
 static bool series_hold_tiles(const popliner_profile *profile, const pl_series *series,
-                              size_t count) {
+                              size_t count, uint64_t max) {
     for (size_t i = 0; i < count; i++) {
         if (series[i].size_bytes == 0 && series[i].offset == 0)
             continue;
@@ -406,7 +418,7 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
         uint64_t length;
         int more;
         while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
-            if (length > profile->target.num_tiles - tiles)
+            if (length > profile->target.num_tiles - tiles || value > max)
                 return false;
             tiles += length;
         }
@@ -466,8 +478,36 @@ static bool execution_in_range(const popliner_profile *p) {
            starts_ascend_64(p->execution_ipus_start, p->num_execution_steps, p->num_execution_ipus);
 }
 
+/* The vertices of each compute set fit on their tiles. */
+static bool all_vertices_fit(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
+        if (!pl_profile_vertices_fit(p, p->compute_set_vertex_instances[i],
+                                     p->vertex_type_size_bytes[p->compute_set_vertex_type[i]]))
+            return false;
+    }
+    return true;
+}
+
+/* The account by tile holds what tiles can have. */
+static bool tiles_hold_bytes(const popliner_profile *p) {
+    const uint64_t *const accounts[] = {
+        p->tile_total_bytes,       p->tile_total_including_gaps_bytes,
+        p->tile_always_live_bytes, p->tile_not_always_live_peak_bytes,
+        p->tile_interleaved_bytes, p->tile_non_interleaved_bytes,
+        p->tile_overflowed_bytes,
+    };
+    for (size_t i = 0; i < sizeof accounts / sizeof *accounts; i++) {
+        for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+            if (accounts[i][tile] > PL_MAX_TILE_BYTES)
+                return false;
+        }
+    }
+    return true;
+}
+
 popliner_status pl_profile_check(const popliner_profile *p, const char *path,
                                  popliner_error *error) {
+    const uint64_t most = PL_MAX_TILE_BYTES;
     const char *wrong = NULL;
     size_t strings = p->strings_length;
     if (strings == 0 || p->strings[0] != '\0' || p->strings[strings - 1] != '\0' ||
@@ -522,13 +562,16 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
     else if (p->num_category_parts != 0 &&
              p->num_category_parts != p->num_categories * PL_NUM_CATEGORY_PARTS)
         wrong = "memory by category";
-    else if (!series_hold_tiles(p, p->category_memory, p->num_category_parts) ||
-             !series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types) ||
-             !series_hold_tiles(p, p->compute_set_vertex_instances, p->num_compute_set_vertices) ||
-             !series_hold_tiles(p, p->compute_set_state, p->num_compute_set_states) ||
-             !series_hold_tiles(p, p->compute_set_descriptors, p->num_compute_set_states) ||
-             !series_hold_tiles(p, p->program_control_code, p->num_programs) ||
-             !series_hold_tiles(p, p->program_exchange_code, p->num_programs))
+    else if (!series_hold_tiles(p, p->category_memory, p->num_category_parts, most) ||
+             !series_hold_tiles(p, p->vertex_type_code, p->num_vertex_types, most) ||
+             !series_hold_tiles(p, p->compute_set_vertex_instances, p->num_compute_set_vertices,
+                                most) ||
+             !series_hold_tiles(p, p->compute_set_state, p->num_compute_set_states,
+                                PL_MAX_STATE_BYTES) ||
+             !series_hold_tiles(p, p->compute_set_descriptors, p->num_compute_set_states, most) ||
+             !series_hold_tiles(p, p->program_control_code, p->num_programs, most) ||
+             !series_hold_tiles(p, p->program_exchange_code, p->num_programs, most) ||
+             !tiles_hold_bytes(p) || !all_vertices_fit(p))
         wrong = "numbers by tile";
     else if (!checks_in_range(p))
         wrong = "checks";

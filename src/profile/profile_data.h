@@ -25,6 +25,11 @@ typedef struct pl_series {
     uint64_t size_bytes;
 } pl_series;
 
+/* More than a tile can have of anything, so that sums over variables, programs and tiles are right.
+ * The state of a compute set is a sum of three such numbers. */
+#define PL_MAX_TILE_BYTES UINT32_MAX
+#define PL_MAX_STATE_BYTES (3 * (uint64_t)PL_MAX_TILE_BYTES)
+
 /* The category of a lowered variable is one byte. */
 #define PL_MAX_CATEGORIES (UINT8_MAX + 1)
 
@@ -281,6 +286,10 @@ static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series 
     return pl_runs_begin(series.size_bytes > 0 ? profile->series_bytes + series.offset : NULL,
                          series.size_bytes);
 }
+
+/* Whether so many instances by tile, of that size each, are no more than a tile can have. */
+bool pl_profile_vertices_fit(const popliner_profile *profile, pl_series instances,
+                             uint64_t size_bytes);
 
 /* The sum of a series over the tiles. O(its runs). */
 uint64_t pl_series_sum(const popliner_profile *profile, pl_series series);

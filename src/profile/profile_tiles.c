@@ -31,8 +31,11 @@ static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *erro
     int64_t values[NUM_TILE_COLUMNS];
     uint64_t tile = 0;
     popliner_status status = POPLINER_OK;
-    if (pl_rows_plain_numbers(rows, NUM_TILE_COLUMNS, values) && values[0] >= 0 &&
-        (uint64_t)values[0] < arrays->num_tiles) {
+    bool is_plain = pl_rows_plain_numbers(rows, NUM_TILE_COLUMNS, values) && values[0] >= 0 &&
+                    (uint64_t)values[0] < arrays->num_tiles;
+    for (int i = 1; is_plain && i < NUM_TILE_COLUMNS; i++)
+        is_plain = values[i] <= (int64_t)PL_MAX_TILE_BYTES;
+    if (is_plain) {
         for (int i = 1; i < NUM_TILE_COLUMNS; i++) /* NULL reads as -1 */
             arrays->by_tile[i - 1][values[0]] = values[i] < 0 ? 0 : (uint64_t)values[i];
         return POPLINER_OK;
@@ -40,7 +43,8 @@ static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *erro
     /* something is wrong: find out what */
     status = pl_rows_number(rows, 0, arrays->num_tiles - 1, &tile, error);
     for (int i = 1; status == POPLINER_OK && i < NUM_TILE_COLUMNS; i++)
-        status = pl_rows_number_or(rows, i, INT64_MAX, 0, &arrays->by_tile[i - 1][tile], error);
+        status =
+            pl_rows_number_or(rows, i, PL_MAX_TILE_BYTES, 0, &arrays->by_tile[i - 1][tile], error);
     return status;
 }
 

@@ -241,16 +241,49 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
 
 /* ---- the execution ---- */
 
-/* The first cycle of each IPU's clock at which anything was active, [num_ipus]: where its time
- * begins here. UINT64_MAX for one that did nothing. */
-static void find_first_cycles(const popliner_profile *p, uint64_t *first, size_t num_ipus) {
-    for (size_t ipu = 0; ipu < num_ipus; ipu++)
-        first[ipu] = UINT64_MAX;
+/* Where the time of an IPU begins here: the first cycle of its clock at which anything was
+ * active. */
+typedef struct ipu_clock {
+    uint32_t ipu;
+    uint64_t first_cycle;
+} ipu_clock;
+
+static int compare_clocks(const void *first, const void *second) {
+    const ipu_clock *a = first;
+    const ipu_clock *b = second;
+    if (a->ipu != b->ipu)
+        return a->ipu < b->ipu ? -1 : 1;
+    return (a->first_cycle > b->first_cycle) - (a->first_cycle < b->first_cycle);
+}
+
+/* The clocks of all IPUs that ran anything, ascending; NULL without memory. Their numbers are those
+ * of the file, which may be any. */
+static ipu_clock *find_clocks(const popliner_profile *p, size_t *num_clocks) {
+    ipu_clock *clocks = pl_new_array(p->num_execution_ipus, sizeof *clocks);
+    *num_clocks = 0;
+    if (clocks == NULL)
+        return NULL;
+    for (size_t i = 0; i < p->num_execution_ipus; i++)
+        clocks[i] = (ipu_clock){p->execution_ipu[i],
+                                p->execution_first_cycle[i] + p->execution_active_from[i]};
+    qsort(clocks, p->num_execution_ipus, sizeof *clocks, compare_clocks);
     for (size_t i = 0; i < p->num_execution_ipus; i++) {
-        uint64_t cycle = p->execution_first_cycle[i] + p->execution_active_from[i];
-        if (cycle < first[p->execution_ipu[i]])
-            first[p->execution_ipu[i]] = cycle;
+        if (*num_clocks == 0 || clocks[i].ipu != clocks[*num_clocks - 1].ipu)
+            clocks[(*num_clocks)++] = clocks[i];
     }
+    return clocks;
+}
+
+/* The first cycle of an IPU that has a clock. */
+static uint64_t first_cycle_of(const ipu_clock *clocks, size_t num_clocks, uint32_t ipu) {
+    size_t first = 0;
+    while (num_clocks > 1) {
+        size_t half = num_clocks / 2;
+        if (clocks[first + half].ipu <= ipu)
+            first += half;
+        num_clocks -= half;
+    }
+    return clocks[first].first_cycle;
 }
 
 static void write_executed(writer *w, size_t step, size_t place, uint64_t zero) {
@@ -261,7 +294,7 @@ static void write_executed(writer *w, size_t step, size_t place, uint64_t zero) 
                           ? p->execution_active_to[place] - p->execution_active_from[place]
                           : 0;
     const char *name = program == PL_NONE ? "" : pl_profile_program_name(p, program);
-    begin_slice(w, FIRST_IPU_PROCESS + p->execution_ipu[place], PROGRAMS_THREAD,
+    begin_slice(w, FIRST_IPU_PROCESS + (size_t)p->execution_ipu[place], PROGRAMS_THREAD,
                 *name == '\0' ? pl_profile_string(p, p->execution_type_name[step]) : name, start,
                 start + length);
     pl_text_format(
@@ -273,26 +306,22 @@ static void write_executed(writer *w, size_t step, size_t place, uint64_t zero) 
 
 static popliner_status write_execution(writer *w, popliner_error *error) {
     const popliner_profile *p = w->profile;
-    size_t num_ipus = 0;
-    for (size_t i = 0; i < p->num_execution_ipus; i++)
-        num_ipus = p->execution_ipu[i] >= num_ipus ? p->execution_ipu[i] + (size_t)1 : num_ipus;
-    uint64_t *zero = pl_new_array(num_ipus, sizeof *zero);
-    if (zero == NULL)
+    size_t num_clocks;
+    ipu_clock *clocks = find_clocks(p, &num_clocks);
+    if (clocks == NULL)
         return pl_fail_memory(error, "a trace");
-    find_first_cycles(p, zero, num_ipus);
-    for (size_t ipu = 0; ipu < num_ipus; ipu++) {
+    for (size_t i = 0; i < num_clocks; i++) {
         char name[64];
-        if (zero[ipu] == UINT64_MAX)
-            continue;
-        snprintf(name, sizeof name, "IPU %zu as it ran", ipu);
-        name_track(w, FIRST_IPU_PROCESS + ipu, 0, name);
-        name_track(w, FIRST_IPU_PROCESS + ipu, PROGRAMS_THREAD, "Programs");
+        snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", clocks[i].ipu);
+        name_track(w, FIRST_IPU_PROCESS + (size_t)clocks[i].ipu, 0, name);
+        name_track(w, FIRST_IPU_PROCESS + (size_t)clocks[i].ipu, PROGRAMS_THREAD, "Programs");
     }
     for (size_t step = 0; step < p->num_execution_steps; step++) {
         for (uint64_t i = p->execution_ipus_start[step]; i < p->execution_ipus_start[step + 1]; i++)
-            write_executed(w, step, (size_t)i, zero[p->execution_ipu[i]]);
+            write_executed(w, step, (size_t)i,
+                           first_cycle_of(clocks, num_clocks, p->execution_ipu[i]));
     }
-    free(zero);
+    free(clocks);
     return POPLINER_OK;
 }
 
