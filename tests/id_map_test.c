@@ -138,6 +138,22 @@ static void agrees_with_an_array(void **state) {
     }
 }
 
+/* They would become other ones: an index has 32 bits, the largest of them is PL_NONE. */
+static void refuses_indices_that_have_no_place(void **state) {
+    (void)state;
+    pl_id_map map = {0};
+    assert_false(pl_id_map_add(&map, 7, PL_NONE));
+    assert_false(pl_id_map_add(&map, 7, (size_t)PL_NONE + 1));
+    assert_false(pl_id_map_add_run(&map, 7, (size_t)PL_NONE - 2, 3));
+    assert_false(pl_id_map_add_run(&map, 7, SIZE_MAX, 3));
+    assert_false(pl_id_map_add_run(&map, 7, 0, SIZE_MAX));
+    assert_true(pl_id_map_add_run(&map, 7, (size_t)PL_NONE - 3, 3));
+    pl_id_map_sort(&map);
+    assert_int_equal(pl_id_map_find(&map, 9), PL_NONE - 1);
+    assert_int_equal(map.count, 3);
+    pl_id_map_free(&map);
+}
+
 /* Runs give the map that single ids give, regular or not. */
 static void takes_runs(void **state) {
     (void)state;
@@ -179,6 +195,7 @@ int main(void) {
         cmocka_unit_test(renumbers),
         cmocka_unit_test(agrees_with_an_array),
         cmocka_unit_test(takes_runs),
+        cmocka_unit_test(refuses_indices_that_have_no_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

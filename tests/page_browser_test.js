@@ -215,6 +215,20 @@ async function checkCharts(tab, name) {
     assert.match(await tab.locator('#liveness .detail').innerText(), /Live at this step/);
 }
 
+// Heads of columns are no reason to scroll, and what has a unit says it.
+async function checkHeads(tab, name) {
+    const pairs = tab.locator('[aria-label="Pairs of layers"]');
+    const longest = await tab.evaluate(() => Math.max(0,
+        ...window.page.tables.pairs.column('layer').map((layer) => layer.length)));
+    if (longest <= 3)
+        assert.ok(await pairs.evaluate((region) => region.scrollWidth <= region.clientWidth),
+            `${name}: the pairs of layers have to be scrolled`);
+    const values = tab.locator('[aria-label="The plan on screen and the best one"]');
+    const hasCycles = await tab.evaluate(() => window.page.model.hasCycles);
+    assert.strictEqual(await values.getByText('slowest IPU (cycles)').count(), hasCycles ? 1 : 0,
+        name);
+}
+
 async function checkTables(tab) {
     const table = tab.locator('#operations .rows');
     const all = await tab.evaluate(() => window.page.tables.operations.numRows);
@@ -336,6 +350,7 @@ async function main() {
                 await checkInsights(tab, name);
                 await checkCharts(tab, name);
                 await checkTables(tab);
+                await checkHeads(tab, name);
                 await checkLists(tab, name);
                 if (page.told)
                     await checkComparison(tab, page.told, name);

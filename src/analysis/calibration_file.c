@@ -38,7 +38,7 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
         status = pl_fail_memory(error, "the calibration");
     else if (ferror(stream))
         status = fail_reading(path, error);
-    fclose(stream);
+    (void)fclose(stream); /* it was only read */
     return status;
 }
 

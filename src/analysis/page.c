@@ -354,6 +354,9 @@ typedef struct section_work {
     popliner_memory_model model;
     page_section sections[PL_SECTION_EXECUTION_SUMS + 1];
     size_t count;
+    pl_text tile_variables; /* made as one more */
+    popliner_status status; /* of these */
+    popliner_error error;
 } section_work;
 
 static bool make_section(section_work *w, size_t i) {
@@ -381,49 +384,58 @@ static void make_measured_sections(void *user) {
 static bool make_other_section(void *user, size_t worker, size_t i) {
     section_work *w = user;
     (void)worker;
-    return is_measured(w->sections[i].section) || make_section(w, i);
+    if (i < w->count)
+        return is_measured(w->sections[i].section) || make_section(w, i);
+    w->status = pl_page_add_tile_variables(&w->tile_variables, w->analysis->profile, &w->error);
+    return w->status == POPLINER_OK;
 }
 
 /* The plan is asked for by itself, and all that sections share is made before: so threads have
- * nothing to make but what is their own. */
-static popliner_status add_sections(task *t, popliner_error *error) {
+ * nothing to make but what is their own. Free what was made with free_sections. */
+static popliner_status make_sections(task *t, section_work *w, popliner_error *error) {
     popliner_analysis *a = t->analysis;
-    const struct pl_pass_usage *usage;
-    section_work w = {.analysis = a, .model = t->request.memory_model};
     double start = pl_clock_seconds();
+    w->analysis = a;
+    w->model = t->request.memory_model;
     for (int i = 0; i <= PL_SECTION_EXECUTION_SUMS; i++)
         if (i != POPLINER_SECTION_PLAN)
-            w.sections[w.count++].section = (popliner_section)i;
-    popliner_status status = pl_analysis_make_meter(a, w.model, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_meter_pass_usage(a->models[w.model].meter, &usage, error);
+            w->sections[w->count++].section = (popliner_section)i;
     const pl_parallel work = {
         .num_threads = a->num_threads > 0 ? a->num_threads : pl_machine_processors(),
-        .count = w.count,
+        .count = w->count + 1,
         .task = make_other_section,
         .side_task = make_measured_sections,
-        .user = &w,
+        .user = w,
     };
-    if (status == POPLINER_OK)
-        pl_parallel_run(&work);
-    pl_text_add(&t->data, ",\n\"sections\":{");
-    for (size_t i = 0; i < w.count; i++) {
-        page_section *s = &w.sections[i];
-        if (status == POPLINER_OK && s->status != POPLINER_OK)
-            status = pl_fail(error, s->status, "%s", s->error.message);
-        if (status == POPLINER_OK) {
-            const char *name = s->section == PL_SECTION_EXECUTION_SUMS
-                                   ? "execution_sums"
-                                   : popliner_section_name(s->section);
-            pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "\n" : ",\n", name);
-            pl_text_add(&t->data, s->text);
-        }
-        free(s->text);
-    }
-    pl_text_add(&t->data, "}");
+    pl_parallel_run(&work);
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < w->count; i++)
+        if (w->sections[i].status != POPLINER_OK)
+            status = pl_fail(error, w->sections[i].status, "%s", w->sections[i].error.message);
+    if (status == POPLINER_OK && w->status != POPLINER_OK)
+        status = pl_fail(error, w->status, "%s", w->error.message);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Making the tables of the page", start);
     return status;
+}
+
+static void free_sections(section_work *w) {
+    for (size_t i = 0; i < w->count; i++)
+        free(w->sections[i].text);
+    free(w->tile_variables.data);
+}
+
+static void add_sections(task *t, const section_work *w) {
+    pl_text_add(&t->data, ",\n\"sections\":{");
+    for (size_t i = 0; i < w->count; i++) {
+        const page_section *s = &w->sections[i];
+        const char *name = s->section == PL_SECTION_EXECUTION_SUMS
+                               ? "execution_sums"
+                               : popliner_section_name(s->section);
+        pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "\n" : ",\n", name);
+        pl_text_add(&t->data, s->text);
+    }
+    pl_text_add(&t->data, "}");
 }
 
 /* How to ask for what is on screen, or null. */
@@ -522,15 +534,18 @@ static popliner_status add_comparison(task *t, popliner_error *error) {
     return POPLINER_OK;
 }
 
-static popliner_status add_tile_variables(task *t, popliner_error *error) {
+static popliner_status add_tile_variables(task *t, const section_work *w, popliner_error *error) {
     const popliner_analysis *a = t->analysis;
-    pl_text_add(&t->data, ",\n\"tile_variables\":");
-    popliner_status status = pl_page_add_tile_variables(&t->data, a->profile, error);
+    const pl_text *largest = &w->tile_variables;
     double start = pl_clock_seconds();
+    pl_text_add(&t->data, ",\n\"tile_variables\":");
+    t->data.failed = t->data.failed || largest->failed;
+    if (!t->data.failed)
+        pl_text_append(&t->data, largest->data, largest->length);
     pl_text_add(&t->data, ",\n\"places\":");
-    if (status == POPLINER_OK)
-        status = pl_page_add_variables(&t->data, a->profile, &t->usage->usage,
-                                       popliner_chain_num_units(t->chain), a->num_threads, error);
+    popliner_status status =
+        pl_page_add_variables(&t->data, a->profile, &t->usage->usage,
+                              popliner_chain_num_units(t->chain), a->num_threads, error);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Finding where the variables are, for the page", start);
     return status;
@@ -540,6 +555,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error) {
     task t = {.analysis = analysis};
+    section_work w = {0};
     pl_text page = {0};
     *text = NULL;
     popliner_status status = take_options(&t, options, error);
@@ -562,11 +578,14 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     if (status == POPLINER_OK)
         status = add_plan_tiles(&t, error);
     if (status == POPLINER_OK)
-        status = add_tile_variables(&t, error);
+        status = make_sections(&t, &w, error);
+    if (status == POPLINER_OK)
+        status = add_tile_variables(&t, &w, error);
     if (status == POPLINER_OK)
         status = add_comparison(&t, error);
     if (status == POPLINER_OK)
-        status = add_sections(&t, error);
+        add_sections(&t, &w);
+    free_sections(&w);
     pl_text_add(&t.data, "}\n");
     if (status == POPLINER_OK)
         pl_page_add(&page, &t.data);

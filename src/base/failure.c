@@ -51,7 +51,7 @@ popliner_status popliner_error_fill(popliner_error *error, popliner_status statu
     return status;
 }
 
-popliner_status pl_fail(popliner_error *error, popliner_status status, const char *format, ...) {
+popliner_status(pl_fail)(popliner_error *error, popliner_status status, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fill(error, status, POPLINER_REASON_OTHER, format, arguments);
@@ -68,7 +68,7 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
     return POPLINER_ERROR_INPUT;
 }
 
-popliner_status pl_fail_memory(popliner_error *error, const char *what) {
+popliner_status(pl_fail_memory)(popliner_error *error, const char *what) {
     return pl_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for %s", what);
 }
 

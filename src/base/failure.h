@@ -18,6 +18,12 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
 /* The failure of an allocation of `what` (for example "the lowered variables"). */
 popliner_status pl_fail_memory(popliner_error *error, const char *what);
 
+#ifdef __clang_analyzer__
+/* It sees one file at a time: that a failure returns no POPLINER_OK has to be said where it is. */
+#define pl_fail(error, status, ...) ((void)pl_fail(error, status, __VA_ARGS__), (status))
+#define pl_fail_memory(error, what) ((void)pl_fail_memory(error, what), POPLINER_ERROR_MEMORY)
+#endif
+
 /* What the caller's function `name` returned, as the library hands it on. `told` is the error that
  * it was given, whose message was empty before. A failure without words gets some, and what is no
  * popliner_status becomes USAGE. */

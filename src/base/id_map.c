@@ -16,7 +16,9 @@ static bool store_entries(pl_id_map *map) {
     return true;
 }
 
-bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index) {
+bool pl_id_map_add(pl_id_map *map, uint64_t id, size_t index) {
+    if (index >= PL_NONE)
+        return false;
     if (map->count == 0 && map->entries == NULL)
         map->first_id = id;
     if (map->entries == NULL && id == map->first_id + map->count && index == map->count) {
@@ -27,11 +29,13 @@ bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index) {
         return false;
     if (!pl_grow(&map->entries, &map->capacity, map->count + 1, sizeof *map->entries))
         return false;
-    map->entries[map->count++] = (pl_id_entry){id, index};
+    map->entries[map->count++] = (pl_id_entry){id, (uint32_t)index};
     return true;
 }
 
-bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count) {
+bool pl_id_map_add_run(pl_id_map *map, uint64_t id, size_t index, size_t count) {
+    if (count > PL_NONE || index > PL_NONE - count)
+        return false;
     if (count > 0 && !pl_id_map_add(map, id, index))
         return false;
     if (count > 0 && map->entries == NULL) {
@@ -39,7 +43,7 @@ bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count
         return true;
     }
     for (size_t i = 1; i < count; i++) {
-        if (!pl_id_map_add(map, id + i, index + (uint32_t)i))
+        if (!pl_id_map_add(map, id + i, index + i))
             return false;
     }
     return true;

@@ -32,11 +32,11 @@ typedef struct pl_id_map {
     size_t capacity;
 } pl_id_map;
 
-/* False when memory is short. */
-bool pl_id_map_add(pl_id_map *map, uint64_t id, uint32_t index);
+/* False when memory is short, or when the index is none that 32 bits can hold. */
+bool pl_id_map_add(pl_id_map *map, uint64_t id, size_t index);
 
 /* The same for `count` ids and indices that follow each other. O(1) when regular. */
-bool pl_id_map_add_run(pl_id_map *map, uint64_t id, uint32_t index, size_t count);
+bool pl_id_map_add_run(pl_id_map *map, uint64_t id, size_t index, size_t count);
 
 /* Sorts by id, keeping the smallest index of equal ids. O(count log count), O(1) when regular. */
 void pl_id_map_sort(pl_id_map *map);

@@ -214,7 +214,10 @@ static popliner_status make_changes(session *s, const session *other, popliner_c
     input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     input->bounds = bounds;
     input->num_bounds = take_bounds(&s->options, bounds);
-    return popliner_changes_create(input, changes, error);
+    popliner_status status = popliner_changes_create(input, changes, error);
+    input->bounds = NULL; /* which the changes need no longer, and which end here */
+    input->num_bounds = 0;
+    return status;
 }
 
 static popliner_status print_changes(session *s, const popliner_changes *changes,

@@ -149,7 +149,7 @@ static popliner_status read_object(const reader *r, json_t **root) {
         return fail(r, POPLINER_ERROR_INPUT, "cannot be read: %s", strerror(errno));
     *root = json_loadf(file, JSON_REJECT_DUPLICATES, &problem);
     const int number = ferror(file) ? errno : 0;
-    fclose(file);
+    (void)fclose(file); /* it was only read */
     if (*root == NULL && number != 0)
         return fail(r, POPLINER_ERROR_INPUT, "cannot be read: %s", strerror(number));
     if (*root == NULL && json_error_code(&problem) == json_error_out_of_memory)

@@ -145,7 +145,7 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
                 "SUCCESS: %zu %s on %zu %s each: %llu micro-batches in %.9g %s%s.",
                 best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines",
                 best->num_ipus, best->num_ipus == 1 ? "IPU" : "IPUs",
-                (unsigned long long)(best->num_replicas * best->micro_batches), time,
+                (unsigned long long)best->num_replicas * best->micro_batches, time,
                 names->time_unit == NULL ? "cycles" : names->time_unit,
                 summary->is_proven ? ", which is the best" : "");
     return POPLINER_OK;

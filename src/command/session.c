@@ -14,8 +14,8 @@
 #include "command/written_files.h"
 #include "popliner/printable.h"
 
-popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
-                             ...) {
+popliner_status(session_fail)(popliner_error *error, popliner_status status, const char *format,
+                              ...) {
     va_list arguments;
     va_start(arguments, format);
     popliner_error_fill(error, status, format, arguments);

@@ -70,7 +70,7 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
                          path, MOST_MIB);
     else if (ferror(stream))
         status = fail_reading(path, error);
-    fclose(stream);
+    (void)fclose(stream); /* it was only read */
     return status;
 }
 

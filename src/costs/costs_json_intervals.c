@@ -72,9 +72,8 @@ static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *v
         return status;
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
-    return pl_id_map_add(&r->listed, first * r->num_units + last, (uint32_t)i)
-               ? POPLINER_OK
-               : pl_costs_json_fail_memory(r);
+    return pl_id_map_add(&r->listed, first * r->num_units + last, i) ? POPLINER_OK
+                                                                     : pl_costs_json_fail_memory(r);
 }
 
 static popliner_status check_listed_once(pl_costs_json *r, const json_t *list) {

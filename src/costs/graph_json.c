@@ -66,7 +66,7 @@ static popliner_status read_colour(reader *r, size_t i, const json_t *colour) {
     if (colour == NULL || json_is_null(colour))
         return POPLINER_OK;
     popliner_status status = read_integer(r, &place, colour, &number);
-    if (status == POPLINER_OK && !pl_id_map_add(&r->colours, (uint64_t)number, (uint32_t)i))
+    if (status == POPLINER_OK && !pl_id_map_add(&r->colours, (uint64_t)number, i))
         status = pl_fail_memory(r->json.error, "the colours of the graph");
     return status;
 }
@@ -124,7 +124,7 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
                               PL_MAX_BYTES);
     node.name = make_name(r, name, node.number);
     if (!pl_layer_graph_add_node(&r->graph, node) ||
-        !pl_id_map_add(&r->nodes, (uint64_t)node.number, (uint32_t)i))
+        !pl_id_map_add(&r->nodes, (uint64_t)node.number, i))
         return pl_fail_memory(r->json.error, "the nodes of the graph");
     return POPLINER_OK;
 }

@@ -178,7 +178,7 @@ static popliner_status read_node(reader *r, span line) {
         pl_grow(&r->is_input, &r->is_input_capacity, r->graph.num_nodes + 1, sizeof *r->is_input);
     if (room)
         r->is_input[r->graph.num_nodes] = is_input;
-    if (!room || !pl_id_map_add(&r->nodes, number, (uint32_t)r->graph.num_nodes))
+    if (!room || !pl_id_map_add(&r->nodes, number, r->graph.num_nodes))
         return pl_fail_memory(r->error, "the nodes of the graph");
     node.name = pl_copy_string(name.at, name.length);
     return pl_layer_graph_add_node(&r->graph, node)

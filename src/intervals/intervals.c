@@ -19,98 +19,7 @@
 #include "intervals/unit_cycles.h"
 #include "profile/profile_data.h"
 
-/* ---- the tiles, by several threads ---- */
-
-/* One thread's part of the tiles. */
-typedef struct worker {
-    pl_tile_meter meter; /* begun with its first tile */
-    bool has_begun;
-    size_t failed_tile; /* the one that ended in the error, if there is one */
-    popliner_error error;
-} worker;
-
-/* What the threads share. */
-typedef struct tile_work {
-    const pl_interval_inputs *inputs;
-    const popliner_listener *listener;
-    bool with_details;
-    pl_tile_need *tile_needs; /* or NULL */
-    worker *workers;
-} tile_work;
-
-static bool measure_tile(void *user, size_t number, size_t tile) {
-    const tile_work *t = user;
-    worker *w = &t->workers[number];
-    popliner_status status = POPLINER_OK;
-    if (!w->has_begun)
-        status = pl_tile_meter_begin(&w->meter, t->inputs, t->with_details, &w->error);
-    w->has_begun = true;
-    w->meter.tile_needs = t->tile_needs;
-    if (status == POPLINER_OK)
-        status = pl_tile_meter_measure(&w->meter, tile, &w->error);
-    if (status != POPLINER_OK)
-        w->failed_tile = tile;
-    /* worker 0 is the calling thread, which alone may call the listener */
-    if (number == 0 && tile % 16 == 15)
-        pl_progress(t->listener, "Measuring all stages", tile,
-                    t->inputs->profile->target.num_tiles);
-    return status == POPLINER_OK;
-}
-
-/* As many threads as are wanted, but not more than have a few tiles each. */
-static size_t count_threads(const pl_interval_inputs *inputs) {
-    enum { MIN_TILES = 4 };
-    size_t max = inputs->profile->target.num_tiles / MIN_TILES;
-    size_t wanted = inputs->options->num_threads;
-    if (wanted == 0)
-        wanted = pl_machine_processors();
-    wanted = wanted < max ? wanted : max;
-    return wanted > 0 ? wanted : 1;
-}
-
-/* Measures all tiles by several threads, into one meter, which is zero before, and into
- * tile_needs, if these are wanted. */
-static popliner_status measure_tiles(const pl_interval_inputs *inputs,
-                                     const popliner_listener *listener, bool with_details,
-                                     pl_tile_need *tile_needs, pl_tile_meter *meter,
-                                     popliner_error *error) {
-    size_t num_tiles = inputs->profile->target.num_tiles;
-    size_t num_workers = count_threads(inputs);
-    worker *workers = pl_new_array(num_workers, sizeof *workers);
-    if (workers == NULL)
-        return pl_fail_memory(error, "the intervals");
-    tile_work shared = {inputs, listener, with_details, tile_needs, workers};
-    pl_parallel tasks = {num_workers, num_tiles, measure_tile,
-                         NULL,        &shared,   inputs->options->bounds};
-    size_t failed_tile = pl_parallel_run(&tasks);
-    popliner_status status = POPLINER_OK;
-    bool is_begun = false;
-    for (size_t i = 0; status == POPLINER_OK && i < num_workers; i++) {
-        worker *w = &workers[i];
-        if (failed_tile < num_tiles && w->error.status != POPLINER_OK &&
-            w->failed_tile == failed_tile) {
-            status = pl_fail(error, w->error.status, "%s", w->error.message);
-        } else if (failed_tile == num_tiles && w->has_begun && !is_begun) {
-            *meter = w->meter;
-            w->meter = (pl_tile_meter){0};
-            is_begun = true;
-        } else if (failed_tile == num_tiles && w->has_begun) {
-            status = pl_tile_meter_merge(meter, &w->meter, error);
-        }
-    }
-    if (status == POPLINER_OK && failed_tile < num_tiles)
-        status =
-            pl_fail(error, POPLINER_ERROR_STOPPED,
-                    "measuring all stages was stopped at tile %zu of %zu", failed_tile, num_tiles);
-    if (status == POPLINER_OK)
-        pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
-    for (size_t i = 0; i < num_workers; i++)
-        pl_tile_meter_free(&workers[i].meter);
-    free(workers);
-    return status;
-}
-
-/* ---- the results ---- */
+/* ---- of no tile ---- */
 
 /* The bytes that are carried over the cuts. */
 static popliner_status fill_cuts(const pl_interval_inputs *inputs, popliner_costs *costs,
@@ -168,6 +77,118 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
     free(cycles);
     return status;
 }
+
+/* All of that, which one thread finds while others measure tiles. */
+typedef struct cut_work {
+    popliner_costs *costs;
+    popliner_status status;
+    popliner_error error;
+} cut_work;
+
+/* ---- the tiles, by several threads ---- */
+
+/* One thread's part of the tiles. */
+typedef struct worker {
+    pl_tile_meter meter; /* begun with its first tile */
+    bool has_begun;
+    size_t failed_tile; /* the one that ended in the error, if there is one */
+    popliner_error error;
+} worker;
+
+/* What the threads share. */
+typedef struct tile_work {
+    const pl_interval_inputs *inputs;
+    const popliner_listener *listener;
+    bool with_details;
+    pl_tile_need *tile_needs; /* or NULL */
+    worker *workers;
+    cut_work *cuts; /* of the calling thread */
+} tile_work;
+
+static void fill_cuts_and_cycles(void *user) {
+    const tile_work *t = user;
+    cut_work *w = t->cuts;
+    w->status = fill_cuts(t->inputs, w->costs, &w->error);
+    if (w->status == POPLINER_OK && t->inputs->options->with_cycles)
+        w->status = fill_cycles(t->inputs, w->costs, &w->error);
+}
+
+static bool measure_tile(void *user, size_t number, size_t tile) {
+    const tile_work *t = user;
+    worker *w = &t->workers[number];
+    popliner_status status = POPLINER_OK;
+    if (!w->has_begun)
+        status = pl_tile_meter_begin(&w->meter, t->inputs, t->with_details, &w->error);
+    w->has_begun = true;
+    w->meter.tile_needs = t->tile_needs;
+    if (status == POPLINER_OK)
+        status = pl_tile_meter_measure(&w->meter, tile, &w->error);
+    if (status != POPLINER_OK)
+        w->failed_tile = tile;
+    /* worker 0 is the calling thread, which alone may call the listener */
+    if (number == 0 && tile % 16 == 15)
+        pl_progress(t->listener, "Measuring all stages", tile,
+                    t->inputs->profile->target.num_tiles);
+    return status == POPLINER_OK;
+}
+
+/* As many threads as are wanted, but not more than have a few tiles each. */
+static size_t count_threads(const pl_interval_inputs *inputs) {
+    enum { MIN_TILES = 4 };
+    size_t max = inputs->profile->target.num_tiles / MIN_TILES;
+    size_t wanted = inputs->options->num_threads;
+    if (wanted == 0)
+        wanted = pl_machine_processors();
+    wanted = wanted < max ? wanted : max;
+    return wanted > 0 ? wanted : 1;
+}
+
+/* Measures all tiles by several threads, into one meter, which is zero before, and into
+ * tile_needs, if these are wanted; and what is of no tile, into the costs. */
+static popliner_status measure_tiles(const pl_interval_inputs *inputs,
+                                     const popliner_listener *listener, bool with_details,
+                                     pl_tile_need *tile_needs, pl_tile_meter *meter,
+                                     popliner_costs *costs, popliner_error *error) {
+    size_t num_tiles = inputs->profile->target.num_tiles;
+    size_t num_workers = count_threads(inputs);
+    worker *workers = pl_new_array(num_workers, sizeof *workers);
+    if (workers == NULL)
+        return pl_fail_memory(error, "the intervals");
+    cut_work cuts = {.costs = costs};
+    tile_work shared = {inputs, listener, with_details, tile_needs, workers, &cuts};
+    pl_parallel tasks = {num_workers,          num_tiles, measure_tile,
+                         fill_cuts_and_cycles, &shared,   inputs->options->bounds};
+    size_t failed_tile = pl_parallel_run(&tasks);
+    popliner_status status = cuts.status == POPLINER_OK
+                                 ? POPLINER_OK
+                                 : pl_fail(error, cuts.status, "%s", cuts.error.message);
+    bool is_begun = false;
+    for (size_t i = 0; status == POPLINER_OK && i < num_workers; i++) {
+        worker *w = &workers[i];
+        if (failed_tile < num_tiles && w->error.status != POPLINER_OK &&
+            w->failed_tile == failed_tile) {
+            status = pl_fail(error, w->error.status, "%s", w->error.message);
+        } else if (failed_tile == num_tiles && w->has_begun && !is_begun) {
+            *meter = w->meter;
+            w->meter = (pl_tile_meter){0};
+            is_begun = true;
+        } else if (failed_tile == num_tiles && w->has_begun) {
+            status = pl_tile_meter_merge(meter, &w->meter, error);
+        }
+    }
+    if (status == POPLINER_OK && failed_tile < num_tiles)
+        status =
+            pl_fail(error, POPLINER_ERROR_STOPPED,
+                    "measuring all stages was stopped at tile %zu of %zu", failed_tile, num_tiles);
+    if (status == POPLINER_OK)
+        pl_progress(listener, "Measuring all stages", num_tiles, num_tiles);
+    for (size_t i = 0; i < num_workers; i++)
+        pl_tile_meter_free(&workers[i].meter);
+    free(workers);
+    return status;
+}
+
+/* ---- the results ---- */
 
 void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
     size_t num_units = popliner_costs_num_units(costs);
@@ -237,10 +258,6 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         status = pl_interval_inputs_find(&inputs, profile, operations, chain, options,
                                          details == NULL ? options->pipeline.max_stages : SIZE_MAX,
                                          details != NULL, error);
-    if (status == POPLINER_OK)
-        status = fill_cuts(&inputs, made, error);
-    if (status == POPLINER_OK && options->with_cycles)
-        status = fill_cycles(&inputs, made, error);
     if (status == POPLINER_OK && details != NULL && options->with_tile_needs) {
         tile_needs = pl_new_array(profile->target.num_tiles * pl_triangle_size(chain->num_units),
                                   sizeof *tile_needs);
@@ -248,8 +265,8 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
             status = pl_fail_memory(error, "the needs of the tiles");
     }
     if (status == POPLINER_OK)
-        status =
-            measure_tiles(&inputs, options->listener, details != NULL, tile_needs, &meter, error);
+        status = measure_tiles(&inputs, options->listener, details != NULL, tile_needs, &meter,
+                               made, error);
     if (status == POPLINER_OK && costs != NULL)
         status = fill_peaks(&meter, made, error);
     if (status == POPLINER_OK && details != NULL)

@@ -92,33 +92,28 @@ done:
 static popliner_status sort_variables(pl_account *account, const popliner_profile *p,
                                       popliner_error *error) {
     int group_of_category[UINT8_MAX + 1];
-    size_t num_unexplained = 0;
+    size_t count = 0;
+    size_t capacity = 0;
     for (size_t category = 0; category < p->num_categories && category <= UINT8_MAX; category++)
         group_of_category[category] = pl_code_group(p, category);
-    for (size_t tile = 0; tile < account->num_tiles; tile++)
+    for (size_t tile = 0; tile < account->num_tiles; tile++) {
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             int group = group_of_category[p->variable_category[i]];
             bool is_touched = (account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) != 0;
             if (!p->class_always_live[p->variable_class[i]]) {
-                num_unexplained += !is_touched;
+                if (is_touched)
+                    continue;
+                if (!pl_grow(&account->unexplained, &capacity, count + 1,
+                             sizeof *account->unexplained))
+                    return pl_fail_memory(error, "the unexplained variables");
+                account->unexplained[count++] = (uint32_t)i;
             } else if (group < PL_NUM_CODE_GROUPS) {
                 account->variable_flags[i] |= PL_VARIABLE_IS_CODE;
                 account->truth_bytes[group][tile] += p->variable_size_bytes[i];
             } else if (!is_touched) {
                 account->fixed_bytes[tile] += p->variable_size_bytes[i];
             }
-        }
-    account->unexplained = pl_new_array(num_unexplained, sizeof *account->unexplained);
-    if (account->unexplained == NULL)
-        return pl_fail_memory(error, "the unexplained variables");
-    size_t count = 0;
-    for (size_t tile = 0; tile < account->num_tiles; tile++) {
-        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
-             i++) {
-            if ((account->variable_flags[i] & PL_VARIABLE_IS_TOUCHED) == 0 &&
-                !p->class_always_live[p->variable_class[i]])
-                account->unexplained[count++] = (uint32_t)i;
         }
         account->unexplained_start[tile + 1] = count;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {

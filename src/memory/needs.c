@@ -49,6 +49,8 @@ pl_layout pl_layout_worst(const popliner_profile *p) {
 
 /* bytes * part / whole, rounded up, also where the product is beyond 64 bits. */
 static uint64_t share_of(uint64_t bytes, uint64_t part, uint64_t whole) {
+    if (part == whole || bytes == 0) /* most are */
+        return bytes;
     uint64_t rest = bytes % whole;
     return bytes / whole * part + (rest * part + whole - 1) / whole;
 }

@@ -16,8 +16,6 @@
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 
-enum { FIRST_PLACES = 1024 }; /* a power of two */
-
 /* Steps of a part one after another, and the place of the first. */
 typedef struct step_run {
     size_t first_step;
@@ -32,10 +30,10 @@ typedef struct life {
     size_t end_place;
 } life;
 
-/* A class of variables and a set of parts that touch them. */
+/* A class of variables and a set of parts that touch them. Mostly a class has one such set. */
 typedef struct pair {
-    uint32_t class_index;
-    uint32_t set; /* 0: not made yet */
+    uint32_t set;
+    uint32_t next; /* of the same list, or PL_NONE */
     size_t first_life;
     size_t num_lives;
 } pair;
@@ -49,9 +47,10 @@ typedef struct work {
     size_t *end_place;     /* [parts]: behind the steps of each; a place of its own */
     int64_t *change_bytes; /* [steps + parts], by place; all 0 between two tiles */
 
-    pair *pairs;       /* those that were met, each where its hash says or in a place behind */
-    size_t num_places; /* a power of two, more than twice as many as there are pairs */
+    pair *pairs; /* those that were met */
     size_t num_pairs;
+    size_t pairs_capacity;
+    uint32_t *first_pair; /* [classes + sets], or PL_NONE: see list_of_pair */
     life *lives;
     size_t num_lives;
     size_t lives_capacity;
@@ -77,6 +76,7 @@ static void free_work(work *w) {
     free(w->end_place);
     free(w->change_bytes);
     free(w->pairs);
+    free(w->first_pair);
     free(w->lives);
     free(w->last_pair);
     free(w->always_live_bytes);
@@ -95,20 +95,20 @@ static popliner_status begin_work(work *w, popliner_error *error) {
     const size_t count = w->parts->count;
     const size_t num_tiles = p->target.num_tiles;
     const size_t num_operations = popliner_operations_count(w->meter->operations);
+    const size_t num_lists = p->num_classes + w->parts->usage->sets.count;
     w->runs_start = pl_new_array(count + 1, sizeof *w->runs_start);
     w->runs = pl_new_array(p->num_steps, sizeof *w->runs);
     w->end_place = pl_new_array(count, sizeof *w->end_place);
     w->change_bytes = pl_new_array(p->num_steps + count, sizeof *w->change_bytes);
     w->always_live_bytes = pl_new_array(count, sizeof *w->always_live_bytes);
-    w->num_places = FIRST_PLACES;
-    w->pairs = pl_new_array(w->num_places, sizeof *w->pairs);
+    w->first_pair = pl_new_array(num_lists, sizeof *w->first_pair);
     w->last_pair = pl_new_array(count, sizeof *w->last_pair);
     w->unexplained_bytes = pl_new_array(p->num_steps, sizeof *w->unexplained_bytes);
     w->operations_start = pl_new_array(count + 1, sizeof *w->operations_start);
     w->operations = pl_new_array(num_operations, sizeof *w->operations);
     bool memory = w->runs_start != NULL && w->runs != NULL && w->end_place != NULL &&
-                  w->change_bytes != NULL && w->always_live_bytes != NULL && w->pairs != NULL &&
-                  w->last_pair != NULL && w->unexplained_bytes != NULL &&
+                  w->change_bytes != NULL && w->always_live_bytes != NULL &&
+                  w->first_pair != NULL && w->last_pair != NULL && w->unexplained_bytes != NULL &&
                   w->operations_start != NULL && w->operations != NULL;
     if (w->parts->wants_tiles) {
         w->tile_bytes = pl_new_array(count * num_tiles, sizeof *w->tile_bytes);
@@ -118,6 +118,8 @@ static popliner_status begin_work(work *w, popliner_error *error) {
         w->groups[group] = pl_new_array(num_tiles, sizeof(uint64_t));
         memory = memory && w->groups[group] != NULL;
     }
+    for (size_t i = 0; memory && i < num_lists; i++)
+        w->first_pair[i] = PL_NONE;
     return memory ? pl_code_counter_begin(&w->code, w->meter->chain->model, p, error)
                   : pl_fail_memory(error, "the memory of the operations");
 }
@@ -170,32 +172,6 @@ static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
 
 /* ---- pairs ---- */
 
-/* Where the pair is, or where it would be. */
-static pair *place_of_pair(const work *w, uint32_t class_index, uint32_t set) {
-    const uint64_t hash = ((uint64_t)class_index << 32 | set) * UINT64_C(0x9e3779b97f4a7c15);
-    size_t place = (size_t)(hash >> 32) & (w->num_places - 1);
-    while (w->pairs[place].set != 0 &&
-           (w->pairs[place].set != set || w->pairs[place].class_index != class_index))
-        place = (place + 1) & (w->num_places - 1);
-    return &w->pairs[place];
-}
-
-static bool grow_pairs(work *w) {
-    work grown = {.num_places = 2 * w->num_places};
-    if (2 * (w->num_pairs + 1) < w->num_places)
-        return true;
-    grown.pairs = pl_new_array(grown.num_places, sizeof *grown.pairs);
-    if (grown.pairs == NULL)
-        return false;
-    for (size_t i = 0; i < w->num_places; i++)
-        if (w->pairs[i].set != 0)
-            *place_of_pair(&grown, w->pairs[i].class_index, w->pairs[i].set) = w->pairs[i];
-    free(w->pairs);
-    w->pairs = grown.pairs;
-    w->num_places = grown.num_places;
-    return true;
-}
-
 static bool add_life(work *w, size_t first_place, size_t end_place) {
     if (!pl_grow(&w->lives, &w->lives_capacity, w->num_lives + 1, sizeof *w->lives))
         return false;
@@ -224,26 +200,40 @@ static bool add_lives(work *w, uint32_t class_index, size_t part) {
     return memory;
 }
 
-/* The pair, which is made when it is met first; NULL without memory. */
-static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
+/* Where the list begins that a pair is in: one for each class, or, of what is always live, which
+ * many sets of parts touch, for each set. */
+static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set) {
+    const popliner_profile *p = w->meter->profile;
+    return &w->first_pair[p->class_always_live[class_index] ? p->num_classes + set : class_index];
+}
+
+/* Makes a pair, the first of its list; NULL without memory. */
+static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
     const pl_unit_sets *sets = &w->parts->usage->sets;
-    pair *found = place_of_pair(w, class_index, set);
-    bool memory = true;
-    if (found->set != 0)
-        return found;
-    if (!grow_pairs(w))
+    uint32_t *first = list_of_pair(w, class_index, set);
+    bool memory = w->num_pairs < PL_NONE &&
+                  pl_grow(&w->pairs, &w->pairs_capacity, w->num_pairs + 1, sizeof *w->pairs);
+    if (!memory)
         return NULL;
-    found = place_of_pair(w, class_index, set);
-    *found = (pair){class_index, set, w->num_lives, 0};
-    w->num_pairs++;
+    pair *made = &w->pairs[w->num_pairs];
+    *made = (pair){set, *first, w->num_lives, 0};
+    *first = (uint32_t)w->num_pairs++;
     for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
         size_t part = sets->last_unit[s] % w->parts->count;
         if (w->last_pair[part] != w->num_pairs)
             memory = add_lives(w, class_index, part);
         w->last_pair[part] = w->num_pairs;
     }
-    found->num_lives = w->num_lives - found->first_life;
-    return memory ? found : NULL;
+    made->num_lives = w->num_lives - made->first_life;
+    return memory ? made : NULL;
+}
+
+/* The pair, which is made when it is met first; NULL without memory. */
+static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
+    uint32_t found = *list_of_pair(w, class_index, set);
+    while (found != PL_NONE && w->pairs[found].set != set)
+        found = w->pairs[found].next;
+    return found != PL_NONE ? &w->pairs[found] : make_pair(w, class_index, set);
 }
 
 /* ---- data ---- */
@@ -269,10 +259,11 @@ static bool add_variables(work *w, size_t tile) {
         uint32_t set = pl_unit_usage_of(usage, i);
         if (set == 0)
             continue;
-        const pair *of = find_pair(w, p->variable_class[i], set);
+        const uint32_t class_index = p->variable_class[i];
+        const pair *of = find_pair(w, class_index, set);
         if (of == NULL)
             return false;
-        if (p->class_always_live[of->class_index]) {
+        if (p->class_always_live[class_index]) {
             add_always_live(w, of, (uint32_t)i);
             continue;
         }

@@ -278,80 +278,56 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, uint
     }
 }
 
-/* A variable that may be carried. */
+/* Bytes of the variables of one class that the same units touch, which count as one. */
 typedef struct carried {
-    uint32_t class_index;
     uint32_t set;
-    uint32_t size_bytes;
+    uint32_t next; /* of the same class, or PL_NONE */
+    uint64_t bytes;
 } carried;
 
-/* All of them, and their order by class: so those of one class that the same set touches count as
- * one. */
 typedef struct carried_list {
-    carried *items; /* as they lie in the profile */
+    carried *items;
     size_t count;
     size_t capacity;
-    size_t *end;   /* [num_classes + 1]: behind those of the class before */
-    size_t *order; /* [count] */
-    uint64_t *set_bytes;
-    uint32_t *sets; /* of the class, that are not 0 in set_bytes; both [sets] */
+    uint32_t *first; /* [num_classes], or PL_NONE */
 } carried_list;
 
-static bool list_carried(carried_list *list, const pl_pass_usage *own, const popliner_profile *p) {
-    list->end = pl_new_array(p->num_classes + 1, sizeof *list->end);
-    list->set_bytes = pl_new_array(own->usage.sets.count, sizeof *list->set_bytes);
-    list->sets = pl_new_array(own->usage.sets.count, sizeof *list->sets);
-    if (list->end == NULL || list->set_bytes == NULL || list->sets == NULL)
-        return false;
-    for (size_t i = 0; i < p->num_variables; i++) {
-        uint32_t set = pl_unit_usage_of(&own->usage, i);
-        if (!is_carried(p, &own->bounds[set], i) || p->variable_size_bytes[i] == 0)
-            continue;
-        if (!pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+/* Adds a variable to those like it; mostly a class has one set of units. */
+static bool add_to_list(carried_list *list, uint32_t class_index, uint32_t set, uint32_t bytes) {
+    uint32_t *first = &list->first[class_index];
+    uint32_t found = *first;
+    while (found != PL_NONE && list->items[found].set != set)
+        found = list->items[found].next;
+    if (found == PL_NONE) {
+        if (list->count >= PL_NONE ||
+            !pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
             return false;
-        list->items[list->count++] =
-            (carried){p->variable_class[i], set, p->variable_size_bytes[i]};
-        list->end[p->variable_class[i] + 1]++;
+        found = (uint32_t)list->count++;
+        list->items[found] = (carried){set, *first, 0};
+        *first = found;
     }
-    list->order = pl_new_array(list->count, sizeof *list->order);
-    if (list->order == NULL)
-        return false;
-    /* each end is where its class begins, until that is placed */
-    for (size_t c = 1, begin = 0; c <= p->num_classes; c++) {
-        size_t count = list->end[c];
-        list->end[c] = begin;
-        begin += count;
-    }
-    for (size_t i = 0; i < list->count; i++)
-        list->order[list->end[list->items[i].class_index + 1]++] = i;
+    list->items[found].bytes += bytes;
     return true;
 }
 
 popliner_status pl_passes_measure_cuts(const pl_pass_usage *own, const popliner_profile *p,
                                        uint64_t *forward_bytes, uint64_t *backward_bytes,
                                        popliner_error *error) {
-    carried_list list = {0};
-    bool memory = list_carried(&list, own, p);
-    for (uint32_t c = 0; memory && c < p->num_classes; c++) {
-        size_t num_sets = 0;
-        for (size_t i = list.end[c]; i < list.end[c + 1]; i++) {
-            const carried *item = &list.items[list.order[i]];
-            if (list.set_bytes[item->set] == 0)
-                list.sets[num_sets++] = item->set;
-            list.set_bytes[item->set] += item->size_bytes;
-        }
-        for (size_t i = 0; i < num_sets; i++) {
-            uint32_t set = list.sets[i];
-            add_carried(&own->passes, p, c, list.set_bytes[set], &own->bounds[set], forward_bytes,
-                        backward_bytes);
-            list.set_bytes[set] = 0;
-        }
+    carried_list list = {.first = pl_new_array(p->num_classes, sizeof *list.first)};
+    bool memory = list.first != NULL;
+    for (size_t i = 0; memory && i < p->num_classes; i++)
+        list.first[i] = PL_NONE;
+    for (size_t i = 0; memory && i < p->num_variables; i++) {
+        uint32_t set = pl_unit_usage_of(&own->usage, i);
+        if (is_carried(p, &own->bounds[set], i))
+            memory = add_to_list(&list, p->variable_class[i], set, p->variable_size_bytes[i]);
     }
-    free(list.end);
-    free(list.order);
+    for (uint32_t c = 0; memory && c < p->num_classes; c++)
+        for (uint32_t i = list.first[c]; i != PL_NONE; i = list.items[i].next)
+            add_carried(&own->passes, p, c, list.items[i].bytes, &own->bounds[list.items[i].set],
+                        forward_bytes, backward_bytes);
+    free(list.first);
     free(list.items);
-    free(list.set_bytes);
-    free(list.sets);
     return memory ? POPLINER_OK : pl_fail_memory(error, "the cuts");
 }
 

@@ -66,7 +66,8 @@ static uint32_t find_draft(drafts *all, uint64_t debug_context, uint32_t context
             strcmp(all->items[i].raw_name, name) == 0)
             return i;
     }
-    if (!pl_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items))
+    if (all->count >= PL_NONE - 1 ||
+        !pl_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items))
         return PL_NONE;
     all->items[all->count] = (draft){.debug_context = debug_context,
                                      .context = context,

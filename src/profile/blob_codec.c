@@ -3,26 +3,6 @@
 
 #include "base/growth.h"
 
-/* NULL has no end to be computed, not even 0 bytes behind it. */
-static const uint8_t *end_of(const uint8_t *blob, size_t size) {
-    return size > 0 ? blob + size : blob;
-}
-
-bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value) {
-    uint64_t number = 0;
-    for (const uint8_t *at = *cursor; at < end; at++) {
-        if (number > UINT64_MAX >> 7)
-            return false;
-        number = number << 7 | (*at & 0x7f);
-        if (*at & 0x80) {
-            *cursor = at + 1;
-            *value = number;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
     size_t numbers = 0;
     for (size_t i = 0; i < size; i++)
@@ -33,40 +13,12 @@ bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
 
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {
     const uint8_t *cursor = blob;
-    const uint8_t *end = end_of(blob, size);
+    const uint8_t *end = pl_blob_end(blob, size);
     for (size_t i = 0; i < count; i++) {
         if (!pl_varint_read(&cursor, end, &values[i]))
             return false;
     }
     return cursor == end;
-}
-
-pl_runs pl_runs_begin(const uint8_t *blob, size_t size) {
-    return (pl_runs){.cursor = blob, .end = end_of(blob, size), .literals_left = 0};
-}
-
-int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length) {
-    while (runs->literals_left == 0) {
-        if (runs->cursor == runs->end)
-            return 0;
-        uint64_t header;
-        if (!pl_varint_read(&runs->cursor, runs->end, &header))
-            return -1;
-        if ((header & 1) != 0) {
-            runs->literals_left = header >> 1;
-        } else {
-            if (!pl_varint_read(&runs->cursor, runs->end, value))
-                return -1;
-            *length = header >> 1;
-            if (*length > 0)
-                return 1;
-        }
-    }
-    if (!pl_varint_read(&runs->cursor, runs->end, value))
-        return -1;
-    runs->literals_left--;
-    *length = 1;
-    return 1;
 }
 
 bool pl_rle_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {

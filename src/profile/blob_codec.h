@@ -18,8 +18,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Behind a blob. NULL has no end to be computed, not even 0 bytes behind it. */
+static inline const uint8_t *pl_blob_end(const uint8_t *blob, size_t size) {
+    return size > 0 ? blob + size : blob;
+}
+
 /* Reads one varint at *cursor, which must not be past `end`, and moves *cursor behind it. */
-bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value);
+static inline bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value) {
+    uint64_t number = 0;
+    for (const uint8_t *at = *cursor; at < end; at++) {
+        if (number > UINT64_MAX >> 7)
+            return false;
+        number = number << 7 | (*at & 0x7f);
+        if (*at & 0x80) {
+            *cursor = at + 1;
+            *value = number;
+            return true;
+        }
+    }
+    return false;
+}
 
 /* Counts the numbers of a varint list without keeping them. O(bytes). */
 bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count);
@@ -35,11 +53,35 @@ typedef struct pl_runs {
     uint64_t literals_left; /* single values still to come in the current run */
 } pl_runs;
 
-pl_runs pl_runs_begin(const uint8_t *blob, size_t size);
+static inline pl_runs pl_runs_begin(const uint8_t *blob, size_t size) {
+    return (pl_runs){.cursor = blob, .end = pl_blob_end(blob, size), .literals_left = 0};
+}
 
 /* The next run: *value stands *length times (1 for each literal). Returns 1 for a run, 0 at the
  * end, -1 for a damaged blob. Never yields a run of length 0. */
-int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length);
+static inline int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length) {
+    while (runs->literals_left == 0) {
+        if (runs->cursor == runs->end)
+            return 0;
+        uint64_t header;
+        if (!pl_varint_read(&runs->cursor, runs->end, &header))
+            return -1;
+        if ((header & 1) != 0) {
+            runs->literals_left = header >> 1;
+        } else {
+            if (!pl_varint_read(&runs->cursor, runs->end, value))
+                return -1;
+            *length = header >> 1;
+            if (*length > 0)
+                return 1;
+        }
+    }
+    if (!pl_varint_read(&runs->cursor, runs->end, value))
+        return -1;
+    runs->literals_left--;
+    *length = 1;
+    return 1;
+}
 
 /* Decodes an RLE blob that must expand to exactly `count` numbers. */
 bool pl_rle_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);

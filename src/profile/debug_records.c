@@ -137,7 +137,7 @@ void pl_debug_end_record(pl_debug_records *r) {
             info->details[info->num_details++] = r->details;
         }
     }
-    if (!room || !pl_id_map_add(&info->contexts, r->id, (uint32_t)info->num_contexts)) {
+    if (!room || !pl_id_map_add(&info->contexts, r->id, info->num_contexts)) {
         r->is_out_of_memory = true;
         return;
     }

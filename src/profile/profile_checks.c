@@ -664,6 +664,13 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
     if (p->checks == NULL)
         return pl_fail_memory(error, "the checks of the profile");
     p->num_checks = PL_NUM_RELATIONS;
+    p->tile_peak = pl_new_array(p->target.num_tiles, sizeof *p->tile_peak);
+    if (p->tile_peak == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+        p->tile_peak[tile] =
+            (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
+                            c->sums.peak_step[tile]};
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
         const tally *t = &c->tallies[i];
         pl_string where = pl_profile_add_string(p, t->where);

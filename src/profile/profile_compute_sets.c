@@ -37,7 +37,7 @@ static popliner_status take_compute_set(void *user, pl_rows *rows, popliner_erro
                                    PL_COLUMN_ROOM(p->compute_set_num_edges)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
     if (name == PL_NONE || !pl_grow_columns(room, 3, &r->capacity, p->num_compute_sets + 1) ||
-        !pl_id_map_add(&r->ids->compute_sets, id, (uint32_t)p->num_compute_sets))
+        !pl_id_map_add(&r->ids->compute_sets, id, p->num_compute_sets))
         return pl_fail_memory(error, "the compute sets");
     p->compute_set_name[p->num_compute_sets] = name;
     p->compute_set_num_edges[p->num_compute_sets] = 0;

@@ -38,7 +38,7 @@ static bool add_number(numbers *n, uint64_t id, uint64_t value) {
         !pl_grow(&n->values, &n->capacity, n->count + 1, sizeof *n->values))
         return false;
     n->values[n->count] = value;
-    return pl_id_map_add(&n->ids, id, (uint32_t)n->count++);
+    return pl_id_map_add(&n->ids, id, n->count++);
 }
 
 static bool find_number(const numbers *n, uint64_t id, uint64_t *value) {

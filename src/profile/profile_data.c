@@ -187,6 +187,7 @@ void pl_profile_free(popliner_profile *profile) {
         return;
     pl_field fields[PL_MAX_FIELDS];
     pl_fields_free(fields, pl_profile_fields(profile, fields));
+    free(profile->tile_peak);
     free(profile);
 }
 

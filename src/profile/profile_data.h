@@ -8,6 +8,7 @@
 
 #include "base/fields.h"
 #include "base/id_map.h"
+#include "popliner/liveness.h"
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/category.h"
@@ -230,6 +231,10 @@ struct popliner_profile {
     uint64_t *execution_active_to;
     uint32_t *execution_active_tiles;
     double *execution_tile_balance;
+
+    /* What the checks found of the tiles over all steps, [num_tiles]. It is not stored: NULL in a
+     * profile that was. */
+    popliner_peak *tile_peak;
 };
 
 /* A single number; 0 where the profile does not tell. */

@@ -41,7 +41,7 @@ static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *
     if (status != POPLINER_OK)
         return status;
     if (!pl_grow(&exchanges->entries, &exchanges->capacity, exchanges->count + 1, sizeof entry) ||
-        !pl_id_map_add(&exchanges->ids, id, (uint32_t)exchanges->count))
+        !pl_id_map_add(&exchanges->ids, id, exchanges->count))
         return pl_fail_memory(error, "the exchanges");
     exchanges->entries[exchanges->count++] = entry;
     return POPLINER_OK;

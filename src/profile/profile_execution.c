@@ -66,7 +66,7 @@ static popliner_status read_steps(const pl_database *database, execution *x,
         pl_string type = keep_type(x, pl_rows_text(&rows, 2));
         if (type == PL_NONE || p->num_execution_steps >= PL_NONE - 1 ||
             !pl_fields_reserve(fields, 2, &capacity, p->num_execution_steps + 1) ||
-            !pl_id_map_add(&x->steps, id, (uint32_t)p->num_execution_steps)) {
+            !pl_id_map_add(&x->steps, id, p->num_execution_steps)) {
             status = pl_fail_memory(error, "the steps of the execution");
             break;
         }

@@ -128,7 +128,7 @@ static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room 
     for (size_t i = 0; i < piece->num_targets; i++) {
         size_t start = piece->starts[i];
         size_t end = i + 1 < piece->num_targets ? piece->starts[i + 1] : piece->num_variables;
-        if (!pl_id_map_add(&ids->exchange_targets, piece->targets[i], (uint32_t)p->num_lists) ||
+        if (!pl_id_map_add(&ids->exchange_targets, piece->targets[i], p->num_lists) ||
             !reserve_variables(p, &room->variables, end - start))
             return false;
         memcpy(p->list_variable + p->num_list_variables, piece->variables + start,

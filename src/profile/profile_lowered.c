@@ -283,12 +283,11 @@ static bool join_pieces(const lowered *l, pl_id_map *ids) {
         if (from != p->num_variables)
             move_variables(l, p->num_variables, from, count);
         if (l->piece_ids[piece] == NULL) {
-            if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), (uint32_t)p->num_variables,
-                                   count))
+            if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), p->num_variables, count))
                 return false;
         }
         for (size_t i = 0; l->piece_ids[piece] != NULL && i < count; i++) {
-            if (!pl_id_map_add(ids, l->piece_ids[piece][i], (uint32_t)(p->num_variables + i)))
+            if (!pl_id_map_add(ids, l->piece_ids[piece][i], p->num_variables + i))
                 return false;
         }
         p->num_variables += count;

@@ -245,6 +245,7 @@ popliner_status pl_part_keep(popliner_profile *p, const pl_part *part, popliner_
         return POPLINER_OK;
     keep_account(p, part);
     keep_variables(p, part);
+    keep_items(p->tile_peak, part->first_tile, part->end_tile, sizeof *p->tile_peak);
     if (!keep_series(p, part))
         return pl_fail_memory(error, "the profile");
     p->target.num_tiles = part->end_tile - part->first_tile;

@@ -64,8 +64,7 @@ static popliner_status take_program_type(void *user, pl_rows *rows, popliner_err
     if (status != POPLINER_OK)
         return status;
     pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
-    if (name == PL_NONE ||
-        !pl_id_map_add(&r->types, id, (uint32_t)type_of_name(pl_rows_text(rows, 1))) ||
+    if (name == PL_NONE || !pl_id_map_add(&r->types, id, type_of_name(pl_rows_text(rows, 1))) ||
         !pl_id_map_add(&r->type_names, id, name))
         return pl_fail_memory(error, "the program types");
     return POPLINER_OK;
@@ -246,7 +245,7 @@ static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
     if (status != POPLINER_OK)
         return status;
-    if (r->num_ids >= PL_NONE - 1 || !pl_id_map_add(&r->ids->programs, id, (uint32_t)r->num_ids++))
+    if (r->num_ids >= PL_NONE - 1 || !pl_id_map_add(&r->ids->programs, id, r->num_ids++))
         return pl_fail_memory(error, "the programs");
     return POPLINER_OK;
 }

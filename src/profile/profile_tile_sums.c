@@ -189,7 +189,7 @@ static bool add_layout(const tile_layout *l, worker *w, uint64_t *covered_bytes,
 
 /* Adds what the tile has of each class, and leaves the worker's sums of the tile 0. */
 static void add_classes(const popliner_profile *p, worker *w, size_t count,
-                        uint64_t *always_live_bytes, uint64_t *most_bytes) {
+                        uint64_t *always_live_bytes, uint64_t *most_bytes, uint32_t *peak_step) {
     for (size_t i = 0; i < count; i++) {
         uint32_t c = w->tile_classes[i];
         uint64_t bytes = w->tile_class_bytes[c];
@@ -208,7 +208,10 @@ static void add_classes(const popliner_profile *p, worker *w, size_t count,
     int64_t most = 0;
     for (size_t step = 0; step < p->num_steps; step++) {
         bytes += w->change_bytes[step];
-        most = bytes > most ? bytes : most;
+        if (bytes > most) {
+            most = bytes;
+            *peak_step = (uint32_t)step;
+        }
     }
     memset(w->change_bytes, 0, (p->num_steps + 1) * sizeof *w->change_bytes);
     *most_bytes = (uint64_t)most;
@@ -274,7 +277,7 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
     uint64_t shared_bytes[PL_MAX_CATEGORIES] = {0};
     tile_runs found = find_runs(p, tile, w, category_bytes);
     add_classes(p, w, found.num_classes, &sums->always_live_bytes[tile],
-                &sums->not_always_live_bytes[tile]);
+                &sums->not_always_live_bytes[tile], &sums->peak_step[tile]);
     const tile_layout layout = {
         .size_bytes = p->variable_size_bytes + p->tile_variables_start[tile],
         .category = p->variable_category + p->tile_variables_start[tile],
@@ -323,19 +326,21 @@ static bool allocate(const popliner_profile *p, pl_tile_sums *sums) {
     size_t num_tiles = p->target.num_tiles;
     sums->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
     sums->not_always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
+    sums->peak_step = pl_new_array(num_tiles, sizeof *sums->peak_step);
     sums->covered_bytes = pl_new_array(num_tiles, sizeof(uint64_t));
     sums->end = pl_new_array(num_tiles, sizeof(uint64_t));
     sums->alone_bytes = pl_new_array(p->num_categories * num_tiles, sizeof(uint64_t));
     sums->shared_bytes = pl_new_array(p->num_categories * num_tiles, sizeof(uint64_t));
     sums->class_bytes = pl_new_array(p->num_classes, sizeof(uint64_t));
     return sums->always_live_bytes != NULL && sums->not_always_live_bytes != NULL &&
-           sums->covered_bytes != NULL && sums->end != NULL && sums->alone_bytes != NULL &&
-           sums->shared_bytes != NULL && sums->class_bytes != NULL;
+           sums->peak_step != NULL && sums->covered_bytes != NULL && sums->end != NULL &&
+           sums->alone_bytes != NULL && sums->shared_bytes != NULL && sums->class_bytes != NULL;
 }
 
 void pl_tile_sums_free(pl_tile_sums *sums) {
     free(sums->always_live_bytes);
     free(sums->not_always_live_bytes);
+    free(sums->peak_step);
     free(sums->covered_bytes);
     free(sums->end);
     free(sums->alone_bytes);

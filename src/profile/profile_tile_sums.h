@@ -11,6 +11,7 @@
 typedef struct pl_tile_sums {
     uint64_t *always_live_bytes;     /* [num_tiles] */
     uint64_t *not_always_live_bytes; /* [num_tiles]: most at one step */
+    uint32_t *peak_step;             /* [num_tiles]: the first where it is so much */
     uint64_t *covered_bytes;         /* [num_tiles]: at addresses that some variable has */
     uint64_t *end;                   /* [num_tiles]: behind the last of these addresses */
     /* item category * num_tiles + tile: bytes at addresses that no other variable of the tile has,

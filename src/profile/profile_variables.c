@@ -30,7 +30,7 @@ static popliner_status take_name(void *user, pl_rows *rows, popliner_error *erro
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has more than %zu rows",
                        rows->database->path, rows->table, r->max_count);
     pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_id_map_add(r->ids, id, (uint32_t)*r->count) ||
+    if (name == PL_NONE || !pl_id_map_add(r->ids, id, *r->count) ||
         !pl_grow(r->names, &r->capacity, *r->count + 1, sizeof **r->names))
         return pl_fail_memory(error, "the names of variables");
     (*r->names)[(*r->count)++] = name;
@@ -97,8 +97,7 @@ static popliner_status take_class(void *user, pl_rows *rows, popliner_error *err
         status = pl_rows_number(rows, 1, 1, &always_live, error);
     if (status != POPLINER_OK)
         return status;
-    if (p->num_classes >= PL_NONE - 1 ||
-        !pl_id_map_add(&r->ids->classes, id, (uint32_t)p->num_classes) ||
+    if (p->num_classes >= PL_NONE - 1 || !pl_id_map_add(&r->ids->classes, id, p->num_classes) ||
         !pl_grow(&p->class_always_live, &r->capacity, p->num_classes + 1, 1))
         return pl_fail_memory(error, "the equivalence classes");
     p->class_always_live[p->num_classes++] = (uint8_t)always_live;

@@ -27,7 +27,7 @@ static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_erro
                                    PL_COLUMN_ROOM(p->vertex_type_size_bytes)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
     if (name == PL_NONE || !pl_grow_columns(room, 2, &r->capacity, p->num_vertex_types + 1) ||
-        !pl_id_map_add(&r->ids->vertex_types, id, (uint32_t)p->num_vertex_types))
+        !pl_id_map_add(&r->ids->vertex_types, id, p->num_vertex_types))
         return pl_fail_memory(error, "the vertex types");
     p->vertex_type_name[p->num_vertex_types] = name;
     p->vertex_type_size_bytes[p->num_vertex_types++] = size_bytes;

@@ -52,10 +52,13 @@ static const char *part(const pl_canvas *canvas, pl_ink ink, unsigned eighths, b
         return full(canvas, ink);
     if (canvas->options.is_ascii)
         return eighths == 0 ? " " : eighths < 4 ? "." : full(canvas, ink);
+    if (ink != PL_INK_BASE && !canvas->options.has_colour) /* there are no parts of its shade */
+        return eighths == 0 ? " " : eighths < 4 ? "\u2591" : full(canvas, ink);
     return is_upright ? upright[eighths] : flat[eighths];
 }
 
-/* How many eighths of cells stand for so many bytes, rounded up: what is there is seen. */
+/* How many eighths of cells stand for so many bytes, at most the top, rounded up: what is there is
+ * seen. */
 static uint64_t eighths_of(uint64_t bytes, uint64_t top_bytes, size_t cells) {
     double share = (double)bytes / (double)top_bytes * (double)cells * 8;
     uint64_t whole = (uint64_t)share;
@@ -108,8 +111,8 @@ static void add_cell(pl_canvas *canvas, const pl_columns *columns, size_t column
 
 void pl_canvas_columns(pl_canvas *canvas, const pl_columns *columns) {
     const size_t height = canvas->options.height;
-    uint64_t limit = eighths_of(columns->limit_bytes, columns->top_bytes, height);
     bool has_limit = columns->limit_bytes > 0 && columns->limit_bytes <= columns->top_bytes;
+    uint64_t limit = has_limit ? eighths_of(columns->limit_bytes, columns->top_bytes, height) : 0;
     for (size_t line = height; line-- > 0;) {
         bool is_limit = has_limit && in_cell(limit, line) > 0 && limit <= (uint64_t)(line + 1) * 8;
         if ((height - 1 - line) % 4 == 0)
@@ -127,7 +130,10 @@ void pl_canvas_columns(pl_canvas *canvas, const pl_columns *columns) {
 void pl_canvas_bar(pl_canvas *canvas, size_t width, uint64_t bytes, uint64_t limit_bytes,
                    uint64_t top_bytes) {
     uint64_t own = eighths_of(bytes, top_bytes, width);
-    size_t limit_cell = (size_t)((eighths_of(limit_bytes, top_bytes, width) + 7) / 8);
+    /* beyond the top, where no limit is told too, it is in no cell */
+    size_t limit_cell = limit_bytes > top_bytes
+                            ? SIZE_MAX
+                            : (size_t)((eighths_of(limit_bytes, top_bytes, width) + 7) / 8);
     for (size_t cell = 0; cell < width; cell++) {
         unsigned filled = in_cell(own, cell);
         pl_ink ink = bytes > limit_bytes && cell >= limit_cell ? PL_INK_OVER : PL_INK_BASE;

@@ -44,7 +44,7 @@ typedef struct worker {
     uint8_t *is_used;    /* [sets * num_categories] */
     uint32_t named_bits; /* all that is set in some size of these */
     uint32_t used_bits;
-    uint64_t *named;      /* [named rows * TILES_OF_BLOCK] */
+    uint64_t *named;      /* [TILES_OF_BLOCK][named rows] */
     uint64_t *used;       /* [sets * num_categories]: of one tile */
     uint64_t *layers;     /* [layer rows * TILES_OF_BLOCK] */
     uint64_t *row_length; /* [named rows]: of what was written of each */
@@ -58,9 +58,11 @@ typedef struct task {
     size_t num_workers;
     size_t num_blocks;
     size_t num_named;
-    uint32_t *named; /* [num_named]: unlowered variables, the largest first */
-    uint32_t *place; /* [num_unlowered]: in named, or PL_NONE */
-    uint32_t *row;   /* [num_named * num_categories], or PL_NONE */
+    uint32_t *named;       /* [num_named]: unlowered variables, the largest first */
+    uint32_t *place;       /* [num_unlowered]: in named, or PL_NONE */
+    uint32_t *row;         /* [num_named * num_categories], or PL_NONE */
+    uint32_t *first_row;   /* [num_unlowered]: the first of its rows, or PL_NONE */
+    uint8_t *row_category; /* [num_rows] */
     size_t num_rows;
     uint32_t *set_start; /* [sets + 1] into set_unit */
     uint32_t *set_unit;  /* the units of each set, each once */
@@ -208,6 +210,7 @@ static bool fill_tile(const task *t, worker *w, size_t tile, size_t place) {
     const popliner_profile *p = t->profile;
     const size_t num_categories = p->num_categories;
     const size_t num_sets = t->usage->sets.count;
+    uint64_t *named = w->named + place * t->num_rows;
     bool memory = true;
     memset(w->used, 0, num_sets * num_categories * sizeof *w->used);
     for (size_t i = p->tile_variables_start[tile]; memory && i < p->tile_variables_start[tile + 1];
@@ -218,9 +221,12 @@ static bool fill_tile(const task *t, worker *w, size_t tile, size_t place) {
         uint8_t category = p->variable_category[i];
         if (size_bytes == 0)
             continue;
-        if (unlowered != PL_NONE && t->place[unlowered] != PL_NONE)
-            w->named[t->row[t->place[unlowered] * num_categories + category] * TILES_OF_BLOCK +
-                     place] += size_bytes;
+        uint32_t row = unlowered != PL_NONE ? t->first_row[unlowered] : PL_NONE;
+        if (row != PL_NONE) {
+            while (t->row_category[row] != category) /* mostly it has one */
+                row++;
+            named[row] += size_bytes;
+        }
         if (set != 0)
             w->used[set * num_categories + category] += size_bytes;
         if (p->class_always_live[p->variable_class[i]] == 0) {
@@ -259,7 +265,10 @@ static bool fill_block(void *user, size_t number, size_t block) {
     }
     for (size_t row = 0; row < t->num_rows; row++) {
         size_t before = named->length;
-        write_block(named, w->named + row * TILES_OF_BLOCK, end - first, t->named_shift);
+        uint64_t numbers[TILES_OF_BLOCK];
+        for (size_t place = 0; place < end - first; place++)
+            numbers[place] = w->named[place * t->num_rows + row];
+        write_block(named, numbers, end - first, t->named_shift);
         w->row_length[row] += named->length - before;
     }
     for (size_t row = 0; row < t->num_unit_rows; row++)
@@ -349,6 +358,24 @@ static unsigned lowest_bit(uint32_t bits) {
     return shift;
 }
 
+/* Notes where the rows of each unlowered variable are, one behind the other, and their category. */
+static bool list_rows(task *t) {
+    const size_t num_categories = t->profile->num_categories;
+    t->first_row = pl_new_array(t->profile->num_unlowered, sizeof *t->first_row);
+    t->row_category = pl_new_array(t->num_rows, sizeof *t->row_category);
+    if (t->first_row == NULL || t->row_category == NULL)
+        return false;
+    for (size_t i = 0; i < t->profile->num_unlowered; i++)
+        t->first_row[i] = PL_NONE;
+    for (size_t i = t->num_named * num_categories; i-- > 0;) {
+        if (t->row[i] == PL_NONE)
+            continue;
+        t->first_row[t->named[i / num_categories]] = t->row[i];
+        t->row_category[t->row[i]] = (uint8_t)(i % num_categories);
+    }
+    return true;
+}
+
 /* Numbers the rows that some worker has met, and makes room for them. */
 static bool number_rows(task *t) {
     const size_t num_categories = t->profile->num_categories;
@@ -374,6 +401,7 @@ static bool number_rows(task *t) {
     t->layer_shift = lowest_bit(used_bits);
     for (size_t i = 0; memory && i < t->num_named * num_categories; i++)
         t->row[i] = t->workers[0].is_named[i] != 0 ? (uint32_t)t->num_rows++ : PL_NONE;
+    memory = memory && list_rows(t);
     for (size_t i = 0; memory && i < t->num_units * num_categories; i++)
         t->unit_row[i] = PL_NONE;
     for (size_t set = 1; memory && set < t->usage->sets.count; set++)
@@ -538,6 +566,8 @@ static void clear(task *t) {
     free(t->named);
     free(t->place);
     free(t->row);
+    free(t->first_row);
+    free(t->row_category);
     free(t->set_start);
     free(t->set_unit);
     free(t->unit_row);

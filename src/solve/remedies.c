@@ -20,7 +20,6 @@ enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64 };
 
 typedef struct advice {
     const pl_problem *problem;
-    const pl_stop *stop; /* the caller's */
     pl_stop own_stop;
     popliner_infeasibility *why;
     size_t capacity;
@@ -570,7 +569,7 @@ done:
 popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop, double max_seconds,
                                  popliner_plan *plan, popliner_error *error) {
     popliner_infeasibility *why = &plan->infeasibility;
-    advice a = {.problem = problem, .stop = stop, .own_stop = *stop, .why = why, .error = error};
+    advice a = {.problem = problem, .own_stop = *stop, .why = why, .error = error};
     double deadline = pl_clock_seconds() + max_seconds;
     if (deadline < a.own_stop.deadline_seconds)
         a.own_stop.deadline_seconds = deadline;

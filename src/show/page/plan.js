@@ -17,6 +17,12 @@ const OBJECTIVE_TEXTS = { memory: 'largest tile', cycles: 'slowest IPU', traffic
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
     'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic'];
 
+// The same with its unit, unless its values have it.
+function objectiveTitle(name, spreadIsOfCycles) {
+    const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
+    return OBJECTIVE_TEXTS[name] + (isOfCycles ? ' (cycles)' : '');
+}
+
 function shownObjective(name, value, spreadIsOfCycles) {
     const isBytes = name === 'memory' || name === 'traffic' ||
         (name === 'balance' && !spreadIsOfCycles);
@@ -417,7 +423,7 @@ class PlanView {
             [word.toLowerCase(), true], ['difference', true]],
         names.map((name) => {
             const show = (value) => shownObjective(name, value, isOfCycles);
-            return [OBJECTIVE_TEXTS[name], show(split.values[name]),
+            return [objectiveTitle(name, isOfCycles), show(split.values[name]),
                 best === null ? '–' : show(best.values[name]),
                 best === null ? '–'
                     : difference(split.values[name] - best.values[name], show)];
@@ -539,7 +545,7 @@ class PlanView {
             : 'Memory against traffic'),
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
             smallTable('All best compromises within the limit', [['largest tile', true],
-                [OBJECTIVE_TEXTS[second], true], ['IPUs', true], ['', false]],
+                [objectiveTitle(second), true], ['IPUs', true], ['', false]],
             points.map((point) => [bytes(point.values.memory),
                 shownObjective(second, point.values[second]), String(point.values.ipus),
                 button('show', () => this.setCuts(point.cuts, 'This compromise.'),
@@ -560,7 +566,7 @@ class PlanView {
         return svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
             'aria-label': `Best compromises of memory and ${second}; the table has the numbers` },
         svg('text', { x: width - 4, y: height - 4, class: 'tick end' },
-            `${OBJECTIVE_TEXTS[second]} →`),
+            `${objectiveTitle(second)} →`),
         svg('text', { x: 4, y: 12, class: 'tick' }, '↑ largest tile'),
         points.map((point) => svg('circle', { class: 'point',
             cx: 12 + (point.values[second] - xs.low) / xs.size * (width - 24),
