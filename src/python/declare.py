@@ -129,6 +129,8 @@ class Headers:
             return "c_char"
         if base == "void":
             return "None" if stars == 0 else "c_void_p"
+        if base == "va_list":  # Python has none: what takes it is for C
+            return "c_void_p"
         if base in SCALARS:
             result = SCALARS[base]
         elif base in self.enums:

@@ -47,7 +47,8 @@ bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_fi
     sqlite3_stmt *insert = writer->insert;
     char name[MAX_NAME];
     size_t num_bytes = (*field->count + field->extra_items) * field->item_size;
-    const uint8_t *bytes = pl_field_items(field);
+    static const uint8_t nothing[1] = {0}; /* of an array without items, which may be NULL */
+    const uint8_t *bytes = num_bytes > 0 ? pl_field_items(field) : nothing;
     size_t done = 0;
     int piece = 0;
     snprintf(name, sizeof name, "%s%s", group, field->name);

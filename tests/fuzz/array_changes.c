@@ -77,7 +77,7 @@ void array_change(changing_array *arrays, size_t num_arrays, const uint8_t *reco
     const size_t place = record[2] | (size_t)(record[0] >> 6) << 8;
     const unsigned change = (record[0] & 63u) % NUM_CHANGES;
     if (change == CUT && breaks_groups) {
-        resize(a, (record[3] & 1) != 0 ? (record[4] | record[5] << 8) % (size_t)MAX_ITEMS
+        resize(a, (record[3] & 1) != 0 ? (record[4] | (size_t)record[5] << 8) % MAX_ITEMS
                                        : a->num_items - a->num_items % (1 + record[4] % 4u));
         return;
     }

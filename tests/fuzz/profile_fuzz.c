@@ -70,6 +70,7 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
         pl_field_set_items(&fields[i], arrays[i].bytes);
     }
     profile->strings_capacity = profile->series_capacity = 0;
+    profile->tile_peak = NULL; /* known of what was read as it is alone */
     made->listener = (popliner_listener)POPLINER_LISTENER_INIT;
     made->option_names = whole->option_names;
     made->num_threads = 1;
