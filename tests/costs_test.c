@@ -490,7 +490,8 @@ static void checks_what_the_callers_functions_answer(void **state) {
     } cases[] = {
         {{(popliner_status)77, NULL}, POPLINER_ERROR_USAGE, "peak returned 77, which is no status"},
         {{(popliner_status)-1, "lost"}, POPLINER_ERROR_USAGE, "peak returned -1"},
-        {{(popliner_status)6, NULL}, POPLINER_ERROR_USAGE, "peak returned 6"},
+        {{(popliner_status)7, NULL}, POPLINER_ERROR_USAGE, "peak returned 7"},
+        {{POPLINER_ERROR_STOPPED, "enough"}, POPLINER_ERROR_STOPPED, "enough"},
         {{POPLINER_ERROR_INPUT, NULL}, POPLINER_ERROR_INPUT, "peak failed without saying why"},
         {{POPLINER_ERROR_INTERNAL, "lost"}, POPLINER_ERROR_INTERNAL, "lost"},
         {{POPLINER_ERROR_MEMORY, "100 % of it"}, POPLINER_ERROR_MEMORY, "100 % of it"},

@@ -10,6 +10,7 @@ static const double SECONDS_BETWEEN = 0.02;
 void pl_bounds_begin(pl_bounds *bounds) {
     if (atomic_load(&bounds->is_stopped))
         atomic_store(&bounds->is_stopped, false);
+    bounds->next_seconds = 0.0; /* of each call it is asked at least once */
 }
 
 bool pl_bounds_are_over(const pl_bounds *bounds) {

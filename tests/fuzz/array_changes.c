@@ -49,10 +49,11 @@ static void remove_item(changing_array *a, size_t item) {
 static void change_group(changing_array *arrays, size_t num_arrays, const changing_array *a,
                          const uint8_t *record, bool repeats, bool breaks_groups) {
     const bool is_alone = breaks_groups && (record[4] & 1) != 0;
-    size_t num_things = SIZE_MAX; /* arrays of starts have an item more */
+    size_t num_things = SIZE_MAX;
     for (size_t i = 0; i < num_arrays; i++) {
-        if (arrays[i].group == a->group && arrays[i].num_items < num_things)
-            num_things = arrays[i].num_items;
+        const size_t things = arrays[i].num_items - arrays[i].extra_items;
+        if (arrays[i].group == a->group && things < num_things)
+            num_things = things;
     }
     if (num_things == 0 || (repeats && num_things >= MAX_ITEMS))
         return;

@@ -13,7 +13,8 @@
 typedef struct changing_array {
     uint8_t *bytes; /* with malloc(); the caller's */
     size_t item_size;
-    size_t num_items; /* with those that an array of starts has more */
+    size_t num_items;   /* with the extra ones */
+    size_t extra_items; /* that an array of starts has more, and never loses */
     size_t group;
     bool is_changed;
 } changing_array;

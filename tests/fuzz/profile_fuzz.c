@@ -56,6 +56,7 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
         changing_array *a = &arrays[i];
         *a = (changing_array){.item_size = fields[i].item_size,
                               .num_items = *fields[i].count + fields[i].extra_items,
+                              .extra_items = fields[i].extra_items,
                               .group = (size_t)((char *)fields[i].count - (char *)profile)};
         const size_t size = a->num_items * a->item_size;
         a->bytes = malloc(size > 0 ? size : 1);
