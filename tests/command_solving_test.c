@@ -2071,24 +2071,15 @@ static void stops_when_time_is_up(void **state) {
 static void refuses_options_that_would_be_ignored(void **state) {
     (void)state;
     static const char *const solving[][2] = {
-        {"--objective", "ipus"},
-        {"--slack", "5"},
-        {"--ipu-mem-per-tile", "0=5"},
-        {"--ipu-speed", "0=2"},
-        {"--link-bandwidth", "64"},
-        {"--sweep", "num-ipus=1..2"},
-        {"--write-lp", "/dev/null"},
-        {"--write-mps", "/dev/null"},
-        {"--min-layers", "1"},
-        {"--max-layers", "2"},
-        {"--cut-after", "0"},
-        {"--no-cut-after", "0"},
-        {"--together", "0,1"},
-        {"--place", "0=0"},
-        {"--device-map", "0,1"},
-        {"--schedule", "training"},
-        {"--recompute", "none"},
-        {"--pareto", "ipus,memory"},
+        {"--objective", "ipus"},       {"--slack", "5"},
+        {"--ipu-mem-per-tile", "0=5"}, {"--ipu-speed", "0=2"},
+        {"--link-bandwidth", "64"},    {"--sweep", "num-ipus=1..2"},
+        {"--write-lp", "/dev/null"},   {"--write-mps", "/dev/null"},
+        {"--min-layers", "1"},         {"--max-layers", "2"},
+        {"--cut-after", "0"},          {"--no-cut-after", "0"},
+        {"--together", "0,1"},         {"--place", "0=0"},
+        {"--device-map", "0,1"},       {"--schedule", "training"},
+        {"--recompute", "none"},       {"--pareto", "ipus,memory"},
     };
     for (size_t i = 0; i < sizeof solving / sizeof *solving; i++) {
         RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);

@@ -681,8 +681,8 @@ static bool check_var_ids(profile *p) {
         pl_runs runs = pl_runs_begin(sqlite3_column_blob(statement, 1),
                                      (size_t)sqlite3_column_bytes(statement, 1));
         uint64_t id = 0;
-        uint64_t difference;
-        uint64_t length;
+        uint64_t difference = 0;
+        uint64_t length = 0;
         int more;
         bool is_first = true;
         while (good && (more = pl_runs_next(&runs, &difference, &length)) != 0) {

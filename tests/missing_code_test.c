@@ -100,7 +100,7 @@ static void read_control(sqlite3 *db, found *f) {
         const uint8_t *blob = sqlite3_column_blob(statement, 1);
         size_t size = (size_t)sqlite3_column_bytes(statement, 1);
         const uint8_t *end = blob + size;
-        uint64_t id;
+        uint64_t id = 0;
         for (const uint8_t *c = blob; size > 0 && c < end;) {
             assert_true(pl_varint_read(&c, end, &id));
             size_t child = place_of(f->program_id, f->num_programs, id);

@@ -203,7 +203,7 @@ static void assert_debug_ids_known(sqlite3 *db, const debug_information *debug) 
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const uint8_t *cursor = sqlite3_column_blob(statement, 0);
         const uint8_t *end = cursor + sqlite3_column_bytes(statement, 0);
-        uint64_t id;
+        uint64_t id = 0;
         while (cursor < end) {
             assert_true(pl_varint_read(&cursor, end, &id));
             assert_true(id == 0 || knows(debug, id));

@@ -64,7 +64,8 @@ static popliner_status take_program_type(void *user, pl_rows *rows, popliner_err
     if (status != POPLINER_OK)
         return status;
     pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_id_map_add(&r->types, id, type_of_name(pl_rows_text(rows, 1))) ||
+    const size_t type = (size_t)type_of_name(pl_rows_text(rows, 1));
+    if (name == PL_NONE || !pl_id_map_add(&r->types, id, type) ||
         !pl_id_map_add(&r->type_names, id, name))
         return pl_fail_memory(error, "the program types");
     return POPLINER_OK;

@@ -145,7 +145,7 @@ static void ask_for_stages(asking *a) {
             const uint64_t peak = popliner_costs_peak(costs, first, last, stage.stages_to_end);
             if (!is_answered(a, popliner_analysis_measure_stages(a->analysis, &request, &stage, 1,
                                                                  &m, a->error)))
-                FUZZ_CHECK(!"a stage cannot be measured");
+                FUZZ_CHECK(false && "a stage cannot be measured");
             check_measurement(m);
             FUZZ_CHECK(!a->subject->is_measured || peak == POPLINER_PEAK_FORBIDDEN ||
                        peak == m->detail->need_bytes[request.need]);
@@ -253,7 +253,7 @@ static void check_split(asking *a, const popliner_request *request,
     }
     if (!is_answered(a, popliner_analysis_evaluate(a->analysis, request, cuts,
                                                    summary->num_stages - 1, &evaluation, a->error)))
-        FUZZ_CHECK(!"an answer cannot be evaluated");
+        FUZZ_CHECK(false && "an answer cannot be evaluated");
     const bool is_same = a->subject->is_measured;
     const popliner_plan *same = popliner_certificate_get_info(evaluation)->plan;
     const popliner_plan_summary *same_summary = popliner_plan_get_summary(same);
