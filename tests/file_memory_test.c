@@ -1,13 +1,18 @@
-/* Reading with too little memory: all of it, or an error that says so.
+/* Reading and storing with too little memory: all of it, or an error that says so.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test_data.h"
+#include "golden_case.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "model/operations.h"
+#include "model/operations_data.h"
 #include "model/regex.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"
@@ -15,6 +20,8 @@
 #include "profile/read.h"
 #include "scarce_memory.h"
 #include "show/report_parts.h"
+#include "store/stored_analysis.h"
+#include "test_data.h"
 
 /* ---- files of costs ------------------------------------------------------------------------- */
 
@@ -175,12 +182,81 @@ static void exchanges(void **state) {
     free(path);
 }
 
+/* ---- stored analyses ------------------------------------------------------------------------ */
+
+static golden_case c;
+static char *stored_path;
+
+static uint64_t hash(uint64_t hash, const void *bytes, size_t size) {
+    const uint8_t *byte = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static popliner_status tell_hash(uint64_t hash, char **result, popliner_error *error) {
+    pl_text text = {0};
+    pl_text_format(&text, "%" PRIx64, hash);
+    return pl_report_finish(&text, POPLINER_OK, result, error);
+}
+
+static popliner_status save(void *user, char **result, popliner_error *error) {
+    (void)user;
+    static char piece[1 << 16];
+    uint64_t sum = 0;
+    remove(stored_path);
+    popliner_status status =
+        pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, stored_path, error);
+    int file = open(stored_path, O_RDONLY);
+    assert_int_equal(file >= 0, status == POPLINER_OK);
+    if (status != POPLINER_OK)
+        return status;
+    for (ssize_t size; (size = read(file, piece, sizeof piece)) > 0;)
+        sum = hash(sum, piece, (size_t)size);
+    close(file);
+    return tell_hash(sum, result, error);
+}
+
+static popliner_status load(void *user, char **result, popliner_error *error) {
+    (void)user;
+    popliner_profile *profile;
+    popliner_operations *operations;
+    pl_field fields[2 * PL_MAX_FIELDS];
+    uint64_t sum = 0;
+    popliner_status status = pl_stored_analysis_load(stored_path, &profile, &operations, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t count = pl_profile_fields(profile, fields);
+    count += pl_operations_fields(operations, fields + count);
+    for (size_t i = 0; i < count; i++)
+        sum = hash(sum, pl_field_items(&fields[i]),
+                   (*fields[i].count + fields[i].extra_items) * fields[i].item_size);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
+    return tell_hash(sum, result, error);
+}
+
+static void stored_analyses(void **state) {
+    size_t num_files = 0;
+    c = made_whole_case();
+    stored_path = test_path(*state, "stored");
+    assert_true(scarce_memory_check("storing", save, NULL) > 20);
+    DIR *directory = opendir(*state);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        num_files += entry->d_name[0] != '.';
+    closedir(directory);
+    assert_int_equal(num_files, 1);
+    assert_true(scarce_memory_check("loading", load, NULL) > 20);
+    free(stored_path);
+}
+
 int main(void) {
     scarce_memory_prepare();
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(files_of_costs),
         cmocka_unit_test(patterns),
         IN_DIRECTORY(exchanges),
+        IN_DIRECTORY(stored_analyses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
