@@ -143,7 +143,8 @@ static void pipelines_keep_stashes(void **state) {
     popliner_costs_file_free(file);
 }
 
-/* A table of one place would be taken to be that of all, and a pipeline's stages to keep nothing. */
+/* A table of one place would be taken to be that of all, and a pipeline's stages to keep
+ * nothing. */
 static void short_pipelines_are_not_taken_for_long_ones(void **state) {
     const size_t number[] = {1, 0, SIZE_MAX}, known[] = {2, 4, 4};
     (void)state;

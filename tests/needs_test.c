@@ -147,8 +147,8 @@ static void needs_are_lines(void **state) {
     /* no tile tells of layouts: 10.2 % more alone, 165.3 rounded up */
     rule.worst = (pl_layout){0, 0, 0};
     assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1102, 166);
-    /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 10.2 % more:
-     * 2975.4; 150 + 225 -> 375, 413.25 */
+    /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 10.2 %
+     * more: 2975.4; 150 + 225 -> 375, 413.25 */
     const pl_layout empty = {40, 3, 2};
     rule.worst = (pl_layout){200, 1, 7};
     assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);

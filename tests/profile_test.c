@@ -304,7 +304,8 @@ static void wants_lowered_variables(void **state) {
     }
 }
 
-/* They may have been written into a file that nobody outside can read: that is told, and no more. */
+/* They may have been written into a file that nobody outside can read: that is told, and no
+ * more. */
 static void names_a_file_of_lowered_variables(void **state) {
     char *path = altered(*state, "DELETE FROM vars_info");
     if (path == NULL)

@@ -1,5 +1,5 @@
-/* What stages of a profile recompute: cycles from the definition, and the best choices against every
- * split with every choice of none, standard and full.
+/* What stages of a profile recompute: cycles from the definition, and the best choices against
+ * every split with every choice of none, standard and full.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"

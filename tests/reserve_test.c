@@ -1,4 +1,5 @@
-/* What is kept free of the memory of a tile, and the memory of which so much is left, by trying all.
+/* What is kept free of the memory of a tile, and the memory of which so much is left, by trying
+ * all.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"

@@ -90,7 +90,8 @@ static void agrees_with_sets_of_bits(void **state) {
     }
 }
 
-/* Variables that copies from or to the host touch, and that nothing else does, or something does. */
+/* Variables that copies from or to the host touch, and that nothing else does, or something
+ * does. */
 static struct {
     size_t only_copied;
     size_t also_computed_on;

@@ -131,8 +131,8 @@ const popliner_change *popliner_changes_deciding(const popliner_changes *changes
  * a percent. From 0 it grows by more than any percentage. False where a side has no value. */
 bool popliner_changes_grew(const popliner_changes *changes, double max_growth_percent);
 
-/* Setting i, the first being 0: those of now in their order, then those of before alone; NULL behind
- * the last. They are matched by group and name. O(1). */
+/* Setting i, the first being 0: those of now in their order, then those of before alone; NULL
+ * behind the last. They are matched by group and name. O(1). */
 const popliner_setting_change *popliner_changes_setting_at(const popliner_changes *changes,
                                                            size_t i);
 

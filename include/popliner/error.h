@@ -40,9 +40,9 @@ typedef struct popliner_error {
     char message[1000]; /* UTF-8, NUL-terminated; of more the middle is left out */
 } popliner_error;
 
-/* Fills *error, which may be NULL, with a sentence as printf's `format` makes it; of one that is too
- * long the middle is left out, as it is by the library. For functions of one's own that the library
- * calls, and for what one has to say of its messages. Returns `status`. */
+/* Fills *error, which may be NULL, with a sentence as printf's `format` makes it; of one that is
+ * too long the middle is left out, as it is by the library. For functions of one's own that the
+ * library calls, and for what one has to say of its messages. Returns `status`. */
 popliner_status popliner_error_fill(popliner_error *error, popliner_status status,
                                     const char *format, va_list arguments);
 

@@ -37,9 +37,9 @@ typedef struct popliner_plot_options {
 /* Makes a plot, complete with its last line end, which the caller frees with free(). `model` says
  * what the units of LIVENESS are; `certificate` is that of PLAN, else NULL. `options` may be NULL.
  * Where there are more tiles or steps than columns, each column is the largest of several. What a
- * loaded analysis lacks is loaded. Errors: USAGE for a plot, model or size that there is not, or for
- * PLAN without a certificate of a profile; INPUT when a file that was loaded is damaged; MEMORY.
- * Cost: LIVENESS takes a pass over the variables. */
+ * loaded analysis lacks is loaded. Errors: USAGE for a plot, model or size that there is not, or
+ * for PLAN without a certificate of a profile; INPUT when a file that was loaded is damaged;
+ * MEMORY. Cost: LIVENESS takes a pass over the variables. */
 popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
                                    popliner_memory_model model,
                                    const popliner_certificate *certificate,

@@ -117,8 +117,8 @@ typedef struct popliner_together {
     size_t struct_size;
     const char *const *names; /* [num_reports]: what each is called */
     const bool *are_training; /* [num_reports]: as popliner_analysis_is_training tells */
-    /* [num_reports]: of popliner_analysis_evaluate, of the same cuts, and with the same limits. NULL
-     * where there is no split. */
+    /* [num_reports]: of popliner_analysis_evaluate, of the same cuts, and with the same limits.
+     * NULL where there is no split. */
     const popliner_certificate *const *evaluations;
     size_t num_reports;
     /* [num_stages]: the first and the last unit of each stage. A report may lack units that are no
@@ -135,7 +135,8 @@ typedef struct popliner_together {
 /* A row for each stage: its limit, what its largest tile needs in each report, and whether that
  * fits. As JSON one object, as docs/reports.schema.json describes it: also each report's stages as
  * popliner_report_evaluation has them, and the answer. The caller frees *text. Errors: USAGE
- * (struct_size; evaluations of another number of stages, or of no profile), MEMORY. O(stages * reports). */
+ * (struct_size; evaluations of another number of stages, or of no profile), MEMORY. O(stages *
+ * reports). */
 popliner_status popliner_report_together(const popliner_together *together, popliner_format format,
                                          char **text, popliner_error *error);
 

@@ -43,14 +43,14 @@ typedef enum popliner_section {
 const char *popliner_section_name(popliner_section section);
 
 /* Makes the text of a section, complete with its last line end, which the caller frees with free():
- * as CSV by RFC 4180, as TSV, or as JSON with an object for each row. `certificate` is that of PLAN,
- * and must be one of `analysis`; for the others it may be NULL. `model` says which operations are in
- * which unit: of LIVENESS, VARIABLES, OPERATIONS, PROGRAMS, LAYERS, EXECUTION, EXCHANGES and
- * ADVICE; DIAGNOSIS and MISSING are of it. What a loaded
- * analysis lacks is loaded. Errors: USAGE for a section, format or model that there is not, or for
- * PLAN without a certificate of a profile; INPUT when a file that was loaded is damaged; MEMORY.
- * Cost: for OPERATIONS and LAYERS a stage is measured for each row; PAIRS are measured once, as
- * is what DIAGNOSIS and MISSING share; the others are a few passes over what they show, LIVENESS and VARIABLES over the lowered
+ * as CSV by RFC 4180, as TSV, or as JSON with an object for each row. `certificate` is that of
+ * PLAN, and must be one of `analysis`; for the others it may be NULL. `model` says which operations
+ * are in which unit: of LIVENESS, VARIABLES, OPERATIONS, PROGRAMS, LAYERS, EXECUTION, EXCHANGES and
+ * ADVICE; DIAGNOSIS and MISSING are of it. What a loaded analysis lacks is loaded. Errors: USAGE
+ * for a section, format or model that there is not, or for PLAN without a certificate of a profile;
+ * INPUT when a file that was loaded is damaged; MEMORY. Cost: for OPERATIONS and LAYERS a stage is
+ * measured for each row; PAIRS are measured once, as is what DIAGNOSIS and MISSING share; the
+ * others are a few passes over what they show, LIVENESS and VARIABLES over the lowered
  * variables. */
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,

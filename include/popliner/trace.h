@@ -17,10 +17,10 @@ extern "C" {
 /* Makes one JSON object in the Trace Event Format, complete with its last line end, which the
  * caller frees with free(). docs/trace.md tells what is in it: the tree of programs, the units of
  * the chain in this memory model, what is live; the stages of `certificate`, unless that is NULL,
- * and then the units are its own; and what was executed on each IPU. What a loaded analysis lacks is loaded. Errors: USAGE for a
- * model that there is not, or a certificate that is of no profile; INPUT when a file that was
- * loaded is damaged; MEMORY. Cost: a pass over the variables for each stage, and O(steps * stages);
- * some 200 bytes for each step. */
+ * and then the units are its own; and what was executed on each IPU. What a loaded analysis lacks
+ * is loaded. Errors: USAGE for a model that there is not, or a certificate that is of no profile;
+ * INPUT when a file that was loaded is damaged; MEMORY. Cost: a pass over the variables for each
+ * stage, and O(steps * stages); some 200 bytes for each step. */
 popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,
                                     const popliner_certificate *certificate, char **text,
                                     popliner_error *error);

@@ -263,8 +263,8 @@ static int sync_file(int file) {
     return fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
 }
 
-/* The same for the name of a file, whose path is cut for that, so that no memory is wanted. A folder
- * that may be written but not read is not synced. */
+/* The same for the name of a file, whose path is cut for that, so that no memory is wanted. A
+ * folder that may be written but not read is not synced. */
 static int sync_folder_of(char *path) {
     char *slash = strrchr(path, '/');
     slash[slash == path] = '\0';

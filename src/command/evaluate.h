@@ -16,9 +16,8 @@ typedef struct given_split {
 
 void split_free(given_split *split);
 
-/* What --evaluate asks, in terms of these units, or with NULL of those of the profile that was read.
- * Errors: USAGE, which names the option; those
- * of popliner_analysis_chain. */
+/* What --evaluate asks, in terms of these units, or with NULL of those of the profile that was
+ * read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
 popliner_status split_take(session *s, const unit_list *units, given_split *split,
                            popliner_error *error);
 

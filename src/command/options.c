@@ -561,8 +561,8 @@ static popliner_status set_growth(const option *o, const char *value, options *r
     }
 }
 
-/* Takes the choice that "CHOICE" or "CHOICE=FILE" begins with, which `expected` words for a message.
- * *path is what is behind the '=', NULL without one. */
+/* Takes the choice that "CHOICE" or "CHOICE=FILE" begins with, which `expected` words for a
+ * message. *path is what is behind the '=', NULL without one. */
 static popliner_status take_choice_of_file(const option *o, const char *value, const char *expected,
                                            int *choice, const char **path, popliner_error *error) {
     char name[16] = "";

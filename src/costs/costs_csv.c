@@ -1,5 +1,5 @@
-/* A table of layers: what a spreadsheet or a script writes. It stands for the document of popliner's
- * own format that says the same, and is read as that.
+/* A table of layers: what a spreadsheet or a script writes. It stands for the document of
+ * popliner's own format that says the same, and is read as that.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/costs_file_data.h"

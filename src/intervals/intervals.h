@@ -89,11 +89,11 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            backward, takes on the link. So an interval may have fewer cycles than a part of it,
  *            when that has the larger cuts.
  *
- * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: two passes over the variables that
- * programs touch, then for each tile O(variables + steps + units * (segments + parts * log
- * segments) + units^2), which are shared among the threads. A part is when a variable is live from
- * the first to the last step of units that do not touch it (in PopLiner's model, whenever it is),
- * once for all variables that the same units touch; segments are the steps between the ends of
+ * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: two passes over the
+ * variables that programs touch, then for each tile O(variables + steps + units * (segments + parts *
+ * log segments) + units^2), which are shared among the threads. A part is when a variable is live
+ * from the first to the last step of units that do not touch it (in PopLiner's model, whenever it
+ * is), once for all variables that the same units touch; segments are the steps between the ends of
  * parts and of units. Each thread takes O(units^2 + steps + parts + sets of units * their units)
  * bytes; see pl_stage_details_size. The listener is called by the calling thread alone. */
 popliner_status pl_intervals_measure(const popliner_profile *profile,
@@ -102,8 +102,8 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
                                      const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error);
 
-/* Takes out of the cycles of a table what cuts take on a link of PL_LINK_BYTES_PER_SECOND, for those
- * who know better. O(n^2). */
+/* Takes out of the cycles of a table what cuts take on a link of PL_LINK_BYTES_PER_SECOND, for
+ * those who know better. O(n^2). */
 void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz);
 
 /* What pl_intervals_shared_peak needs. */

@@ -16,9 +16,9 @@ popliner_status pl_unit_cycles_find(const popliner_profile *profile,
                                     const popliner_chain *chain, const pl_passes *passes,
                                     uint64_t *cycles, popliner_error *error);
 
-/* Of the cycles above those of the forward pass, which computing a unit once more takes: of the steps
- * before the turn. Of the last layer and of what is behind it, where the turn cannot be told, those
- * of all steps before an earlier unit works backward, which is the most that it can be. All 0
+/* Of the cycles above those of the forward pass, which computing a unit once more takes: of the
+ * steps before the turn. Of the last layer and of what is behind it, where the turn cannot be told,
+ * those of all steps before an earlier unit works backward, which is the most that it can be. All 0
  * without training. Into cycles[num_units]. Errors: MEMORY. O(steps). */
 popliner_status pl_unit_cycles_find_forward(const popliner_profile *profile,
                                             const popliner_operations *operations,

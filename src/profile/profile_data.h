@@ -281,7 +281,8 @@ static inline const char *pl_profile_string(const popliner_profile *profile, pl_
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
 
-/* The walk over the runs of a series: none for an all-zero one, with which there may be no bytes. */
+/* The walk over the runs of a series: none for an all-zero one, with which there may be no
+ * bytes. */
 static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series series) {
     return pl_runs_begin(series.size_bytes > 0 ? profile->series_bytes + series.offset : NULL,
                          series.size_bytes);

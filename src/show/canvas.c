@@ -42,7 +42,8 @@ static const char *full(const pl_canvas *canvas, pl_ink ink) {
     return is_ascii ? "-" : "\u2500";
 }
 
-/* A cell of which so many eighths are filled, from the bottom or from the left; 8 is a whole one. */
+/* A cell of which so many eighths are filled, from the bottom or from the left; 8 is a whole
+ * one. */
 static const char *part(const pl_canvas *canvas, pl_ink ink, unsigned eighths, bool is_upright) {
     static const char *const upright[] = {" ",      "\u2581", "\u2582", "\u2583",
                                           "\u2584", "\u2585", "\u2586", "\u2587"};

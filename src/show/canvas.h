@@ -44,8 +44,8 @@ void pl_canvas_columns(pl_canvas *canvas, const pl_columns *columns);
 void pl_canvas_bar(pl_canvas *canvas, size_t width, uint64_t bytes, uint64_t limit_bytes,
                    uint64_t top_bytes);
 
-/* A name in exactly `width` characters: cut or filled. What a terminal would obey, and in ASCII what
- * it cannot show, is replaced. */
+/* A name in exactly `width` characters: cut or filled. What a terminal would obey, and in ASCII
+ * what it cannot show, is replaced. */
 void pl_canvas_name(pl_canvas *canvas, const char *name, size_t width);
 
 /* How a part of a bar looks, for captions. */

@@ -95,8 +95,8 @@ popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error
 
 /* ---- functions that build the stages ---- */
 
-/* A chain may have no unit for what is known to run there: in a profile that trains, what runs behind
- * the layers counts in the last one. */
+/* A chain may have no unit for what is known to run there: in a profile that trains, what runs
+ * behind the layers counts in the last one. */
 static bool has_head(const pl_emission *e) {
     return e->stages[0].has_head || e->options.num_head_modules > 0;
 }

@@ -36,9 +36,9 @@ void pl_packed_end(pl_packed *packed, pl_text *text);
 /* The same for numbers that are all there. */
 void pl_packed_add(pl_text *text, const uint64_t *numbers, size_t count);
 
-/* Adds 1 to PL_PACKED_BLOCK numbers, each at most 2^52: the width in bits of what they are above the
- * least of them, that in groups of seven bits, and, unless the width is 0, each of them in so many
- * bits, from the lowest bit of the first byte on. All stand for so many times 2^shift. */
+/* Adds 1 to PL_PACKED_BLOCK numbers, each at most 2^52: the width in bits of what they are above
+ * the least of them, that in groups of seven bits, and, unless the width is 0, each of them in so
+ * many bits, from the lowest bit of the first byte on. All stand for so many times 2^shift. */
 enum { PL_PACKED_BLOCK = 32 };
 void pl_packed_block(pl_text *bytes, const uint64_t *numbers, size_t count, unsigned shift);
 

@@ -325,8 +325,8 @@ static void add_bandwidth(pl_text *text, popliner_bandwidth bandwidth) {
     pl_text_format(text, "\"%" PRIu64 "\",\"%" PRIu64 "\"", bandwidth.bytes, bandwidth.cycles);
 }
 
-/* `all`: that of links of which nothing else is said, and whether it was asked for itself; `single`:
- * two IPUs and the bandwidth of the link between them. */
+/* `all`: that of links of which nothing else is said, and whether it was asked for itself;
+ * `single`: two IPUs and the bandwidth of the link between them. */
 static void add_links(pl_text *text, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
     add_key(text, "links");

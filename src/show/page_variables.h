@@ -19,10 +19,10 @@
  *              the one behind its last
  *
  * Of "named" and "lives" the largest are there, as many as there is room for; "is_whole" says
- * whether these are all. The bytes on tiles are in blocks of "block" tiles, in each of them row after row: the
- * width of a number in bits, the least number (LEB128), and, unless the width is 0, by how much each
- * number is above it, in so many bits, from the lowest bit of the first byte on. All numbers of a
- * table stand for so many times 2^"shift" bytes.
+ * whether these are all. The bytes on tiles are in blocks of "block" tiles, in each of them row
+ * after row: the width of a number in bits, the least number (LEB128), and, unless the width is 0,
+ * by how much each number is above it, in so many bits, from the lowest bit of the first byte on.
+ * All numbers of a table stand for so many times 2^"shift" bytes.
  *
  * `usage` is of units that count from 0 again at num_units. Errors: MEMORY; USAGE where the
  * variables are not loaded. O(variables + rows * tiles), shared among the threads (0: as many as

@@ -38,7 +38,8 @@ static void begin_event(writer *w, const char *phase, size_t process, size_t thr
     w->num_events++;
 }
 
-/* Times of the format are in microseconds: a cycle is shown as a nanosecond, so that none is lost. */
+/* Times of the format are in microseconds: a cycle is shown as a nanosecond, so that none is
+ * lost. */
 static void add_time(writer *w, const char *key, uint64_t cycles) {
     pl_text_format(&w->text, ", \"%s\": %" PRIu64 ".%03u", key, cycles / 1000,
                    (unsigned)(cycles % 1000));

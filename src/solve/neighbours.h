@@ -13,8 +13,8 @@
  *   - for the stages of one IPU, every other cut staying where it is;
  *   - for all cuts at once, each as far from where it is as some units, ever more of them,
  * until nothing of that helps, or the seconds are over, or asked->stop is wanted. If it `goes_on`,
- * cuts then move as far as chance wants, until the seconds are over. Deterministic but for the time.
- * Errors: MEMORY, those of the shared peaks. */
+ * cuts then move as far as chance wants, until the seconds are over. Deterministic but for the
+ * time. Errors: MEMORY, those of the shared peaks. */
 popliner_status pl_neighbours_improve(const pl_shared_search *asked, popliner_objective objective,
                                       double seconds, bool goes_on, pl_split *split,
                                       popliner_error *error);

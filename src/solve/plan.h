@@ -46,8 +46,8 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
 /* Adds up a plan anew, from its stages and the table alone, trusting no solver: as many stages as
  * allowed, none forbidden, each where the options allow it, cover the chain without gap or overlap;
  * what the filter asks for is so; and each objective has the value that the plan says, which is not
- * below its bound, and equal to it where that is proven. Errors: INTERNAL, naming what is wrong, and
- * as above. */
+ * below its bound, and equal to it where that is proven. Errors: INTERNAL, naming what is wrong,
+ * and as above. */
 popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
                               const popliner_plan *plan, popliner_error *error);
 

@@ -1,7 +1,7 @@
 /* A small profile that has changed: in the arrays that are read from it, in values, rows, columns
- * and tables of the file, or in bytes of the file. It is refused in one sentence, or everything that is
- * asked of it has answers which agree with each other; so have those of the analysis once it was
- * stored and loaded.
+ * and tables of the file, or in bytes of the file. It is refused in one sentence, or everything
+ * that is asked of it has answers which agree with each other; so have those of the analysis once
+ * it was stored and loaded.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fuzz.h"
