@@ -119,9 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         read_whole();
     if (size < HEAD_SIZE)
         return 0;
-    size_t num_records = (size - HEAD_SIZE) / RECORD_SIZE;
-    if (num_records > MAX_RECORDS)
-        num_records = MAX_RECORDS;
+    const size_t num_records = records_count(size, HEAD_SIZE);
     const uint8_t *records = data + HEAD_SIZE;
     const char *path = memory_files_path("plain", "profile.pop");
     const unsigned place = data[0] % 16u;

@@ -10,10 +10,19 @@ static unsigned next_random(unsigned *state) {
     return *state >> 8;
 }
 
+static size_t count_all(size_t size, size_t head_size) {
+    return size > head_size ? (size - head_size) / RECORD_SIZE : 0;
+}
+
+size_t records_count(size_t size, size_t head_size) {
+    const size_t count = count_all(size, head_size);
+    return count < MAX_RECORDS ? count : MAX_RECORDS;
+}
+
 size_t records_mutate(uint8_t *data, size_t size, size_t max_size, unsigned seed,
                       size_t head_size) {
     unsigned random = seed;
-    size_t count = size > head_size ? (size - head_size) / RECORD_SIZE : 0;
+    const size_t count = count_all(size, head_size);
     const unsigned choice = next_random(&random) % 8;
     uint8_t *records = data + head_size;
     if (size < head_size || choice == 0)

@@ -9,6 +9,9 @@
 
 enum { RECORD_SIZE = 8, MAX_RECORDS = 24 };
 
+/* The records of an input that are looked at: all behind the head, but MAX_RECORDS at most. */
+size_t records_count(size_t size, size_t head_size);
+
 /* For LLVMFuzzerCustomMutator: adds, removes, repeats, moves or changes a record, or leaves it to
  * libFuzzer. */
 size_t records_mutate(uint8_t *data, size_t size, size_t max_size, unsigned seed, size_t head_size);
