@@ -8,8 +8,7 @@
 static const double SECONDS_BETWEEN = 0.02;
 
 void pl_bounds_begin(pl_bounds *bounds) {
-    if (atomic_load(&bounds->is_stopped))
-        atomic_store(&bounds->is_stopped, false);
+    atomic_store(&bounds->is_stopped, false);
     bounds->next_seconds = 0.0; /* of each call it is asked at least once */
 }
 
@@ -23,8 +22,7 @@ bool pl_bounds_ask(pl_bounds *bounds) {
     if (pl_clock_seconds() < bounds->next_seconds)
         return false;
     bool is_over = bounds->should_stop(bounds->user);
-    /* the next call may ask at once */
-    bounds->next_seconds = is_over ? 0.0 : pl_clock_seconds() + SECONDS_BETWEEN;
+    bounds->next_seconds = pl_clock_seconds() + SECONDS_BETWEEN;
     if (is_over)
         atomic_store(&bounds->is_stopped, true);
     return is_over;

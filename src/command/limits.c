@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "command/log.h"
+#include "command/session.h"
 
 /* Limits for --solve are often short, since they were made for the solver alone: what it solves has
  * to be read before. */
@@ -50,8 +51,8 @@ static double seconds_left(void) {
 
 static void on_alarm(int number) {
     (void)number;
-    if (write(STDERR_FILENO, work.last_words, work.length) < 0)
-        _exit(1); /* nobody hears it */
+    const ssize_t written = write(STDERR_FILENO, work.last_words, work.length);
+    (void)written; /* if nobody hears it, the end is the same */
     _exit(1);
 }
 
@@ -123,12 +124,11 @@ bool limits_are_over(void *user) {
 }
 
 void limits_name_option(const options *o, popliner_error *error) {
-    size_t length = strlen(error->message);
-    char *rest = error->message + length;
-    size_t size = sizeof error->message - length;
-    if (error->status == POPLINER_ERROR_STOPPED)
-        snprintf(rest, size, ": --time-limit, %g s, is over; give it more time", work.max_seconds);
-    else if (error->status == POPLINER_ERROR_MEMORY && o->max_memory_bytes > 0)
-        snprintf(rest, size, "; --max-memory allows %llu bytes",
-                 (unsigned long long)o->max_memory_bytes);
+    const popliner_error told = *error;
+    if (told.status == POPLINER_ERROR_STOPPED)
+        session_fail(error, told.status, "%s: --time-limit, %g s, is over; give it more time",
+                     told.message, work.max_seconds);
+    else if (told.status == POPLINER_ERROR_MEMORY && o->max_memory_bytes > 0)
+        session_fail(error, told.status, "%s; --max-memory allows %llu bytes", told.message,
+                     (unsigned long long)o->max_memory_bytes);
 }
