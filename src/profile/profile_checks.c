@@ -172,8 +172,7 @@ static popliner_status read_tiles(checker *c, popliner_error *error) {
         {"interleaved", false},
         {"overflowed", false},
     };
-    static const pl_table table = {"memory_by_tile", PL_TABLE_OPTIONAL, columns, NUM_TILE_COLUMNS,
-                                   ""};
+    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, columns, NUM_TILE_COLUMNS, ""};
     return pl_table_read(c->database, &table, take_tile, c, error);
 }
 

@@ -32,7 +32,7 @@ static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *erro
 static popliner_status find_held_tiles(const pl_database *database, pl_target *target,
                                        popliner_error *error) {
     static const pl_column columns[] = {{"tile", true}};
-    static const pl_table table = {"memory_by_tile", PL_TABLE_OPTIONAL, columns, 1, ""};
+    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, columns, 1, ""};
     uint64_t end_tile = 0;
     popliner_status status = pl_table_read(database, &table, take_tile, &end_tile, error);
     if (status == POPLINER_OK && end_tile == target->num_tiles / target->num_replicas)
