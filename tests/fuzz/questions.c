@@ -540,7 +540,7 @@ void questions_ask_all(const subject *s, const uint8_t *bytes, uint8_t how) {
         popliner_error error = {.status = POPLINER_OK};
         char *answer = ask(s, q, &error);
         /* seldom, since it takes ten times as long; what is damaged may be measured anew then */
-        if (i == 1 && how == 15 && bytes[2] % 8 == 0 && error.status != POPLINER_ERROR_INPUT)
+        if (i == 1 && how == 15 && bytes[2] % 64 == 0 && error.status != POPLINER_ERROR_INPUT)
             store_and_load(s, q, answer);
         free(answer);
     }
