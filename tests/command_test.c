@@ -875,10 +875,10 @@ static void leaves_the_profile_as_it_is(void **state) {
 
 /* ---- Names that a terminal would obey ------------------------------------------------------- */
 
-/* Whether the text holds ESC, C1 as UTF-8, a byte that is no ASCII otherwise, or what turns the
+/* Whether the text holds ESC, DEL, C1 as UTF-8, a byte that is no ASCII otherwise, or what turns the
  * direction: of what make_hostile wrote. */
 static bool is_obeyed(const char *text) {
-    return strchr(text, '\x1b') != NULL || strstr(text, "\xc2\x9b") != NULL ||
+    return strpbrk(text, "\x1b\x7f") != NULL || strstr(text, "\xc2\x9b") != NULL ||
            strstr(text, "\xe2\x80\xae") != NULL;
 }
 
@@ -890,10 +890,11 @@ static void assert_not_obeyed(const char *what, const command_run *r) {
 /* A report whose operations, variables and vertex types have such names. */
 static void make_hostile(void) {
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
-    change_database(in_scratch("profile.pop"),
-                    "UPDATE vars_string_table SET string = string || char(27, 91, 155, 8238, 10);"
-                    "UPDATE vertex_types SET name = char(27, 155, 8238) || name;"
-                    "UPDATE string_table SET string = char(27, 155, 8238) || string");
+    change_database(
+        in_scratch("profile.pop"),
+        "UPDATE vars_string_table SET string = string || char(27, 91, 127, 155, 8238, 10);"
+        "UPDATE vertex_types SET name = char(27, 127, 155, 8238) || name;"
+        "UPDATE string_table SET string = char(27, 127, 155, 8238) || string");
     size_t size;
     size_t num_found = 0;
     uint8_t *bytes = test_read_bytes(CASE_DEBUG, &size);
@@ -912,13 +913,13 @@ static void names_are_no_orders_for_a_terminal(void **state) {
     static const char *const ours[] = {
         "--solve",      "--diagnose",         "--section=variables", "--section=operations",
         "--plot=tiles", "--section=diagnosis"};
-    static const char *const formats[] = {"--format=tsv", "--format=csv"};
+    static const char *const formats[] = {"--format=tsv", "--format=csv", "--format=json"};
     make_hostile();
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         RUN(&run, in_scratch(""), ours[i], "-v");
         assert_int_equal(run.status, 0);
         assert_not_obeyed(ours[i], &run);
-        for (size_t k = 0; k < 2 && strncmp(ours[i], "--plot", 6) != 0; k++) {
+        for (size_t k = 0; k < 3 && strncmp(ours[i], "--plot", 6) != 0; k++) {
             RUN(&run, in_scratch(""), ours[i], formats[k], "-v");
             assert_not_obeyed(ours[i], &run);
         }
@@ -932,7 +933,7 @@ static void names_are_no_orders_for_a_terminal(void **state) {
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\\u009bm\t\\u009bm");
     assert_not_obeyed("--costs", &run);
-    for (size_t k = 0; k < 2; k++) {
+    for (size_t k = 0; k < 3; k++) {
         RUN(&run, "--costs", in_scratch("costs.csv"), "--solve", "--num-ipus=2", formats[k]);
         assert_int_equal(run.status, 0);
         assert_not_obeyed(formats[k], &run);
