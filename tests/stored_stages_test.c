@@ -103,9 +103,8 @@ static pl_measured_stages find(pl_stored_analysis *analysis, const popliner_laye
                                popliner_recompute recompute) {
     pl_measured_stages found;
     popliner_pipeline pipeline = {.schedule = schedule, .recompute = recompute, .max_stages = 2};
-    assert_int_equal(
-        pl_stored_analysis_find_stages(analysis, layers, model, &pipeline, &found, NULL),
-        POPLINER_OK);
+    const pl_wanted_stages wanted = {layers, model, &pipeline, NULL};
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL), POPLINER_OK);
     return found;
 }
 
@@ -265,17 +264,15 @@ static void finds_nothing_for_other_questions(void **state) {
                  POPLINER_RECOMPUTE_NONE);
     assert_null(found.chain);
     popliner_pipeline other = {.schedule = POPLINER_SCHEDULE_POPART, .max_stages = 2};
+    const pl_wanted_stages wanted = {s.layers, POPLINER_MEMORY_MODEL_FULL, &other, NULL};
     for (other.effects = 1; other.effects <= POPLINER_EFFECTS_ALL; other.effects++) {
-        assert_int_equal(pl_stored_analysis_find_stages(
-                             analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, &other, &found, NULL),
+        assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL),
                          POPLINER_OK);
         assert_null(found.chain);
     }
     other.effects = 0;
     other.accumulators = POPLINER_ACCUMULATORS_FP16;
-    assert_int_equal(pl_stored_analysis_find_stages(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
-                                                    &other, &found, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL), POPLINER_OK);
     assert_null(found.chain);
     /* what keeps as much needs the same, but for the number of copies */
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TF_GROUPED,
@@ -297,15 +294,50 @@ static void finds_nothing_for_other_questions(void **state) {
     assert_non_null(found.chain);
     pl_measured_stages_clear(&found);
     other.schedule = POPLINER_SCHEDULE_INFERENCE;
-    assert_int_equal(pl_stored_analysis_find_stages(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
-                                                    &other, &found, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL), POPLINER_OK);
     assert_non_null(found.chain);
     pl_measured_stages_clear(&found);
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_POPART,
                  POPLINER_RECOMPUTE_NONE);
     assert_null(found.chain);
     pl_stored_analysis_close(analysis);
+    end(&s);
+}
+
+/* What is known of the chain is not what the stages were measured for. */
+static void refuses_stages_of_another_chain(void **state) {
+    stored_case s;
+    pl_stored_analysis *analysis;
+    popliner_chain *chain;
+    pl_measured_stages found;
+    popliner_error error = {.message = ""};
+    begin(&s, state);
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_NONE, .max_stages = 2};
+    pl_wanted_stages wanted = {s.layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, NULL};
+    assert_int_equal(pl_chain_create(s.c.profile, s.c.operations, s.layers,
+                                     POPLINER_MEMORY_MODEL_FULL, &chain, NULL),
+                     POPLINER_OK);
+    wanted.chain = chain;
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL), POPLINER_OK);
+    assert_non_null(found.chain);
+    pl_measured_stages_clear(&found);
+    /* an operation in another unit, a unit of another kind, a unit less */
+    uint32_t *unit = &chain->unit_of_operation[0];
+    for (int round = 0; round < 3; round++) {
+        *unit ^= round == 0;
+        chain->kind[0] += (popliner_unit_kind)(round == 1);
+        chain->num_units -= round == 2;
+        assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, &error),
+                         POPLINER_ERROR_INPUT);
+        assert_non_null(strstr(error.message, s.path));
+        assert_null(found.chain);
+        *unit ^= round == 0;
+        chain->kind[0] -= (popliner_unit_kind)(round == 1);
+        chain->num_units += round == 2;
+    }
+    pl_stored_analysis_close(analysis);
+    pl_chain_free(chain);
     end(&s);
 }
 
@@ -424,8 +456,8 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
                                   .recompute = POPLINER_RECOMPUTE_NONE,
                                   .max_stages = 3};
     assert_int_equal(pl_stored_analysis_open(s->path, &analysis, error), POPLINER_OK);
-    popliner_status status = pl_stored_analysis_find_stages(
-        analysis, s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, found, error);
+    const pl_wanted_stages wanted = {s->layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, NULL};
+    popliner_status status = pl_stored_analysis_find_stages(analysis, &wanted, found, error);
     /* nothing leads out of the profile, and whatever it is, it can be solved and told */
     if (status == POPLINER_OK && found->chain != NULL) {
         popliner_plan plan = {0};
@@ -568,6 +600,7 @@ int main(void) {
         IN_DIRECTORY(finds_what_was_stored),
         IN_DIRECTORY(makes_tables_of_any_length),
         IN_DIRECTORY(finds_nothing_for_other_questions),
+        IN_DIRECTORY(refuses_stages_of_another_chain),
         IN_DIRECTORY(what_needs_variables_asks_for_them),
         IN_DIRECTORY(stays_usable_when_variables_are_damaged),
         IN_DIRECTORY(refuses_damaged_stages),

@@ -61,8 +61,9 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
     *stages = known_stages(parts, pipeline);
     if (*stages != NULL || analysis->stored == NULL)
         return POPLINER_OK;
-    popliner_status status = pl_stored_analysis_find_stages(analysis->stored, analysis->layers,
-                                                            model, pipeline, &found, error);
+    const pl_wanted_stages wanted = {analysis->layers, model, pipeline, parts->chain};
+    popliner_status status =
+        pl_stored_analysis_find_stages(analysis->stored, &wanted, &found, error);
     if (status != POPLINER_OK || found.chain == NULL)
         return status;
     if (parts->chain == NULL)

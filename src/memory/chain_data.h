@@ -68,6 +68,9 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operatio
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error);
 
+/* Whether both have the same units and the same operations in each. Cost: O(operations). */
+bool pl_chain_is_same(const popliner_chain *chain, const popliner_chain *other);
+
 /* The first unit whose data counts: what is in no layer, if that is a unit, is unit 0. */
 static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
     return chain->kind[0] == POPLINER_UNIT_UNLAYERED ? 1 : 0;

@@ -347,16 +347,13 @@ void pl_measured_stages_clear(pl_measured_stages *stages) {
 }
 
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
-                                               const popliner_layers *layers,
-                                               popliner_memory_model model,
-                                               const popliner_pipeline *pipeline,
+                                               const pl_wanted_stages *wanted,
                                                pl_measured_stages *stages, popliner_error *error) {
-    const pl_wanted_stages wanted = {layers, model, pipeline};
     bool is_last = false;
     popliner_status status = POPLINER_OK;
     *stages = (pl_measured_stages){0};
     for (size_t i = 0; status == POPLINER_OK && stages->chain == NULL && !is_last; i++)
-        status = pl_stored_stages_load(analysis, i, &wanted, stages, &is_last, error);
+        status = pl_stored_stages_load(analysis, i, wanted, stages, &is_last, error);
     status = pl_database_end_reading(&analysis->reader.database, status, error);
     if (status != POPLINER_OK)
         pl_measured_stages_clear(stages);

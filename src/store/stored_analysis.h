@@ -67,14 +67,21 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
                                                   const popliner_listener *listener,
                                                   popliner_error *error);
 
+/* Which stages are looked for. */
+typedef struct pl_wanted_stages {
+    const popliner_layers *layers;
+    popliner_memory_model model;
+    const popliner_pipeline *pipeline;
+    const popliner_chain *chain; /* of these layers and this model, if it is known; else NULL */
+} pl_wanted_stages;
+
 /* Looks for stages measured for these layers and this memory model, and, if the profile trains and
  * the schedule is training, for this way of recomputing; of whatever length the pipeline is.
  * *stages is what was found, owned by the caller, or all zero. Its chain refers to the layers, and
- * names in its details live as long as the analysis. Errors: INPUT when it is damaged, MEMORY. */
+ * names in its details live as long as the analysis. Errors: INPUT when it is damaged, or has
+ * another chain for them; MEMORY. */
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
-                                               const popliner_layers *layers,
-                                               popliner_memory_model model,
-                                               const popliner_pipeline *pipeline,
+                                               const pl_wanted_stages *wanted,
                                                pl_measured_stages *stages, popliner_error *error);
 
 #endif

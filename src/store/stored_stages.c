@@ -195,6 +195,7 @@ popliner_status pl_stored_stages_load(pl_stored_analysis *analysis, size_t numbe
     }
     if (status == POPLINER_OK)
         status = pl_chain_complete(r.chain, operations, wanted->layers, &is_right, error);
+    is_right = is_right && (wanted->chain == NULL || pl_chain_is_same(r.chain, wanted->chain));
     if (status == POPLINER_OK && (!is_right || !is_consistent(&r, analysis->profile)))
         status = pl_array_reader_fail(reader, "its stages", error);
     if (status == POPLINER_OK)

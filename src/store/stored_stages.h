@@ -19,13 +19,6 @@ popliner_status pl_stored_stages_save(pl_array_writer *writer, size_t number,
                                       const popliner_operations *operations,
                                       const pl_measured_stages *stages, popliner_error *error);
 
-/* Which stages are looked for, see pl_stored_analysis_find_stages. */
-typedef struct pl_wanted_stages {
-    const popliner_layers *layers;
-    popliner_memory_model model;
-    const popliner_pipeline *pipeline;
-} pl_wanted_stages;
-
 /* Loads the stages of this number if they are wanted; else *stages stays zero. *is_last is whether
  * the file has none of this number. Errors: INPUT if they are damaged, MEMORY. */
 popliner_status pl_stored_stages_load(pl_stored_analysis *analysis, size_t number,
