@@ -198,7 +198,6 @@ static const struct {
     {"program_type_code_copy", true, {"id"}},
     {"host_exchange_from_host", true, {"stream_copy_mid_id"}},
     {"host_exchange_to_host", true, {"stream_copy_mid_id"}},
-    {"memory_by_tile", true, {"tile"}},
 };
 
 enum { NUM_NEEDED = sizeof needed / sizeof *needed };

@@ -268,10 +268,10 @@ static bool add_variables(work *w, size_t tile) {
             continue;
         }
         const int64_t bytes = p->variable_size_bytes[i];
-        const life *lives = w->lives + of->first_life;
         for (size_t k = 0; k < of->num_lives; k++) {
-            w->change_bytes[lives[k].first_place] += bytes;
-            w->change_bytes[lives[k].end_place] -= bytes;
+            const life *it = &w->lives[of->first_life + k];
+            w->change_bytes[it->first_place] += bytes;
+            w->change_bytes[it->end_place] -= bytes;
         }
     }
     return true;
