@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,15 +121,16 @@ static void tell_files(const popliner_analysis *a) {
                 "grouped by their own names instead of the model's operations.");
 }
 
-/* How a file is called, and how large it is; nothing without memory. */
-static void keep_file(pl_analysis_file *file, const char *path) {
+/* Keeps how a file is called, and how large it is; nothing where there is none. */
+static popliner_status keep_file(pl_analysis_file *file, const char *path, popliner_error *error) {
     struct stat info;
     if (path == NULL)
-        return;
-    file->name = malloc(strlen(path) + 1);
-    if (file->name != NULL)
-        strcpy(file->name, path);
-    file->size_bytes = stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+        return POPLINER_OK;
+    if (stat(path, &info) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
+                       strerror(errno));
+    file->size_bytes = (uint64_t)info.st_size;
+    return copy_text(path, &file->name) ? POPLINER_OK : pl_fail_memory(error, "the files");
 }
 
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
@@ -158,6 +160,10 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
         status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
                                error);
     }
+    if (status == POPLINER_OK)
+        status = keep_file(&a->profile_file, profile_file, error);
+    if (status == POPLINER_OK)
+        status = keep_file(&a->debug_file, debug_file, error);
     if (status == POPLINER_OK) {
         a->profile = a->read_profile;
         a->has_variables = true;
@@ -167,8 +173,6 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                 start);
         tell_files(a);
         take_checks(a);
-        keep_file(&a->profile_file, profile_file);
-        keep_file(&a->debug_file, debug_file);
         *analysis = a;
     } else {
         popliner_analysis_free(a);
@@ -205,12 +209,13 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
                          a->option_names.ipu, o.ipu);
     if (status == POPLINER_OK)
         status = pl_stored_analysis_open(path, &a->stored, error);
+    if (status == POPLINER_OK)
+        status = keep_file(&a->stored_file, path, error);
     if (status != POPLINER_OK) {
         popliner_analysis_free(a);
         return status;
     }
     a->profile = pl_stored_analysis_profile(a->stored);
-    keep_file(&a->stored_file, path);
     a->operations = pl_stored_analysis_operations(a->stored);
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
