@@ -510,6 +510,27 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
     end_damage(&d);
 }
 
+/* A profile has a tile; much looks at the first one, or at the largest. */
+static void refuses_a_target_without_tiles(void **state) {
+    golden_case c;
+    char *path = test_path(*state, "stored");
+    make_tiny(&c);
+    popliner_profile *p = c.profile;
+    pl_field fields[2 * PL_MAX_FIELDS];
+    size_t count = list_fields(p, c.operations, fields);
+    p->target.num_tiles = 0;
+    p->num_variables = p->num_list_variables = 0;
+    SET(uint64_t, "list_start", 0, 0, 0);
+    SET(uint64_t, "tile_variables_start", 0);
+    *p->vertex_type_code = *p->compute_set_vertex_instances = (pl_series){0};
+    *p->compute_set_state = p->category_memory[1] = (pl_series){0};
+    assert_int_equal(pl_profile_check(p, "tiny", NULL), POPLINER_OK);
+    save(&c, path);
+    assert_reason(path, "num_tiles is 0");
+    golden_free(&c);
+    free(path);
+}
+
 static void refuses_notes_that_are_out_of_range(void **state) {
     static const struct {
         const char *name;
@@ -907,6 +928,7 @@ int main(void) {
         IN_DIRECTORY(refuses_an_array_with_another_byte),
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_another_target),
+        IN_DIRECTORY(refuses_a_target_without_tiles),
         IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),
