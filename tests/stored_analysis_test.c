@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -531,6 +532,17 @@ static void refuses_a_target_without_tiles(void **state) {
     free(path);
 }
 
+static void refuses_balances_that_are_none(void **state) {
+    const double wrong[] = {NAN, INFINITY, -INFINITY, -0.5, 1.5};
+    damage d;
+    begin_damage(&d, state);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        replace_array(&d, "execution_tile_balance", &wrong[i], sizeof *wrong, true);
+        assert_reason(d.path, "its runs and executed steps contradict each other");
+    }
+    end_damage(&d);
+}
+
 static void refuses_notes_that_are_out_of_range(void **state) {
     static const struct {
         const char *name;
@@ -929,6 +941,7 @@ int main(void) {
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_another_target),
         IN_DIRECTORY(refuses_a_target_without_tiles),
+        IN_DIRECTORY(refuses_balances_that_are_none),
         IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),

@@ -472,6 +472,10 @@ static bool cycles_have_sources(const popliner_profile *p) {
 
 static bool execution_in_range(const popliner_profile *p) {
     uint64_t num_run_steps = p->run_first_step[p->num_runs]; /* the last steps may be of no run */
+    for (size_t i = 0; i < p->num_execution_ipus; i++) {
+        if (!pl_is_balance(p->execution_tile_balance[i]))
+            return false;
+    }
     return num_run_steps <= p->num_execution_steps &&
            starts_ascend_64(p->run_first_step, p->num_runs, (size_t)num_run_steps) &&
            indices_in_range(p->execution_program, p->num_execution_steps, p->num_programs, true) &&
