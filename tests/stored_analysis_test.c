@@ -532,6 +532,26 @@ static void refuses_a_target_without_tiles(void **state) {
     free(path);
 }
 
+/* Reading merges them, so that no variable counts twice. */
+static void refuses_live_ranges_that_overlap(void **state) {
+    const uint32_t starts[] = {0, 2, 2}; /* both ranges are of the first class */
+    const uint32_t firsts[] = {0, 1};
+    const uint32_t ends[] = {1, 2};
+    damage d;
+    begin_damage(&d, state);
+    replace_array(&d, "class_ranges_start", starts, sizeof starts, true);
+    assert_reason(d.path, "its live ranges contradict each other");
+    /* those that touch are two lives */
+    popliner_profile *profile;
+    popliner_operations *operations;
+    put_array(&d, "range_first_step", firsts, sizeof firsts, true);
+    put_array(&d, "range_end_step", ends, sizeof ends, true);
+    assert_int_equal(pl_stored_analysis_load(d.path, &profile, &operations, NULL), POPLINER_OK);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
+    end_damage(&d);
+}
+
 static void refuses_balances_that_are_none(void **state) {
     const double wrong[] = {NAN, INFINITY, -INFINITY, -0.5, 1.5};
     damage d;
@@ -941,6 +961,7 @@ int main(void) {
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_another_target),
         IN_DIRECTORY(refuses_a_target_without_tiles),
+        IN_DIRECTORY(refuses_live_ranges_that_overlap),
         IN_DIRECTORY(refuses_balances_that_are_none),
         IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),

@@ -492,6 +492,21 @@ static bool all_vertices_fit(const popliner_profile *p) {
     return true;
 }
 
+/* The live ranges of each class lie in the steps and follow each other: where two overlapped,
+ * variables would count twice. */
+static bool ranges_follow(const popliner_profile *p) {
+    for (size_t c = 0; c < p->num_classes; c++) {
+        uint32_t before = 0;
+        for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
+            if (p->range_first_step[i] < before || p->range_first_step[i] > p->range_end_step[i] ||
+                p->range_end_step[i] > p->num_steps)
+                return false;
+            before = p->range_end_step[i];
+        }
+    }
+    return true;
+}
+
 /* The account by tile holds what tiles can have. */
 static bool tiles_hold_bytes(const popliner_profile *p) {
     const uint64_t *const accounts[] = {
@@ -583,10 +598,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         if (p->step_parent[i] != PL_NONE && p->step_parent[i] >= i)
             wrong = "parents of the liveness steps";
     }
-    for (size_t i = 0; wrong == NULL && i < p->num_ranges; i++) {
-        if (p->range_first_step[i] > p->range_end_step[i] || p->range_end_step[i] > p->num_steps)
-            wrong = "live ranges";
-    }
+    if (wrong == NULL && !ranges_follow(p))
+        wrong = "live ranges";
     for (size_t i = 0; wrong == NULL && i < p->num_categories; i++) {
         if (p->category[i] >= PL_NUM_CATEGORIES)
             wrong = "categories";
