@@ -5,6 +5,7 @@
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import json
 import os
 import re
 import resource
@@ -131,6 +132,30 @@ def huge_run(count):
     return alter
 
 
+def executed_with_balance(balance):
+    def alter(sql):
+        program = sql.execute("SELECT id FROM programs").fetchone()[0]
+        sql.execute("INSERT INTO steps(id, type, program) VALUES (1, 'step', ?)", [program])
+        row = dict.fromkeys(columns(sql, "steps_by_ipu"), 1)
+        row.update(tile_balance=balance, tile_cycles_id=None)
+        sql.execute(f"INSERT INTO steps_by_ipu({', '.join(row)}) VALUES "
+                    f"({', '.join('?' * len(row))})", list(row.values()))
+    return alter
+
+
+def try_balances(report):
+    """What is no number that JSON knows."""
+    for balance in (float("inf"), -float("inf"), 1e308):
+        report.alter(executed_with_balance(balance))
+        result = run(f"balance {balance}", report.folder, "--section", "execution", "--format",
+                     "json", statuses={0})
+        try:
+            rows = json.loads(result.stdout)["rows"]
+            check([row["tile_balance"] for row in rows] == [0], f"balance {balance}:", rows)
+        except (AttributeError, ValueError) as error:
+            check(False, f"balance {balance}:", error)
+
+
 def try_profiles(folder):
     report = Report(folder)
     refused = {3}
@@ -154,6 +179,7 @@ def try_profiles(folder):
     for count in (10**9, 2**60):
         report.alter(huge_run(count))
         run(f"a run of {count}", report.folder, "--solve", statuses={0, 3}, names="profile.pop")
+    try_balances(report)
     report.alter(repeat_forever)
     for question in QUESTIONS:
         run(f"a loop of programs, {question[0]}", report.folder, *question, statuses={0, 1, 3})

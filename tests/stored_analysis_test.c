@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -510,6 +511,58 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
     end_damage(&d);
 }
 
+/* A profile has a tile; much looks at the first one, or at the largest. */
+static void refuses_a_target_without_tiles(void **state) {
+    golden_case c;
+    char *path = test_path(*state, "stored");
+    make_tiny(&c);
+    popliner_profile *p = c.profile;
+    pl_field fields[2 * PL_MAX_FIELDS];
+    size_t count = list_fields(p, c.operations, fields);
+    p->target.num_tiles = 0;
+    p->num_variables = p->num_list_variables = 0;
+    SET(uint64_t, "list_start", 0, 0, 0);
+    SET(uint64_t, "tile_variables_start", 0);
+    *p->vertex_type_code = *p->compute_set_vertex_instances = (pl_series){0};
+    *p->compute_set_state = p->category_memory[1] = (pl_series){0};
+    assert_int_equal(pl_profile_check(p, "tiny", NULL), POPLINER_OK);
+    save(&c, path);
+    assert_reason(path, "num_tiles is 0");
+    golden_free(&c);
+    free(path);
+}
+
+/* Reading merges them, so that no variable counts twice. */
+static void refuses_live_ranges_that_overlap(void **state) {
+    const uint32_t starts[] = {0, 2, 2}; /* both ranges are of the first class */
+    const uint32_t firsts[] = {0, 1};
+    const uint32_t ends[] = {1, 2};
+    damage d;
+    begin_damage(&d, state);
+    replace_array(&d, "class_ranges_start", starts, sizeof starts, true);
+    assert_reason(d.path, "its live ranges contradict each other");
+    /* those that touch are two lives */
+    popliner_profile *profile;
+    popliner_operations *operations;
+    put_array(&d, "range_first_step", firsts, sizeof firsts, true);
+    put_array(&d, "range_end_step", ends, sizeof ends, true);
+    assert_int_equal(pl_stored_analysis_load(d.path, &profile, &operations, NULL), POPLINER_OK);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
+    end_damage(&d);
+}
+
+static void refuses_balances_that_are_none(void **state) {
+    const double wrong[] = {NAN, INFINITY, -INFINITY, -0.5, 1.5};
+    damage d;
+    begin_damage(&d, state);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        replace_array(&d, "execution_tile_balance", &wrong[i], sizeof *wrong, true);
+        assert_reason(d.path, "its runs and executed steps contradict each other");
+    }
+    end_damage(&d);
+}
+
 static void refuses_notes_that_are_out_of_range(void **state) {
     static const struct {
         const char *name;
@@ -907,6 +960,9 @@ int main(void) {
         IN_DIRECTORY(refuses_an_array_with_another_byte),
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_another_target),
+        IN_DIRECTORY(refuses_a_target_without_tiles),
+        IN_DIRECTORY(refuses_live_ranges_that_overlap),
+        IN_DIRECTORY(refuses_balances_that_are_none),
         IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),

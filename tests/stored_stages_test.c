@@ -341,6 +341,29 @@ static void refuses_stages_of_another_chain(void **state) {
     end(&s);
 }
 
+/* Nothing is measured for some lengths of pipelines alone, so costs would be of too few stages. */
+static void refuses_stages_of_short_pipelines_alone(void **state) {
+    stored_case s;
+    pl_stored_analysis *analysis;
+    pl_measured_stages found;
+    begin(&s, state);
+    size_t *max_stages = &s.measured[POPLINER_RECOMPUTE_NONE].details->key.pipeline.max_stages;
+    assert_int_equal(*max_stages, s.measured[0].chain->num_units);
+    assert_true(*max_stages > 2);
+    *max_stages = 2;
+    assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured, NUM_MEASURED,
+                                             NULL, s.path, NULL),
+                     POPLINER_OK);
+    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART, .max_stages = 2};
+    const pl_wanted_stages wanted = {s.layers, POPLINER_MEMORY_MODEL_FULL, &pipeline, NULL};
+    assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
+    assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL),
+                     POPLINER_ERROR_INPUT);
+    assert_null(found.chain);
+    pl_stored_analysis_close(analysis);
+    end(&s);
+}
+
 /* ---- without variables ---------------------------------------------------------------------- */
 
 /* Asserts that a function refuses to work without variables, and says what to do. */
@@ -601,6 +624,7 @@ int main(void) {
         IN_DIRECTORY(makes_tables_of_any_length),
         IN_DIRECTORY(finds_nothing_for_other_questions),
         IN_DIRECTORY(refuses_stages_of_another_chain),
+        IN_DIRECTORY(refuses_stages_of_short_pipelines_alone),
         IN_DIRECTORY(what_needs_variables_asks_for_them),
         IN_DIRECTORY(stays_usable_when_variables_are_damaged),
         IN_DIRECTORY(refuses_damaged_stages),

@@ -472,6 +472,10 @@ static bool cycles_have_sources(const popliner_profile *p) {
 
 static bool execution_in_range(const popliner_profile *p) {
     uint64_t num_run_steps = p->run_first_step[p->num_runs]; /* the last steps may be of no run */
+    for (size_t i = 0; i < p->num_execution_ipus; i++) {
+        if (!pl_is_balance(p->execution_tile_balance[i]))
+            return false;
+    }
     return num_run_steps <= p->num_execution_steps &&
            starts_ascend_64(p->run_first_step, p->num_runs, (size_t)num_run_steps) &&
            indices_in_range(p->execution_program, p->num_execution_steps, p->num_programs, true) &&
@@ -484,6 +488,21 @@ static bool all_vertices_fit(const popliner_profile *p) {
         if (!pl_profile_vertices_fit(p, p->compute_set_vertex_instances[i],
                                      p->vertex_type_size_bytes[p->compute_set_vertex_type[i]]))
             return false;
+    }
+    return true;
+}
+
+/* The live ranges of each class lie in the steps and follow each other: where two overlapped,
+ * variables would count twice. */
+static bool ranges_follow(const popliner_profile *p) {
+    for (size_t c = 0; c < p->num_classes; c++) {
+        uint32_t before = 0;
+        for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
+            if (p->range_first_step[i] < before || p->range_first_step[i] > p->range_end_step[i] ||
+                p->range_end_step[i] > p->num_steps)
+                return false;
+            before = p->range_end_step[i];
+        }
     }
     return true;
 }
@@ -579,10 +598,8 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
         if (p->step_parent[i] != PL_NONE && p->step_parent[i] >= i)
             wrong = "parents of the liveness steps";
     }
-    for (size_t i = 0; wrong == NULL && i < p->num_ranges; i++) {
-        if (p->range_first_step[i] > p->range_end_step[i] || p->range_end_step[i] > p->num_steps)
-            wrong = "live ranges";
-    }
+    if (wrong == NULL && !ranges_follow(p))
+        wrong = "live ranges";
     for (size_t i = 0; wrong == NULL && i < p->num_categories; i++) {
         if (p->category[i] >= PL_NUM_CATEGORIES)
             wrong = "categories";

@@ -88,7 +88,8 @@ static bool is_of_part(const pl_rows *rows, const pl_part *part) {
 }
 
 /* Puts the current row of steps_by_ipu, which has cycles, behind the others. */
-static void put_ipu(const pl_rows *rows, popliner_profile *p, uint64_t cycles) {
+static void put_ipu(const pl_rows *rows, execution *x, uint64_t cycles) {
+    popliner_profile *p = x->profile;
     size_t i = p->num_execution_ipus++;
     uint64_t ipu = 0;
     uint64_t num_tiles = 0;
@@ -104,6 +105,10 @@ static void put_ipu(const pl_rows *rows, popliner_profile *p, uint64_t cycles) {
     pl_rows_told(rows, ACTIVE_FROM, &p->execution_active_from[i]);
     pl_rows_told(rows, ACTIVE_TO, &p->execution_active_to[i]);
     p->execution_tile_balance[i] = sqlite3_column_double(rows->statement, TILE_BALANCE);
+    if (!pl_is_balance(p->execution_tile_balance[i])) {
+        p->execution_tile_balance[i] = 0; /* infinity, for example, which JSON cannot tell */
+        x->num_senseless++;
+    }
 }
 
 static popliner_status read_ipus(const pl_database *database, execution *x, popliner_error *error) {
@@ -152,7 +157,7 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
             status = pl_fail_memory(error, "the steps of the execution");
             break;
         }
-        put_ipu(&rows, p, cycles);
+        put_ipu(&rows, x, cycles);
         /* both tables are read in the order of the steps */
         p->execution_ipus_start[step + 1]++;
     }
@@ -222,8 +227,8 @@ popliner_status pl_profile_read_execution(const pl_database *database,
         status = read_runs(database, &x, error);
     if (status == POPLINER_OK && x.num_senseless > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile's execution holds %zu steps of no known program or without cycles; "
-                "they count for nothing.",
+                "The profile's execution holds %zu steps of no known program, without cycles or "
+                "with an impossible balance; what is wrong of them counts for nothing.",
                 x.num_senseless);
     if (status == POPLINER_OK && profile->num_runs > 0 &&
         x.num_run_steps != profile->num_execution_steps)

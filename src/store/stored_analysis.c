@@ -194,6 +194,9 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
         status = pl_array_reader_fail(reader, "no target", error);
     for (int i = 0; status == POPLINER_OK && i < 4; i++)
         status = pl_rows_number(&rows, i, i == 0 ? 1 << 24 : INT64_MAX, &numbers[i], error);
+    /* as in a profile: there is always a largest tile */
+    if (status == POPLINER_OK && numbers[0] == 0)
+        status = pl_rows_fail(&rows, 0, error, "is 0");
     if (status == POPLINER_OK)
         status = pl_rows_number(&rows, 5, 1, &of_framework, error);
     if (status == POPLINER_OK)

@@ -144,7 +144,8 @@ static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
     size_t max_stages = r->details->key.pipeline.max_stages;
-    return max_stages >= 1 && max_stages <= num_units &&
+    /* pipelines of any length were measured, unless nothing is kept */
+    return (max_stages == 1 || max_stages == num_units) &&
            pl_details_check(r->details, num_units, profile);
 }
 
