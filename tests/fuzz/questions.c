@@ -215,7 +215,7 @@ static void try_all(const popliner_costs *costs, size_t num_units, size_t max_st
                 largest = bytes;
             if (unit + 1 < num_units) {
                 const uint64_t cut = popliner_costs_cut(costs, unit + 1);
-                sum = sum > UINT64_MAX - 1 - cut ? UINT64_MAX - 1 : sum + cut;
+                sum = cut > UINT64_MAX - 1 - sum ? UINT64_MAX - 1 : sum + cut;
             }
             first = unit + 1;
             stage++;
