@@ -251,9 +251,10 @@ static inline size_t pl_profile_num_children(const popliner_profile *profile, si
     return profile->program_children_start[program + 1] - profile->program_children_start[program];
 }
 
-/* Whether it can be that of a step: the mean of the tiles over their most. Not so is NaN. */
+/* Whether it can be that of a step: the mean of the tiles over their most, which may be rounded up.
+ * Not so is NaN. */
 static inline bool pl_is_balance(double balance) {
-    return balance >= 0 && balance <= 1;
+    return balance >= 0 && balance <= 1 + 1e-6;
 }
 
 /* The name of a program, or of the compute set that it executes; "" if neither has one. */
