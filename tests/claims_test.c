@@ -81,6 +81,30 @@ static void variables_of_compute_sets(void **state) {
     free(sql.data);
 }
 
+/* One row of a host exchange for each of many streams, and as many programs that all are of it. */
+static void host_exchanges(void **state) {
+    enum { NUM_ROWS = 3000, LIMIT = 32 << 20 };
+    popliner_error error;
+    popliner_profile *profile = NULL;
+    assert_true((uint64_t)NUM_ROWS * NUM_ROWS * sizeof(uint32_t) > LIMIT);
+    assert_int_equal(
+        read_altered(*state,
+                     "PRAGMA foreign_keys = OFF;"
+                     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) "
+                     "INSERT INTO host_exchange_from_host SELECT h.stream_copy_mid_id, h.stream,"
+                     " h.regions, 0, h.regions_id FROM n, (SELECT * FROM host_exchange_from_host"
+                     " WHERE regions_id IS NOT NULL LIMIT 1) h;"
+                     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000) "
+                     "INSERT INTO programs (compilation_step_id, id, variant, variant_index, name)"
+                     " SELECT 0, 1000000 + i, (SELECT id FROM program_types WHERE name ="
+                     " 'StreamCopyMid'), (SELECT stream_copy_mid_id FROM host_exchange_from_host"
+                     " WHERE regions_id IS NOT NULL LIMIT 1), '' FROM n",
+                     LIMIT, &profile, &error),
+        POPLINER_ERROR_MEMORY);
+    assert_non_null(strstr(error.message, "of memory for the host exchanges of programs, but"));
+    assert_null(profile);
+}
+
 /* Ranges of one class in any order, as many as fit into some megabytes. */
 static void live_ranges(void **state) {
     enum { NUM_RANGES = 200000, MOST_SECONDS = 30 };
@@ -107,6 +131,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(tiles),
         IN_DIRECTORY(variables_of_compute_sets),
+        IN_DIRECTORY(host_exchanges),
         IN_DIRECTORY(live_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/blob_codec.h"
@@ -144,7 +145,8 @@ static bool add_list(reader *r, uint32_t list) {
     popliner_profile *p = r->profile;
     if (list == PL_NONE)
         return true;
-    if (!pl_grow(&p->program_list, &r->list_capacity, p->num_program_lists + 1,
+    if (p->num_program_lists >= PL_NONE - 1 ||
+        !pl_grow(&p->program_list, &r->list_capacity, p->num_program_lists + 1,
                  sizeof *p->program_list))
         return false;
     p->program_list[p->num_program_lists++] = list;
@@ -211,6 +213,12 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
         memory = add_host_exchanges(r, &all->from_host, variant_index) &&
                  add_fed_lists(r, first_list) &&
                  add_host_exchanges(r, &all->to_host, variant_index);
+        /* a row may be of any number of programs */
+        if (memory)
+            return pl_bounds_take(rows->database->bounds, rows->database->path,
+                                  "the host exchanges of programs",
+                                  p->num_program_lists - first_list,
+                                  sizeof *p->program_list + sizeof *p->fed_list, error);
         break;
     case POPLINER_PROGRAM_CALL:
         p->program_called[i] = pl_id_map_find(&r->program_of_call, variant_index);
