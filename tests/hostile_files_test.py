@@ -156,8 +156,30 @@ def try_balances(report):
             check(False, f"balance {balance}:", error)
 
 
+def try_foreign_debug(report):
+    """What made the programs is not in debug.cbor: that is of another compilation."""
+    for added, is_told in ((0, False), (10**6, True)):
+        report.alter(f"UPDATE programs SET debug_id = debug_id + {added} WHERE debug_id > 0")
+        result = run(f"{added} added", report.folder, "--solve", statuses={0, 1})
+        check((b"it is of another compilation" in result.stderr) == is_told, "another debug.cbor:",
+              result.stderr)
+
+
+def try_short_limit(report):
+    """A file that may not grow is said, and nothing is left of it."""
+    report.alter("SELECT 1")
+    page = os.path.join(report.folder, "page.html")
+    command = f"ulimit -f 8; exec '{popliner}' '{report.folder}' --solve -q --html '{page}'"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    left = [name for name in os.listdir(report.folder) if "page" in name or ".part" in name]
+    check(result.returncode == 3 and "page.html" in result.stderr and not left,
+          "a file that may not grow:", result.returncode, result.stderr, left)
+
+
 def try_profiles(folder):
     report = Report(folder)
+    try_foreign_debug(report)
+    try_short_limit(report)
     refused = {3}
     report.alter(endless_view)
     run("an endless view", report.folder, "--solve", statuses=refused, names="vars_info")

@@ -105,6 +105,29 @@ static void take_checks(popliner_analysis *a) {
 }
 
 /* Tells what was read. */
+/* Warns if most programs were made by what the debug information does not know: it is of another
+ * compilation then. In pairs that belong together it knows all (docs/profile-format.md). */
+static void check_pair(const popliner_analysis *a) {
+    const popliner_profile *p = a->profile;
+    size_t num_told = 0;
+    size_t num_unknown = 0;
+    if (pl_debug_info_is_truncated(a->info))
+        return; /* which was told */
+    for (size_t i = 0; i < p->num_programs; i++) {
+        char path[1];
+        if (p->program_debug_context[i] == 0)
+            continue;
+        num_told++;
+        num_unknown += !pl_debug_info_path(a->info, p->program_debug_context[i], path, sizeof path);
+    }
+    if (num_unknown > num_told / 2)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "The debug.cbor does not know what made %zu of %zu programs: it is of another "
+                "compilation. Do not trust layers and splits; find the debug.cbor that was written "
+                "with this profile.",
+                num_unknown, num_told);
+}
+
 static void tell_files(const popliner_analysis *a) {
     const popliner_profile *p = a->profile;
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG,
@@ -112,13 +135,15 @@ static void tell_files(const popliner_analysis *a) {
             "compute sets, %zu vertex types, %zu tiles",
             p->num_variables, p->num_classes, p->num_programs, p->num_steps, p->num_compute_sets,
             p->num_vertex_types, p->target.num_tiles);
-    if (a->info != NULL)
+    if (a->info != NULL) {
         pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
                 pl_debug_info_num_read(a->info), pl_debug_info_num_contexts(a->info));
-    else
+        check_pair(a);
+    } else {
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "No debug.cbor was found beside the profile or one directory up; programs are "
                 "grouped by their own names instead of the model's operations.");
+    }
 }
 
 /* Keeps how a file is called, and how large it is; nothing where there is none. */

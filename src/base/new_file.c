@@ -192,6 +192,10 @@ static void hold_signals(pl_new_file *new_file) {
     sigaddset(&ending, SIGTERM);
     sigaddset(&ending, SIGHUP);
     sigaddset(&ending, SIGALRM);
+    sigaddset(&ending, SIGQUIT);
+    sigaddset(&ending, SIGUSR1); /* as systems for batches send them before they end a job */
+    sigaddset(&ending, SIGUSR2);
+    sigaddset(&ending, SIGXCPU);
     pthread_sigmask(SIG_BLOCK, &ending, &new_file->signals);
 }
 

@@ -1,6 +1,7 @@
 /* The command: reads its options, calls the library, prints what it returns.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -110,6 +111,7 @@ static popliner_status perform(session *s, popliner_error *error) {
 int main(int argc, char **argv) {
     session s = {0};
     popliner_error error = {0};
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
     log_begin(&s.log, POPLINER_LEVEL_INFO, true);
     popliner_status status = options_parse(argc, argv, &s.options, &error);
     if (status == POPLINER_OK && s.options.help) {
