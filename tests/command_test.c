@@ -875,8 +875,8 @@ static void leaves_the_profile_as_it_is(void **state) {
 
 /* ---- Names that a terminal would obey ------------------------------------------------------- */
 
-/* Whether the text holds ESC, DEL, C1 as UTF-8, a byte that is no ASCII otherwise, or what turns the
- * direction: of what make_hostile wrote. */
+/* Whether the text holds ESC, DEL, C1 as UTF-8, a byte that is no ASCII otherwise, or what turns
+ * the direction: of what make_hostile wrote. */
 static bool is_obeyed(const char *text) {
     return strpbrk(text, "\x1b\x7f") != NULL || strstr(text, "\xc2\x9b") != NULL ||
            strstr(text, "\xe2\x80\xae") != NULL;

@@ -15,6 +15,7 @@
 #include "memory/chain_data.h"
 #include "model/layers.h"
 #include "model/operations.h"
+#include "profile/debug_data.h"
 #include "profile/locate.h"
 #include "profile/profile_data.h"
 #include "profile/profile_part.h"
@@ -104,7 +105,6 @@ static void take_checks(popliner_analysis *a) {
     pl_part_tell(a->profile, &a->listener);
 }
 
-/* Tells what was read. */
 /* Warns if most programs were made by what the debug information does not know: it is of another
  * compilation then. In pairs that belong together it knows all (docs/profile-format.md). */
 static void check_pair(const popliner_analysis *a) {
@@ -114,11 +114,10 @@ static void check_pair(const popliner_analysis *a) {
     if (pl_debug_info_is_truncated(a->info))
         return; /* which was told */
     for (size_t i = 0; i < p->num_programs; i++) {
-        char path[1];
         if (p->program_debug_context[i] == 0)
             continue;
         num_told++;
-        num_unknown += !pl_debug_info_path(a->info, p->program_debug_context[i], path, sizeof path);
+        num_unknown += pl_debug_find(a->info, p->program_debug_context[i]) == PL_NONE;
     }
     if (num_unknown > num_told / 2)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
@@ -128,6 +127,7 @@ static void check_pair(const popliner_analysis *a) {
                 num_unknown, num_told);
 }
 
+/* Tells what was read. */
 static void tell_files(const popliner_analysis *a) {
     const popliner_profile *p = a->profile;
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG,
