@@ -552,6 +552,31 @@ static void refuses_live_ranges_that_overlap(void **state) {
     end_damage(&d);
 }
 
+/* One that is said to be another program would count for some answers and not for others. */
+static void refuses_compute_sets_of_other_programs(void **state) {
+    damage d;
+    begin_damage(&d, state);
+    popliner_profile *profile;
+    popliner_operations *operations;
+    assert_int_equal(pl_stored_analysis_load(d.path, &profile, &operations, NULL), POPLINER_OK);
+    uint8_t types[64];
+    const size_t count = profile->num_programs;
+    size_t changed = count;
+    assert_true(count <= sizeof types);
+    for (size_t i = 0; i < count; i++) {
+        types[i] = profile->program_type[i];
+        if (changed == count && profile->program_compute_set[i] != PL_NONE)
+            changed = i;
+    }
+    assert_true(changed < count);
+    pl_profile_free(profile);
+    pl_operations_free(operations);
+    types[changed] = POPLINER_PROGRAM_STREAM_COPY_MID;
+    replace_array(&d, "program_type", types, count, true);
+    assert_reason(d.path, "its programs contradict each other");
+    end_damage(&d);
+}
+
 static void refuses_balances_that_are_none(void **state) {
     const double wrong[] = {NAN, INFINITY, -INFINITY, -0.5, 1.5};
     damage d;
@@ -962,6 +987,7 @@ int main(void) {
         IN_DIRECTORY(refuses_another_target),
         IN_DIRECTORY(refuses_a_target_without_tiles),
         IN_DIRECTORY(refuses_live_ranges_that_overlap),
+        IN_DIRECTORY(refuses_compute_sets_of_other_programs),
         IN_DIRECTORY(refuses_balances_that_are_none),
         IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),

@@ -452,11 +452,19 @@ static bool checks_in_range(const popliner_profile *p) {
     return p->num_checks == 0 || p->num_checks == PL_NUM_RELATIONS;
 }
 
-static bool program_tree_in_range(const popliner_profile *p) {
+/* A compute set is executed by programs of the one type that does. Copies from and to the host do
+ * not count where another program touches the same: the state of a compute set has no such rule. */
+static bool program_types_fit(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_programs; i++) {
-        if (p->program_type[i] >= PL_NUM_PROGRAM_TYPES)
+        if (p->program_type[i] >= PL_NUM_PROGRAM_TYPES ||
+            (p->program_compute_set[i] != PL_NONE &&
+             p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE))
             return false;
     }
+    return true;
+}
+
+static bool program_tree_in_range(const popliner_profile *p) {
     return starts_ascend_32(p->program_children_start, p->num_programs, p->num_program_children) &&
            indices_in_range(p->program_child, p->num_program_children, p->num_programs, false) &&
            indices_in_range(p->program_called, p->num_programs, p->num_programs, true);
@@ -563,7 +571,7 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
              !indices_in_range(p->fed_list, p->num_fed_lists, p->num_lists, false) ||
              !indices_in_range(p->program_compute_set, p->num_programs, p->num_compute_sets,
                                true) ||
-             !program_tree_in_range(p))
+             !program_types_fit(p) || !program_tree_in_range(p))
         wrong = "programs";
     else if ((p->num_timed_programs != 0 && p->num_timed_programs != p->num_programs) ||
              !cycles_have_sources(p))
