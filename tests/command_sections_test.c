@@ -265,11 +265,22 @@ static void files_are_written_once(void **state) {
         output("layers", "link.csv"));
     assert_refused(&run, 2, "link.csv");
     RUN(&run, SAMPLE, "--output", output("tiles", "new"), "--save-to-file", in_scratch("new"));
-    assert_refused(&run, 2, "is the file of another option, too");
+    assert_refused(&run, 2, "is the file of --save-to-file, too");
     RUN(&run, SAMPLE, "--output", output("tiles", "link.csv"), "--save-to-file",
         in_scratch("same.csv"));
     assert_refused(&run, 2, "same.csv");
     assert_holds(in_scratch(""), "link.csv same.csv");
+    /* in other words, where it is not there yet */
+    assert_int_equal(mkdir(in_scratch("folder"), 0755), 0);
+    assert_int_equal(symlink("folder", in_scratch("way")), 0);
+    RUN(&run, SAMPLE, "--trace", in_scratch("folder/one"), "--html", in_scratch("./folder/one"));
+    assert_refused(&run, 2, "folder/one: is the file of --trace ");
+    RUN(&run, SAMPLE, "--html", in_scratch("folder/one"), "--output", output("tiles", "way/one"));
+    assert_refused(&run, 2, "way/one: is the file of --html ");
+    RUN(&run, SAMPLE, "--output", output("tiles", "folder/one"), "--output",
+        output("layers", "way/../folder/../folder/one"));
+    assert_refused(&run, 2, "is the file of another --output ");
+    assert_holds(in_scratch("folder"), "");
 }
 
 static void profiles_are_not_overwritten(void **state) {

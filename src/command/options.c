@@ -969,11 +969,6 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
                     o->has_plot ? "" : ", or write the section into a file with --output");
     if (o->has_plot && o->has_format)
         return fail(error, "--plot: has no --format; --section gives its numbers");
-    for (size_t i = 0; i < o->num_outputs; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(o->outputs[i].path, o->outputs[k].path) == 0)
-                return fail(error, "--output: two sections are to be written into %s",
-                            o->outputs[i].path);
     return POPLINER_OK;
 }
 
@@ -1046,44 +1041,6 @@ static popliner_status check_compare(const options *o, const given *g, popliner_
     if (other != NULL)
         return fail(error, "--compare %s: compares one split of each side; leave out --%s",
                     o->compare, other);
-    return POPLINER_OK;
-}
-
-/* Whether each file that is written has a name of its own. */
-static popliner_status check_written(const options *o, popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace};
-    for (size_t i = 0; i < o->num_outputs; i++)
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            if (others[k] != NULL && strcmp(o->outputs[i].path, others[k]) == 0)
-                return fail(error, "--output %s=%s: is the file of another option, too",
-                            popliner_section_name(o->outputs[i].section), o->outputs[i].path);
-    for (size_t i = 0; i < o->num_emits; i++) {
-        const emitted_file *file = &o->emits[i];
-        bool is_twice = file->path != NULL && o->html != NULL && strcmp(file->path, o->html) == 0;
-        for (size_t k = 0; file->path != NULL && k < sizeof others / sizeof *others; k++)
-            is_twice = is_twice || (others[k] != NULL && strcmp(file->path, others[k]) == 0);
-        for (size_t k = 0; file->path != NULL && k < o->num_outputs; k++)
-            is_twice = is_twice || strcmp(file->path, o->outputs[k].path) == 0;
-        for (size_t k = 0; file->path != NULL && k < i; k++)
-            is_twice =
-                is_twice || (o->emits[k].path != NULL && strcmp(file->path, o->emits[k].path) == 0);
-        if (is_twice)
-            return fail(error, "--emit %s=%s: something else is to be written there, too",
-                        popliner_emit_format_name(file->format), file->path);
-    }
-    for (size_t i = 0; o->html != NULL && i < sizeof others / sizeof *others; i++)
-        if (others[i] != NULL && strcmp(o->html, others[i]) == 0)
-            return fail(error, "--html %s: is the file of another option, too", o->html);
-    for (size_t i = 0; o->html != NULL && i < o->num_outputs; i++)
-        if (strcmp(o->html, o->outputs[i].path) == 0)
-            return fail(error, "--html %s: is the file of --output, too", o->html);
-    if (o->write_lp != NULL && o->write_mps != NULL && strcmp(o->write_lp, o->write_mps) == 0)
-        return fail(error, "--write-lp %s: is the file of --write-mps, too", o->write_lp);
-    const char *const programs[] = {o->write_lp, o->write_mps};
-    for (size_t i = 0; o->save_to_file != NULL && i < 2; i++)
-        if (programs[i] != NULL && strcmp(programs[i], o->save_to_file) == 0)
-            return fail(error, "--write-%s %s: is the file of --save-to-file, too",
-                        i == 0 ? "lp" : "mps", programs[i]);
     return POPLINER_OK;
 }
 
@@ -1269,9 +1226,7 @@ static popliner_status check_solving(const options *o, const given *g, popliner_
     status = check_replicas(o, g, error);
     if (status != POPLINER_OK)
         return status;
-    status = check_written(o, error);
-    if (status == POPLINER_OK)
-        status = check_pareto(o, g, error);
+    status = check_pareto(o, g, error);
     if (status == POPLINER_OK)
         status = check_sweep(o, error);
     return status == POPLINER_OK ? check_map(o, error) : status;

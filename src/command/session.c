@@ -120,13 +120,7 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
     popliner_status status =
         popliner_analysis_locate(o->profile, o->debug, &profile, &debug, error);
     if (status == POPLINER_OK)
-        status = check_stored_file(o, profile, debug, error);
-    if (status == POPLINER_OK)
-        status = check_program_files(o, profile, debug, error);
-    if (status == POPLINER_OK)
-        status = check_output_files(o, profile, debug, error);
-    if (status == POPLINER_OK)
-        status = check_emitted_files(o, profile, debug, error);
+        status = check_written_files(o, profile, debug, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_read(profile, debug, how, &s->analysis, error);
     free(profile);
@@ -137,13 +131,7 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
 static popliner_status load_analysis(session *s, const popliner_analysis_options *how,
                                      popliner_error *error) {
     const options *o = &s->options;
-    popliner_status status = check_stored_file(o, NULL, NULL, error);
-    if (status == POPLINER_OK)
-        status = check_program_files(o, o->profile, NULL, error);
-    if (status == POPLINER_OK)
-        status = check_output_files(o, o->profile, NULL, error);
-    if (status == POPLINER_OK)
-        status = check_emitted_files(o, o->profile, NULL, error);
+    popliner_status status = check_written_files(o, o->profile, NULL, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_load(o->profile, how, &s->analysis, error);
     return status;

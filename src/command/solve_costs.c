@@ -91,10 +91,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     };
     if (status == POPLINER_OK)
         status =
-            check_program_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
-    if (status == POPLINER_OK)
-        status =
-            check_emitted_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
+            check_written_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
     if (status == POPLINER_OK)
         status = read_file(o, &pipeline, file, error);
     if (status == POPLINER_OK)

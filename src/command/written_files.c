@@ -24,6 +24,12 @@ static char *directory_of(const char *path) {
     return length == 0 ? strdup(".") : strndup(path, length);
 }
 
+/* What is behind the last slash. */
+static const char *own_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
 static popliner_status fail_memory(popliner_error *error) {
     return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
 }
@@ -50,7 +56,6 @@ static bool is_named_after(const char *name, const char *database) {
  * is one: by its name beside that, behind all links. */
 static popliner_status check_not_part(const char *option, const char *path, const char *read,
                                       popliner_error *error) {
-    const char *slash = strrchr(path, '/');
     bool is_short_of_memory = false;
     popliner_status status = POPLINER_OK;
     char *database = find_real(read, &is_short_of_memory);
@@ -62,7 +67,7 @@ static popliner_status check_not_part(const char *option, const char *path, cons
     } else if (real_folder != NULL && last != NULL) {
         *last = '\0';
         if (strcmp(real_folder, *database == '\0' ? "/" : database) == 0 &&
-            is_named_after(slash == NULL ? path : slash + 1, last + 1))
+            is_named_after(own_name(path), last + 1))
             status = session_fail(error, POPLINER_ERROR_USAGE,
                                   "--%s %s: would be taken for a part of %s, beside which it is",
                                   option, path, read);
@@ -73,12 +78,10 @@ static popliner_status check_not_part(const char *option, const char *path, cons
     return status;
 }
 
-popliner_status check_stored_file(const options *o, const char *profile, const char *debug,
-                                  popliner_error *error) {
-    const char *path = o->save_to_file;
+/* Storing replaces the file of that name: a device must not be replaced, nor what is being read. */
+static popliner_status check_stored_file(const char *path, const char *profile, const char *debug,
+                                         popliner_error *error) {
     struct stat info;
-    if (path == NULL)
-        return POPLINER_OK;
     popliner_status status = check_not_part("save-to-file", path, profile, error);
     if (status != POPLINER_OK)
         return status;
@@ -127,8 +130,6 @@ static int fault_of_writing(const char *path) {
 static popliner_status check_file(const char *option, const char *what, const char *path,
                                   const char *read, const char *also_read, popliner_error *error) {
     struct stat info;
-    if (path == NULL)
-        return POPLINER_OK;
     if (stat(path, &info) == 0 && (is_same_file(&info, read) || is_same_file(&info, also_read)))
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--%s %s: would overwrite a file that is read", option, path);
@@ -146,80 +147,98 @@ static popliner_status check_file(const char *option, const char *what, const ch
     return POPLINER_OK;
 }
 
-popliner_status check_program_files(const options *o, const char *read, const char *also_read,
-                                    popliner_error *error) {
-    static const char what[] = "the integer program";
-    popliner_status status = check_file("write-lp", what, o->write_lp, read, also_read, error);
-    if (status == POPLINER_OK)
-        status = check_file("write-mps", what, o->write_mps, read, also_read, error);
-    return status;
+/* A file that is to be written. */
+typedef struct written_file {
+    const char *option;
+    const char *what; /* as messages call it */
+    const char *path;
+} written_file;
+
+/* Lists them, the stored analysis first; NULL without memory. The caller frees the list. */
+static written_file *list_files(const options *o, size_t *count) {
+    static const char program[] = "the integer program";
+    const written_file single[] = {
+        {"save-to-file", "the analysis", o->save_to_file},
+        {"write-lp", program, o->write_lp},
+        {"write-mps", program, o->write_mps},
+        {"trace", "the trace", o->trace},
+        {"html", "the page", o->html},
+    };
+    const size_t num_single = sizeof single / sizeof *single;
+    written_file *files = malloc((num_single + o->num_outputs + o->num_emits) * sizeof *files);
+    *count = 0;
+    if (files == NULL)
+        return NULL;
+    for (size_t i = 0; i < num_single; i++)
+        if (single[i].path != NULL)
+            files[(*count)++] = single[i];
+    for (size_t i = 0; i < o->num_outputs; i++)
+        files[(*count)++] = (written_file){"output", "the section", o->outputs[i].path};
+    for (size_t i = 0; i < o->num_emits; i++)
+        if (o->emits[i].path != NULL)
+            files[(*count)++] = (written_file){"emit", "the plan", o->emits[i].path};
+    return files;
 }
 
-/* Whether two names, of which the second may be NULL, lead to one file that would be replaced. That
- * names are not the same was seen before. */
-static bool is_one_file(const char *path, const char *other) {
+/* Whether two names lead to one file that would be replaced: what is there already, or one name in
+ * one directory. Devices take all that is written. */
+static popliner_status find_one_file(const char *path, const char *other, bool *is_one,
+                                     popliner_error *error) {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && is_same_file(&info, other);
-}
-
-popliner_status check_output_files(const options *o, const char *read, const char *also_read,
-                                   popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace, o->html};
-    popliner_status status = check_file("trace", "the trace", o->trace, read, also_read, error);
-    if (status == POPLINER_OK)
-        status = check_file("html", "the page", o->html, read, also_read, error);
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++) {
-        const char *path = o->outputs[i].path;
-        const char *twice = NULL;
-        status = check_file("output", "the section", path, read, also_read, error);
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            twice = is_one_file(path, others[k]) ? others[k] : twice;
-        for (size_t k = 0; k < i; k++)
-            twice = is_one_file(path, o->outputs[k].path) ? o->outputs[k].path : twice;
-        if (status == POPLINER_OK && twice != NULL)
-            status =
-                session_fail(error, POPLINER_ERROR_USAGE,
-                             "--output %s: something else is to be written into %s", path, twice);
-    }
-    return status;
-}
-
-popliner_status check_emitted_files(const options *o, const char *read, const char *also_read,
-                                    popliner_error *error) {
-    const char *const others[] = {o->save_to_file, o->write_lp, o->write_mps, o->trace, o->html};
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++) {
-        const char *path = o->emits[i].path;
-        const char *twice = NULL;
-        if (path == NULL)
-            continue;
-        status = check_file("emit", "the plan", path, read, also_read, error);
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            twice = is_one_file(path, others[k]) ? others[k] : twice;
-        for (size_t k = 0; k < o->num_outputs; k++)
-            twice = is_one_file(path, o->outputs[k].path) ? o->outputs[k].path : twice;
-        for (size_t k = 0; k < i; k++)
-            twice = is_one_file(path, o->emits[k].path) ? o->emits[k].path : twice;
-        if (status == POPLINER_OK && twice != NULL)
-            status =
-                session_fail(error, POPLINER_ERROR_USAGE,
-                             "--emit %s: something else is to be written into %s", path, twice);
-    }
-    return status;
-}
-
-/* Whether writing into a file, if one was named, would change what is to be compared. */
-static popliner_status check_not_compared(const char *option, const char *path,
-                                          const char *const *read, size_t num_read,
-                                          popliner_error *error) {
-    struct stat info;
-    if (path == NULL || stat(path, &info) != 0)
+    *is_one = strcmp(path, other) == 0;
+    if (*is_one)
         return POPLINER_OK;
-    for (size_t i = 0; i < num_read; i++)
-        if (is_same_file(&info, read[i]))
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--%s %s: would overwrite a file of --compare", option, path);
+    if (stat(path, &info) == 0) {
+        *is_one = S_ISREG(info.st_mode) && is_same_file(&info, other);
+        return POPLINER_OK;
+    }
+    if (strcmp(own_name(path), own_name(other)) != 0)
+        return POPLINER_OK;
+    char *directory = directory_of(path);
+    char *other_directory = directory_of(other);
+    const bool memory = directory != NULL && other_directory != NULL;
+    *is_one = memory && stat(directory, &info) == 0 && is_same_file(&info, other_directory);
+    free(directory);
+    free(other_directory);
+    return memory ? POPLINER_OK : fail_memory(error);
+}
+
+/* Refuses two that are one, of which the second would be all that is left. */
+static popliner_status check_apart(const written_file *files, size_t count, popliner_error *error) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < i; k++) {
+            bool is_one;
+            popliner_status status = find_one_file(files[i].path, files[k].path, &is_one, error);
+            if (status != POPLINER_OK)
+                return status;
+            const bool is_option = strcmp(files[i].option, files[k].option) == 0;
+            const bool is_name = strcmp(files[i].path, files[k].path) == 0;
+            if (is_one)
+                return session_fail(error, POPLINER_ERROR_USAGE,
+                                    "--%s %s: is the file of %s--%s%s%s, too", files[i].option,
+                                    files[i].path, is_option ? "another " : "", files[k].option,
+                                    is_name ? "" : " ", is_name ? "" : files[k].path);
+        }
     return POPLINER_OK;
+}
+
+popliner_status check_written_files(const options *o, const char *read, const char *also_read,
+                                    popliner_error *error) {
+    size_t count;
+    written_file *files = list_files(o, &count);
+    if (files == NULL)
+        return fail_memory(error);
+    popliner_status status = check_apart(files, count, error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        const written_file *f = &files[i];
+        /* what is loaded has been read when it is stored again */
+        status = f->path != o->save_to_file
+                     ? check_file(f->option, f->what, f->path, read, also_read, error)
+                 : o->load_from_file ? check_stored_file(f->path, NULL, NULL, error)
+                                     : check_stored_file(f->path, read, also_read, error);
+    }
+    free(files);
+    return status;
 }
 
 popliner_status check_compared_files(const options *o, popliner_error *error) {
@@ -230,14 +249,21 @@ popliner_status check_compared_files(const options *o, popliner_error *error) {
         return POPLINER_OK;
     /* what cannot be found is refused when it is to be read */
     popliner_analysis_locate(o->compare, NULL, &profile, &debug, &ignored);
-    const char *const read[] = {o->compare, profile, debug};
-    popliner_status status = check_not_compared("save-to-file", o->save_to_file, read, 3, error);
-    if (status == POPLINER_OK)
-        status = check_not_compared("trace", o->trace, read, 3, error);
-    if (status == POPLINER_OK)
-        status = check_not_compared("html", o->html, read, 3, error);
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++)
-        status = check_not_compared("output", o->outputs[i].path, read, 3, error);
+    size_t count = 0;
+    struct stat info;
+    popliner_status status = POPLINER_OK;
+    written_file *files = list_files(o, &count);
+    if (files == NULL)
+        status = fail_memory(error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        if (stat(files[i].path, &info) == 0 &&
+            (is_same_file(&info, o->compare) || is_same_file(&info, profile) ||
+             is_same_file(&info, debug)))
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--%s %s: would overwrite a file of --compare", files[i].option,
+                                  files[i].path);
+    }
+    free(files);
     free(profile);
     free(debug);
     return status;

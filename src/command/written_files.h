@@ -7,26 +7,13 @@
 #include "command/options.h"
 #include "popliner/error.h"
 
-/* Refuses --save-to-file where no analysis can be stored, or over the profile or debug information
- * that is read (NULL: none). Storing replaces the file of that name: a device must not be replaced,
- * nor what is being read. */
-popliner_status check_stored_file(const options *o, const char *profile, const char *debug,
-                                  popliner_error *error);
-
-/* Refuses --write-lp and --write-mps where no file can be written, or over the files that are read
- * (NULL: none). A file that is there stays as it is: it is written when there is an answer. */
-popliner_status check_program_files(const options *o, const char *read, const char *also_read,
+/* Refuses what cannot be written, would overwrite the files that are read (NULL: none), or is to be
+ * written by two options, whatever they call it. Files that are there stay as they are: each is
+ * written when there is an answer. Errors: USAGE, OUTPUT, MEMORY. Options by options. */
+popliner_status check_written_files(const options *o, const char *read, const char *also_read,
                                     popliner_error *error);
 
-/* The same for the files of --output and --trace. */
-popliner_status check_output_files(const options *o, const char *read, const char *also_read,
-                                   popliner_error *error);
-
-/* The same for the files of --emit, also of --costs. */
-popliner_status check_emitted_files(const options *o, const char *read, const char *also_read,
-                                    popliner_error *error);
-
-/* Refuses to write, with any of the options above, what --compare is to read. Errors: USAGE. */
+/* Refuses to write what --compare is to read. Errors: USAGE, MEMORY. */
 popliner_status check_compared_files(const options *o, popliner_error *error);
 
 #endif
