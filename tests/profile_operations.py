@@ -13,56 +13,11 @@ import sqlite3
 import sys
 from fractions import Fraction
 
-from profile_relations import runs, varints
+from profile_relations import read_contexts, runs, varints
 
 LAYER_REGEX = r"(?:^|\/)(?:[L|l]ayer|blocks|encoder)[\/_\.]?(\d+)"
 FIRST_LAYER_REGEX = r"(word_embeddings|Embedding_Dict)"
 OPERATION_LAYERS = ("popart", "xla_op")
-
-
-# ---- debug.cbor (section 17) ----
-
-def cbor_item(data, at):
-    """The item that begins at `at`, and where the next one does."""
-    kind, argument = data[at] >> 5, data[at] & 31
-    at += 1
-    endless = argument == 31
-    if 24 <= argument <= 27:
-        width = 1 << (argument - 24)
-        argument = int.from_bytes(data[at:at + width], "big")
-        at += width
-    if kind in (0, 1):
-        return (argument if kind == 0 else -1 - argument), at
-    if kind in (2, 3) and not endless:
-        text = data[at:at + argument]
-        return (text.decode("utf-8", "replace") if kind == 3 else text), at + argument
-    if kind == 6:
-        return cbor_item(data, at)
-    if kind == 7:
-        return {20: False, 21: True}.get(argument), at
-    items = []
-    left = argument * (2 if kind == 5 else 1)
-    while data[at] != 0xFF if endless else len(items) < left:
-        item, at = cbor_item(data, at)
-        items.append(item)
-    at += endless
-    if kind in (2, 3):
-        return items[0][:0].join(items) if items else "", at
-    return (dict(zip(items[::2], items[1::2])) if kind == 5 else items), at
-
-
-def read_contexts(path):
-    """By id, each with its name as text; {} without the file."""
-    if not os.path.exists(path):
-        return {}
-    with open(path, "rb") as file:
-        document, _ = cbor_item(file.read(), 0)
-    texts = document["stringTable"]
-    contexts = {}
-    for context in document["contexts"]:
-        context["name"] = texts[context["name"]]
-        contexts[context["id"]] = context
-    return contexts
 
 
 # ---- the program tree ----

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The relations that tie the parts of a profile to each other, from the SQLite file alone: written
-from docs/profile-format.md, sections 5 and 10 to 16, as a second opinion on what the library finds.
+from docs/profile-format.md, sections 5 and 10 to 17, as a second opinion on what the library finds.
 
     profile_relations.py PROFILE      prints them as the "checks" of popliner --diagnose
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import json
+import os
 import sqlite3
 import sys
 from collections import Counter
@@ -38,6 +39,51 @@ def runs(blob):
         else:
             numbers += [next(source)] * (header >> 1)
     return numbers
+
+
+# ---- debug.cbor (section 17) ----
+
+def cbor_item(data, at):
+    """The item that begins at `at`, and where the next one does."""
+    kind, argument = data[at] >> 5, data[at] & 31
+    at += 1
+    endless = argument == 31
+    if 24 <= argument <= 27:
+        width = 1 << (argument - 24)
+        argument = int.from_bytes(data[at:at + width], "big")
+        at += width
+    if kind in (0, 1):
+        return (argument if kind == 0 else -1 - argument), at
+    if kind in (2, 3) and not endless:
+        text = data[at:at + argument]
+        return (text.decode("utf-8", "replace") if kind == 3 else text), at + argument
+    if kind == 6:
+        return cbor_item(data, at)
+    if kind == 7:
+        return {20: False, 21: True}.get(argument), at
+    items = []
+    left = argument * (2 if kind == 5 else 1)
+    while data[at] != 0xFF if endless else len(items) < left:
+        item, at = cbor_item(data, at)
+        items.append(item)
+    at += endless
+    if kind in (2, 3):
+        return items[0][:0].join(items) if items else "", at
+    return (dict(zip(items[::2], items[1::2])) if kind == 5 else items), at
+
+
+def read_contexts(path):
+    """By id, each with its name as text; {} without the file."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, "rb") as file:
+        document, _ = cbor_item(file.read(), 0)
+    texts = document["stringTable"]
+    contexts = {}
+    for context in document["contexts"]:
+        context["name"] = texts[context["name"]]
+        contexts[context["id"]] = context
+    return contexts
 
 
 # ---- the file ----
@@ -316,10 +362,20 @@ def check_vertices(p):
     return [memory, state, code]
 
 
+def check_contexts(p, path):
+    debug_info = Check("debug_info")
+    contexts = read_contexts(path)
+    for number, (debug_id,) in enumerate(p.rows("programs", "debug_id", order="rowid")):
+        if contexts and debug_id:
+            debug_info.place(f"program {number}", (1, int(debug_id in contexts), ""))
+    return [debug_info]
+
+
 def check(path):
     p = Profile(path)
+    debug = os.path.join(os.path.dirname(path), "debug.cbor")
     return [c.as_json() for c in (check_tiles(p, p.account()) + check_steps(p) + check_counts(p) +
-                                  check_vertices(p))]
+                                  check_vertices(p) + check_contexts(p, debug))]
 
 
 if __name__ == "__main__":

@@ -175,7 +175,7 @@ const popliner_missing_variable *popliner_diagnosis_missing_at(const popliner_di
 /* NULL is fine. */
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
 
-/* ---- the profile against itself ---- */
+/* ---- the profile against itself and its debug information ---- */
 
 /* What ties the parts of a profile to each other; docs/profile-format.md numbers them. */
 typedef enum popliner_relation {
@@ -189,6 +189,7 @@ typedef enum popliner_relation {
     POPLINER_RELATION_VERTEX_MEMORY,   /* 7, by tile: vertex types and compute sets */
     POPLINER_RELATION_VERTEX_STATE,    /* 8 and 11, by tile */
     POPLINER_RELATION_VERTEX_CODE,     /* 12, by tile */
+    POPLINER_RELATION_DEBUG_INFO,      /* 18, by program that has a debug context */
 } popliner_relation;
 
 /* What came of one of them. */

@@ -17,6 +17,7 @@
 #include "model/operations.h"
 #include "profile/debug_data.h"
 #include "profile/locate.h"
+#include "profile/profile_checks.h"
 #include "profile/profile_data.h"
 #include "profile/profile_part.h"
 #include "profile/read.h"
@@ -105,28 +106,6 @@ static void take_checks(popliner_analysis *a) {
     pl_part_tell(a->profile, &a->listener);
 }
 
-/* Warns if most programs were made by what the debug information does not know: it is of another
- * compilation then. In pairs that belong together it knows all (docs/profile-format.md). */
-static void check_pair(const popliner_analysis *a) {
-    const popliner_profile *p = a->profile;
-    size_t num_told = 0;
-    size_t num_unknown = 0;
-    if (pl_debug_info_is_truncated(a->info))
-        return; /* which was told */
-    for (size_t i = 0; i < p->num_programs; i++) {
-        if (p->program_debug_context[i] == 0)
-            continue;
-        num_told++;
-        num_unknown += pl_debug_find(a->info, p->program_debug_context[i]) == PL_NONE;
-    }
-    if (num_unknown > num_told / 2)
-        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The debug.cbor does not know what made %zu of %zu programs: it is of another "
-                "compilation. Do not trust layers and splits; find the debug.cbor that was written "
-                "with this profile.",
-                num_unknown, num_told);
-}
-
 /* Tells what was read. */
 static void tell_files(const popliner_analysis *a) {
     const popliner_profile *p = a->profile;
@@ -138,7 +117,6 @@ static void tell_files(const popliner_analysis *a) {
     if (a->info != NULL) {
         pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
                 pl_debug_info_num_read(a->info), pl_debug_info_num_contexts(a->info));
-        check_pair(a);
     } else {
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "No debug.cbor was found beside the profile or one directory up; programs are "
@@ -185,6 +163,8 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
         status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
                                error);
     }
+    if (status == POPLINER_OK && a->info != NULL)
+        status = pl_profile_check_contexts(a->read_profile, a->info, error);
     if (status == POPLINER_OK)
         status = keep_file(&a->profile_file, profile_file, error);
     if (status == POPLINER_OK)

@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/blob_codec.h"
+#include "profile/debug_data.h"
 #include "profile/profile_tile_sums.h"
 
 /* How a relation is told of. */
@@ -38,6 +39,7 @@ static const relation_text texts[PL_NUM_RELATIONS] = {
                                         "the vertex state of operations"},
     [POPLINER_RELATION_VERTEX_CODE] = {"vertex_code", "tiles", " bytes",
                                        "the vertex code of operations"},
+    [POPLINER_RELATION_DEBUG_INFO] = {"debug_info", "programs", "", "layers and splits"},
 };
 
 /* ---- one relation ---- */
@@ -701,6 +703,25 @@ popliner_status pl_profile_find_checks(const pl_database *database, popliner_pro
     return status;
 }
 
+popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_info *info,
+                                          popliner_error *error) {
+    tally t = {0};
+    if (p->num_checks == 0 || pl_debug_info_is_truncated(info)) /* which was told */
+        return POPLINER_OK;
+    for (size_t i = 0; i < p->num_programs; i++) {
+        if (p->program_debug_context[i] == 0)
+            continue;
+        begin_place(&t, "program", i);
+        if (pl_debug_find(info, p->program_debug_context[i]) == PL_NONE)
+            note(&t, 1, "", "");
+    }
+    pl_string where = pl_profile_add_string(p, t.where);
+    if (where == PL_NONE)
+        return pl_fail_memory(error, "the checks of the profile");
+    p->checks[POPLINER_RELATION_DEBUG_INFO] = (pl_check){t.checked, t.breached, t.largest, where};
+    return POPLINER_OK;
+}
+
 popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
     const pl_check none = {0};
     const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
@@ -718,7 +739,13 @@ popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation 
 void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *listener) {
     for (size_t i = 0; i < p->num_checks; i++) {
         const pl_check *check = &p->checks[i];
-        if (check->breached > 0)
+        if (check->breached > 0 && i == POPLINER_RELATION_DEBUG_INFO)
+            pl_tell(listener, POPLINER_LEVEL_WARNING,
+                    "The debug.cbor does not know what made %" PRIu64 " of %" PRIu64
+                    " programs: it is of another compilation. Do not trust %s; find the "
+                    "debug.cbor that was written with this profile.",
+                    check->breached, check->checked, texts[i].untrusted);
+        else if (check->breached > 0)
             pl_tell(listener, POPLINER_LEVEL_WARNING,
                     "The profile contradicts itself: relation %s does not hold for %" PRIu64
                     " of %" PRIu64 " %s, by up to %" PRIu64 "%s (%s). Do not trust %s.",

@@ -6,9 +6,10 @@
 #define PL_PROFILE_PROFILE_CHECKS_H
 
 #include "popliner/diagnosis.h"
+#include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
-enum { PL_NUM_RELATIONS = POPLINER_RELATION_VERTEX_CODE + 1 };
+enum { PL_NUM_RELATIONS = POPLINER_RELATION_DEBUG_INFO + 1 };
 
 /* Fills in the profile's checks, at the end of reading it. A relation is not checked where the file
  * lacks a table or column of it. Errors: INPUT, MEMORY; a breach is none. Cost: a few passes over
@@ -16,6 +17,11 @@ enum { PL_NUM_RELATIONS = POPLINER_RELATION_VERTEX_CODE + 1 };
  * compiler's account of vertices. */
 popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
                                        const pl_profile_ids *ids, popliner_error *error);
+
+/* Fills in the one that ties the programs to the debug information: not checked where that is cut
+ * off. Errors: MEMORY. O(programs). */
+popliner_status pl_profile_check_contexts(popliner_profile *profile, const pl_debug_info *info,
+                                          popliner_error *error);
 
 /* What came of a relation, for those who ask; texts live as long as the profile. */
 popliner_check pl_profile_check_of(const popliner_profile *profile, popliner_relation relation);
