@@ -1107,6 +1107,24 @@ static void reads_as_far_as_a_cut_golden_file_goes(void **state) {
     free(path);
 }
 
+/* Whatever it is: another document, or the rest of a longer file. */
+static void warns_of_bytes_behind_the_end(void **state) {
+    static bytes b;
+    encode(&b, the_document);
+    const size_t size = b.size;
+    memcpy(b.data + size, b.data, 3);
+    pl_debug_info *info = NULL;
+    popliner_error error = {0};
+    test_told told;
+    popliner_listener listener = test_listen(&told);
+    assert_int_equal(read_data(*state, b.data, size + 3, &listener, &info, &error), POPLINER_OK);
+    assert_false(pl_debug_info_is_truncated(info));
+    assert_int_equal(pl_debug_info_num_contexts(info), 5);
+    assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
+    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "but has 3 more"));
+    pl_debug_info_free(info);
+}
+
 static void survives_any_changed_byte(void **state) {
     static bytes b;
     char *document = replaced(the_document, "'Layer0/MatMul'", "(_ 'Layer0/', 'MatMul')");
@@ -1232,6 +1250,7 @@ int main(void) {
         IN_DIRECTORY(survives_chunks_within_chunks),
         IN_DIRECTORY(reads_as_far_as_a_cut_file_goes),
         IN_DIRECTORY(reads_as_far_as_a_cut_golden_file_goes),
+        IN_DIRECTORY(warns_of_bytes_behind_the_end),
         IN_DIRECTORY(survives_any_changed_byte),
         cmocka_unit_test(reads_the_real_files),
         cmocka_unit_test(reads_every_golden_file),

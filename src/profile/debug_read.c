@@ -275,6 +275,11 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
                 "); only these are used, so programs may seem to belong to no operation.",
                 path, d->is_malformed ? "is damaged" : "was cut off", info->num_contexts,
                 place_in(w), w->size);
+    } else if (place_in(w) < w->size) {
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "%s: ends at byte %" PRIu64 ", but has %" PRIu64
+                " more, which are not used: it may be damaged.",
+                path, place_in(w), w->size - place_in(w));
     }
 done:
     pl_debug_records_free(&d->records);
