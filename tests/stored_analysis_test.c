@@ -559,10 +559,10 @@ static void refuses_compute_sets_of_other_programs(void **state) {
     popliner_profile *profile;
     popliner_operations *operations;
     assert_int_equal(pl_stored_analysis_load(d.path, &profile, &operations, NULL), POPLINER_OK);
-    uint8_t types[64];
     const size_t count = profile->num_programs;
     size_t changed = count;
-    assert_true(count <= sizeof types);
+    uint8_t *types = malloc(count);
+    assert_non_null(types);
     for (size_t i = 0; i < count; i++) {
         types[i] = profile->program_type[i];
         if (changed == count && profile->program_compute_set[i] != PL_NONE)
@@ -574,6 +574,7 @@ static void refuses_compute_sets_of_other_programs(void **state) {
     types[changed] = POPLINER_PROGRAM_STREAM_COPY_MID;
     replace_array(&d, "program_type", types, count, true);
     assert_reason(d.path, "its programs contradict each other");
+    free(types);
     end_damage(&d);
 }
 
