@@ -150,5 +150,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     const unsigned place = size > 0 ? data[0] % 16u : 0;
     if (place > LAST_OF_ARRAYS && (seed >> 5) % (place > LAST_OF_TABLES ? 16 : 4) != 0)
         data[0] = (uint8_t)(data[0] - place + (seed >> 9) % (LAST_OF_ARRAYS + 1u));
+    if (size > 0)
+        data[0] = questions_fewer(data[0], seed);
     return size;
 }
