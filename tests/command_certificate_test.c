@@ -340,7 +340,7 @@ static void spoil(json_t *document, json_t *place, bool is_map) {
 static void nothing_else_is_accepted(void **state) {
     (void)state;
     for (size_t i = 0; i < NUM_RUNS; i++) {
-        if (is_left_out(i))
+        if (is_left_out(i) || !test_takes_case(i, 3))
             continue;
         json_t *answer = document_of(i);
         char complaint[SCHEMA_COMPLAINT_SIZE];

@@ -647,7 +647,7 @@ static void is_right_for_every_golden_case(void **state) {
         snprintf(directory, sizeof directory, "%s%s", GOLDEN_DIRECTORY, names[i]);
         if (strcmp(names[i], "poptorch-inf") == 0)
             continue; /* 13 units: too many runs */
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 6))
             continue;
         measure_subject(&s, directory, POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, true);
         for (size_t k = 0; k < 4; k++) {
@@ -746,7 +746,7 @@ static void training_splits_are_best(void **state) {
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         subject s;
-        if (k > 1 && !test_takes_all())
+        if (k > 0 && !test_takes_all())
             continue;
         measure_subject(&s, TRAINING_DIRECTORY, POPLINER_SCHEDULE_POPART, cases[k].recompute,
                         cases[k].with_effects);
@@ -1127,7 +1127,7 @@ static void solvers_agree_on_published_graphs(void **state) {
         char *path = test_shared_file(graph->file);
         for (size_t k = 0; path != NULL && k < 3; k++) {
             char when = graph->when[k];
-            if (!test_takes_case(3 * i + k, 4))
+            if (!test_takes_case(3 * i + k, 8))
                 continue;
             check_all_solvers(graph, path, objectives[k], when == 'A' && test_has_glpk() ? 3 : 2);
             num_solved++;
@@ -1384,6 +1384,8 @@ static void what_is_enough_holds_the_reserve(void **state) {
     static const char *const reserves[] = {"0", "1", "12345", "7%", "33.33%", "99.99%", "gaps"};
     for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++) {
         char memory[30];
+        if (!test_takes_case(i, 3))
+            continue;
         RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--reserve", reserves[i],
             "--mem-per-tile=20000");
         assert_int_equal(run.status, 1);

@@ -76,7 +76,7 @@ static void run_over(command_run *result, const char *const *options, const char
 
 static void assert_same_prints(const char *profile, const char *debug, const char *stored) {
     for (size_t i = 0; i < sizeof prints / sizeof *prints; i++) {
-        if (!test_takes_case(i, 4))
+        if (!test_takes_case(i, 8))
             continue;
         run_over(&run, prints[i], profile, debug);
         run_over(&loaded, prints[i], "--load-from-file", stored);
@@ -95,7 +95,7 @@ static void stored_analyses_print_the_same(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char profile[500];
         char debug[500];
-        if (!test_takes_case(i, 2))
+        if (!test_takes_case(i, 4))
             continue;
         snprintf(profile, sizeof profile, GOLDEN_DIRECTORY "%s/profile.pop", cases[i]);
         snprintf(debug, sizeof debug, GOLDEN_DIRECTORY "%s/debug.cbor", cases[i]);

@@ -187,7 +187,7 @@ def check_wrong(popliner, scratch):
 
 def main():
     popliner = sys.argv[1]
-    count = 1000 if os.environ.get("POPLINER_TEST_ALL") == "1" else 120
+    count = 1000 if os.environ.get("POPLINER_TEST_ALL") == "1" else 40
     with tempfile.TemporaryDirectory() as scratch:
         check_wrong(popliner, scratch)
         solved = check_random(popliner, scratch, count)

@@ -1087,7 +1087,7 @@ static void reads_as_far_as_a_cut_file_goes(void **state) {
         char *document = replaced(the_document, openings[i][0], openings[i][1]);
         encode(&b, document);
         assert_true(b.size > 500);
-        check_cuts(*state, b.data, b.size, 1, 5);
+        check_cuts(*state, b.data, b.size, test_takes_all() ? 1 : 4, 5);
         free(document);
     }
 }
@@ -1102,7 +1102,7 @@ static void reads_as_far_as_a_cut_golden_file_goes(void **state) {
     pl_debug_info_free(info);
     size_t size;
     uint8_t *data = test_read_bytes(path, &size);
-    check_cuts(*state, data, size, 97, num_contexts);
+    check_cuts(*state, data, size, test_takes_all() ? 97 : 470, num_contexts);
     free(data);
     free(path);
 }
@@ -1135,6 +1135,8 @@ static void survives_any_changed_byte(void **state) {
     for (size_t place = 0; place < b.size; place++) {
         uint8_t before = b.data[place];
         for (size_t k = 0; k < sizeof values + 3; k++) {
+            if (!test_takes_case(place + k, 3))
+                continue;
             if (k < sizeof values)
                 b.data[place] = values[k];
             else if (k == sizeof values + 2)
