@@ -287,6 +287,9 @@ CORRUPTIONS = {
         sql(f"DELETE FROM {TYPES} WHERE vertex_type = (SELECT vertex_type FROM vertex_instances "
             "LIMIT 1)"), {"vertex_memory", "vertex_state"}),
     "code of a vertex type halved": (blobs(TYPES, ("code_bytes",), halve), {"vertex_code"}),
+    "debug context of a program": (
+        sql("UPDATE programs SET debug_id = 4000000001 WHERE id = "
+            "(SELECT max(id) FROM programs WHERE debug_id > 0)"), {"debug_info"}),
     "code of a vertex type": (blobs(TYPES, ("code_bytes",), add_at(0, 100000)), {"vertex_code"}),
     "a blob of padding is cut": (
         sql(f"UPDATE {TYPES} SET padding_bytes = x'00' WHERE rowid = (SELECT min(rowid) FROM "
@@ -360,7 +363,9 @@ def try_corruption(popliner, folder, name, also_stored):
         if done.returncode != 1:
             problems.append(f"{label}: status {done.returncode}")
         for relation in breached:
-            if done.stderr.count(f"relation {relation} does not hold") != 1:
+            warning = ("debug.cbor does not know what made" if relation == "debug_info" else
+                       f"relation {relation} does not hold")
+            if done.stderr.count(warning) != 1:
                 problems.append(f"{label}: no warning, or several, of {relation}")
         if not also_stored:
             return problems
@@ -380,10 +385,10 @@ def main():
     clean, corrupted = folders[:folders.index("--")], folders[folders.index("--") + 1:]
     every = bool(os.environ.get("POPLINER_TEST_ALL"))
     clean = [folder for folder in clean if os.path.exists(os.path.join(folder, "profile.pop"))]
-    tasks = [(try_clean, popliner, folder) for folder in clean]
     if not every:
         print("[  QUICK   ] profile_checks")
         clean = clean[::5]
+    tasks = [(try_clean, popliner, folder) for folder in clean]
     names = list(CORRUPTIONS) if every else list(CORRUPTIONS)[::12]
     for i, name in enumerate(names):
         tasks += [(try_corruption, popliner, folder, name, every or i % 4 == 0)
