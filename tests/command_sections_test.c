@@ -281,6 +281,39 @@ static void files_are_written_once(void **state) {
         output("layers", "way/../folder/../folder/one"));
     assert_refused(&run, 2, "is the file of another --output ");
     assert_holds(in_scratch("folder"), "");
+    /* by a link that leads to what is not there yet */
+    assert_int_equal(symlink("folder/one", in_scratch("late")), 0);
+    RUN(&run, SAMPLE, "--trace", in_scratch("late"), "--html", in_scratch("folder/one"));
+    assert_refused(&run, 2, "folder/one: is the file of --trace ");
+    assert_holds(in_scratch("folder"), "");
+}
+
+/* What else is read than the profile; and what is printed. */
+static void what_is_read_is_not_overwritten(void **state) {
+    (void)state;
+    char *config = strdup(in_scratch("config.json"));
+    char *report = strdup(in_scratch("report"));
+    char *note = strdup(in_scratch("report/framework.json"));
+    char *printed = strdup(in_scratch("printed"));
+    test_write_bytes(config, "{\"solve\": true}", 15);
+    const uint64_t before = hash_file(config);
+    RUN(&run, SAMPLE, "--config", config, "--html", in_scratch("./config.json"));
+    assert_refused(&run, 2, "config.json: would overwrite a file that is read");
+    assert_int_equal(hash_file(config), before);
+    make_directory(report);
+    copy_file(SAMPLE "/profile.pop", in_scratch("report/profile.pop"), SIZE_MAX);
+    test_write_bytes(note, "{}", 2);
+    RUN(&run, report, "--html", note);
+    assert_refused(&run, 2, "framework.json: would overwrite a file that is read");
+    test_write_bytes(printed, "", 0);
+    const char *const arguments[] = {SAMPLE, "--solve", "--html", printed, NULL};
+    run_command_into(&run, printed, arguments);
+    assert_int_equal(run.status, 2);
+    assert_contains(run.err, "printed: is standard output, too");
+    free(printed);
+    free(note);
+    free(report);
+    free(config);
 }
 
 static void profiles_are_not_overwritten(void **state) {
@@ -461,6 +494,7 @@ int main(void) {
         SCRATCH_TEST(links_stay),
         SCRATCH_TEST(folders_have_to_be_there),
         SCRATCH_TEST(files_are_written_once),
+        SCRATCH_TEST(what_is_read_is_not_overwritten),
         SCRATCH_TEST(profiles_are_not_overwritten),
         SCRATCH_TEST(devices_are_written_into),
         SCRATCH_TEST(names_that_do_not_fit_are_told),

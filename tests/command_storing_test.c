@@ -433,11 +433,11 @@ static void never_overwrites_what_it_reads(void **state) {
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
     copy_file(CASE_DEBUG, in_scratch("debug.cbor"), SIZE_MAX);
     RUN(&run, in_scratch("profile.pop"), "--save-to-file", in_scratch("profile.pop"));
-    assert_refused(&run, 2, "would overwrite the profile");
+    assert_refused(&run, 2, "would overwrite a file that is read");
     RUN(&run, in_scratch(""), "--save-to-file", in_scratch("./profile.pop"));
-    assert_refused(&run, 2, "would overwrite the profile");
+    assert_refused(&run, 2, "would overwrite a file that is read");
     RUN(&run, in_scratch(""), "--save-to-file", in_scratch("debug.cbor"));
-    assert_refused(&run, 2, "would overwrite the debug information");
+    assert_refused(&run, 2, "would overwrite a file that is read");
     assert_true(hash_file(in_scratch("profile.pop")) == hash_file(CASE_PROFILE));
     assert_true(hash_file(in_scratch("debug.cbor")) == hash_file(CASE_DEBUG));
     assert_holds(in_scratch(""), "debug.cbor profile.pop");
@@ -467,6 +467,12 @@ static void never_writes_beside_a_profile_what_belongs_to_it(void **state) {
         free(path);
     }
     assert_holds(in_scratch(""), "debug.cbor other profile.pop");
+    /* beside any other database, too, and by a link */
+    assert_int_equal(symlink("../profile.pop-journal", in_scratch("other/late")), 0);
+    RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("profile.pop-journal"));
+    assert_refused(&run, 2, "would be taken for a part of");
+    RUN(&run, CASE_PROFILE, "--html", in_scratch("other/late"));
+    assert_refused(&run, 2, "would be taken for a part of");
     /* of the same name elsewhere it is nothing special */
     RUN(&run, in_scratch(""), "-q", "--save-to-file", in_scratch("other/profile.pop-wal"));
     assert_int_equal(run.status, 0);

@@ -1211,7 +1211,7 @@ static void check_golden_file(void *user, const test_golden_files *files) {
     assert_int_equal(told.progress_done, told.progress_total);
     size_t operations = 0;
     for (size_t k = 0; k < pl_debug_info_num_contexts(info); k++)
-        operations += info->context_is_operation[k] != 0;
+        operations += info->context_layer[k] == PL_DEBUG_LAYER_OPERATIONS;
     assert_true(operations > 10);
     walk_all(info);
     pl_debug_info_free(info);

@@ -73,7 +73,7 @@ static void assert_kept(const pl_debug_info *kept, const pl_debug_info *all,
         assert_true(pl_debug_info_path(kept, id, path, sizeof path));
         assert_string_equal(path, expected);
         assert_int_equal(kept->context_parent_id[place], all->context_parent_id[i]);
-        assert_int_equal(kept->context_is_operation[place], all->context_is_operation[i]);
+        assert_int_equal(kept->context_layer[place], all->context_layer[i]);
         assert_string_equal(pl_debug_operation_name(kept, place), pl_debug_operation_name(all, i));
         const pl_debug_details *a = pl_debug_get_details(all, i);
         const pl_debug_details *k = pl_debug_get_details(kept, place);

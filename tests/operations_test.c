@@ -80,7 +80,7 @@ typedef struct model {
     uint64_t id[MOST];
     uint64_t parent[MOST];
     uint32_t details_of[MOST];
-    uint8_t is_operation[MOST];
+    uint8_t layer[MOST];
     uint32_t operation_above[MOST];
     uint32_t named_above[MOST];
     pl_debug_details details[MOST];
@@ -117,7 +117,7 @@ static void begin(model *m) {
         .context_id = m->id,
         .context_parent_id = m->parent,
         .context_details = m->details_of,
-        .context_is_operation = m->is_operation,
+        .context_layer = m->layer,
         .context_operation = m->operation_above,
         .context_named = m->named_above,
         .contexts = {.first_id = 1},
@@ -145,7 +145,7 @@ static uint64_t add_context(model *m, uint64_t parent, bool is_operation,
     assert_true(place < MOST);
     m->id[place] = place + 1;
     m->parent[place] = parent;
-    m->is_operation[place] = is_operation;
+    m->layer[place] = is_operation ? PL_DEBUG_LAYER_OPERATIONS : PL_DEBUG_LAYER_OTHER;
     m->details[place] = details;
     m->details_of[place] = (uint32_t)place;
     m->info.num_details++;

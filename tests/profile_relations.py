@@ -365,9 +365,14 @@ def check_vertices(p):
 def check_contexts(p, path):
     debug_info = Check("debug_info")
     contexts = read_contexts(path)
-    for number, (debug_id,) in enumerate(p.rows("programs", "debug_id", order="rowid")):
+    executing = {number for number, name in p.rows("program_types", "id", "name")
+                 if name == "OnTileExecute"}
+    for number, (debug_id, variant) in enumerate(p.rows("programs", "debug_id", "variant",
+                                                        order="rowid")):
         if contexts and debug_id:
-            debug_info.place(f"program {number}", (1, int(debug_id in contexts), ""))
+            layer = contexts.get(debug_id, {"layer": "none"}).get("layer", "poplar")
+            is_known = debug_id in contexts and (variant not in executing or layer == "poplar")
+            debug_info.place(f"program {number}", (1, int(is_known), ""))
     return [debug_info]
 
 

@@ -463,6 +463,8 @@ static void refuses_wrong_programs(void **state) {
          {"program_type_on_tile_execute", "compute_set", "9999"}},
         {"DELETE FROM program_type_on_tile_execute WHERE rowid = 2",
          {"programs", "variant_index", "program_type_on_tile_execute"}},
+        {"DELETE FROM program_types WHERE id = (SELECT variant FROM programs WHERE id = 3)",
+         {"table programs", "variant", "program_types"}},
         {RELAX("programs") "UPDATE programs SET variant = NULL WHERE id = 3",
          {"programs, row 4", "variant", "NULL"}},
         {"UPDATE programs SET variant = 'Call' WHERE id = 3", {"programs, row 4", "variant"}},

@@ -197,6 +197,18 @@ static void tell_operations(const popliner_analysis *a) {
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu operations", count);
 }
 
+/* Tells that the debug information was missing when the analysis was stored. */
+static void tell_stored_pair(const popliner_analysis *a) {
+    const popliner_profile *p = a->profile;
+    bool has_context = false;
+    for (size_t i = 0; i < p->num_programs && !has_context; i++)
+        has_context = p->program_debug_context[i] != 0;
+    if (has_context && p->num_checks > 0 && a->checks[POPLINER_RELATION_DEBUG_INFO].checked == 0)
+        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
+                "The analysis was stored without a debug.cbor; programs are grouped by their own "
+                "names instead of the model's operations.");
+}
+
 popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error) {
     popliner_analysis_options o = POPLINER_ANALYSIS_OPTIONS_INIT;
@@ -225,6 +237,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
     take_checks(a);
+    tell_stored_pair(a);
     *analysis = a;
     return POPLINER_OK;
 }

@@ -1382,7 +1382,7 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
                            "--layer-breakdown, "
                            "--operation-breakdown, --memory-totals, --memory-affinity, "
                            "--interlayer-communication, --section, --output, --plot, --trace, "
-                           "--compare, --save-to-file");
+                           "--html, --compare, --save-to-file");
     status = check_shown(o, g, error);
     if (status == POPLINER_OK)
         status = check_compare(o, g, error);
@@ -1602,8 +1602,9 @@ const char options_about_profiles[] =
 const char options_about_exit[] =
     "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
     "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-    "finds a contradiction, or --compare finds more growth than --max-growth,\n"
-    "2 wrong usage, 3 unreadable or unsupported input (or a file that cannot be\n"
+    "finds a contradiction, or --compare finds more growth than --max-growth, or the\n"
+    "work was not done in time, 2 wrong usage, 3 unreadable or unsupported input (or a file that "
+    "cannot be\n"
     "written, or with --strict a profile that contradicts itself), 4 internal error\n"
     "or not enough memory.\n";
 

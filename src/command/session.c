@@ -167,6 +167,14 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
     size_t num_breaches = session_num_breaches(s);
     if (!s->options.strict || num_breaches == 0)
         return POPLINER_OK;
+    const popliner_check *pair =
+        popliner_analysis_check_at(s->analysis, POPLINER_RELATION_DEBUG_INFO);
+    if (num_breaches == 1 && pair->breached > 0)
+        return session_fail(error, POPLINER_ERROR_INPUT,
+                            "%s: its debug.cbor is of another compilation, or damaged, which "
+                            "--strict does not allow; find the one that was written with it, or "
+                            "leave out --strict",
+                            s->options.profile);
     return session_fail(error, POPLINER_ERROR_INPUT,
                         "%s: contradicts itself in %zu %s (see the warnings), which --strict does "
                         "not allow; compile again, or leave out --strict",

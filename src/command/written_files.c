@@ -34,67 +34,118 @@ static popliner_status fail_memory(popliner_error *error) {
     return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
 }
 
-/* The path behind all links; NULL if there is none, or without memory. */
-static char *find_real(const char *path, bool *is_short_of_memory) {
-    char *real = path == NULL ? NULL : realpath(path, NULL);
-    if (path != NULL && real == NULL && errno == ENOMEM)
-        *is_short_of_memory = true;
-    return real;
+/* Follows links that lead nowhere yet, where a file would be made. False without memory. */
+static bool follow_links(char **path) {
+    enum { MOST_LINKS = 40, ROOM = 4096 };
+    char link[ROOM];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t length = readlink(*path, link, sizeof link - 1);
+        if (length <= 0 || length == ROOM - 1)
+            break;
+        link[length] = '\0';
+        const size_t kept = link[0] == '/' ? 0 : (size_t)(own_name(*path) - *path);
+        char *next = malloc(kept + (size_t)length + 1);
+        if (next == NULL)
+            return false;
+        memcpy(next, *path, kept);
+        memcpy(next + kept, link, (size_t)length + 1);
+        free(*path);
+        *path = next;
+    }
+    return true;
 }
 
-/* Whether the name of a file is that of the database with what SQLite appends to it. */
-static bool is_named_after(const char *name, const char *database) {
-    static const char *const suffixes[] = {"-wal", "-journal", "-shm"};
-    size_t length = strlen(database);
-    for (size_t i = 0; i < 3; i++)
-        if (strncmp(name, database, length) == 0 && strcmp(name + length, suffixes[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Refuses a file `path` that SQLite would take for one that belongs to the database `read`, if that
- * is one: by its name beside that, behind all links. */
-static popliner_status check_not_part(const char *option, const char *path, const char *read,
-                                      popliner_error *error) {
-    bool is_short_of_memory = false;
-    popliner_status status = POPLINER_OK;
-    char *database = find_real(read, &is_short_of_memory);
-    char *folder = directory_of(path);
-    char *real_folder = find_real(folder, &is_short_of_memory);
-    char *last = database == NULL ? NULL : strrchr(database, '/');
-    if (folder == NULL || is_short_of_memory) {
-        status = fail_memory(error);
-    } else if (real_folder != NULL && last != NULL) {
-        *last = '\0';
-        if (strcmp(real_folder, *database == '\0' ? "/" : database) == 0 &&
-            is_named_after(own_name(path), last + 1))
-            status = session_fail(error, POPLINER_ERROR_USAGE,
-                                  "--%s %s: would be taken for a part of %s, beside which it is",
-                                  option, path, read);
+/* Where a file is or would be made, behind all links; NULL without memory. The caller frees it. */
+static char *find_place(const char *path) {
+    char *place = realpath(path, NULL);
+    if (place != NULL || errno == ENOMEM)
+        return place;
+    char *at = strdup(path);
+    char *folder = at != NULL && follow_links(&at) ? directory_of(at) : NULL;
+    char *real_folder = folder == NULL ? NULL : realpath(folder, NULL);
+    if (real_folder != NULL && (place = malloc(strlen(real_folder) + strlen(at) + 2)) != NULL) {
+        strcpy(place, real_folder);
+        strcat(place, "/");
+        strcat(place, own_name(at));
+    } else if (folder != NULL && real_folder == NULL && errno != ENOMEM) {
+        place = strdup(at);
     }
     free(real_folder);
     free(folder);
-    free(database);
+    free(at);
+    return place;
+}
+
+/* Refuses a file that SQLite would take for one that belongs to a database beside it. */
+static popliner_status check_not_part(const char *option, const char *path, popliner_error *error) {
+    static const char *const suffixes[] = {"-wal", "-journal", "-shm"};
+    struct stat info;
+    char *place = find_place(path);
+    popliner_status status = place == NULL ? fail_memory(error) : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof suffixes / sizeof *suffixes; i++) {
+        const size_t length = strlen(place);
+        const size_t own_length = strlen(suffixes[i]);
+        if (length <= own_length || strcmp(place + length - own_length, suffixes[i]) != 0)
+            continue;
+        place[length - own_length] = '\0';
+        if (stat(place, &info) == 0 && S_ISREG(info.st_mode))
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--%s %s: would be taken for a part of %s, beside which it is",
+                                  option, path, place);
+        place[length - own_length] = suffixes[i][0];
+    }
+    free(place);
     return status;
 }
 
-/* Storing replaces the file of that name: a device must not be replaced, nor what is being read. */
-static popliner_status check_stored_file(const char *path, const char *profile, const char *debug,
-                                         popliner_error *error) {
+/* The files that are read, as far as they are known before. */
+typedef struct read_files {
+    const char *profile; /* or what is loaded, or the costs; any may be NULL */
+    const char *debug;
+    const char *config;
+    const char *calibration;
+} read_files;
+
+/* Whether the file is one of those beside a profile that tell of its report. */
+static bool is_note_of(const char *path, const char *profile, bool *memory) {
+    static const char *const notes[] = {"framework.json", "app.json"};
     struct stat info;
-    popliner_status status = check_not_part("save-to-file", path, profile, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (stat(path, &info) == 0) {
-        if (!S_ISREG(info.st_mode))
-            return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
-                                S_ISDIR(info.st_mode) ? "a directory, not a file"
-                                                      : "no regular file");
-        if (is_same_file(&info, profile) || is_same_file(&info, debug))
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--save-to-file %s: would overwrite the %s that is read", path,
-                                is_same_file(&info, profile) ? "profile" : "debug information");
-    }
+    bool is_note = false;
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        is_note = is_note || strcmp(own_name(path), notes[i]) == 0;
+    if (!is_note || profile == NULL)
+        return false;
+    char *folder = directory_of(path);
+    char *read_folder = directory_of(profile);
+    *memory = folder != NULL && read_folder != NULL;
+    is_note = *memory && stat(folder, &info) == 0 && is_same_file(&info, read_folder);
+    free(folder);
+    free(read_folder);
+    return is_note;
+}
+
+/* Refuses a file that is read. */
+static popliner_status check_not_read(const char *option, const char *path, const read_files *read,
+                                      popliner_error *error) {
+    struct stat info;
+    bool memory = true;
+    if (stat(path, &info) != 0)
+        return POPLINER_OK;
+    if (is_same_file(&info, read->profile) || is_same_file(&info, read->debug) ||
+        is_same_file(&info, read->config) || is_same_file(&info, read->calibration) ||
+        is_note_of(path, read->profile, &memory))
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--%s %s: would overwrite a file that is read", option, path);
+    return memory ? POPLINER_OK : fail_memory(error);
+}
+
+/* Storing replaces the file of that name: a device must not be replaced. */
+static popliner_status check_stored_file(const char *path, popliner_error *error) {
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
+                            S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
+    popliner_status status = POPLINER_OK;
     char *directory = directory_of(path);
     if (directory == NULL)
         status = fail_memory(error);
@@ -124,27 +175,6 @@ static int fault_of_writing(const char *path) {
         fault = errno;
     free(directory);
     return fault;
-}
-
-/* `what` is to be written, as a message calls it. */
-static popliner_status check_file(const char *option, const char *what, const char *path,
-                                  const char *read, const char *also_read, popliner_error *error) {
-    struct stat info;
-    if (stat(path, &info) == 0 && (is_same_file(&info, read) || is_same_file(&info, also_read)))
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--%s %s: would overwrite a file that is read", option, path);
-    popliner_status status = check_not_part(option, path, read, error);
-    if (status == POPLINER_OK)
-        status = check_not_part(option, path, also_read, error);
-    if (status != POPLINER_OK)
-        return status;
-    int fault = fault_of_writing(path);
-    if (fault == ENOMEM)
-        return fail_memory(error);
-    if (fault != 0)
-        return session_fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
-                            option, path, what, strerror(fault));
-    return POPLINER_OK;
 }
 
 /* A file that is to be written. */
@@ -180,8 +210,8 @@ static written_file *list_files(const options *o, size_t *count) {
     return files;
 }
 
-/* Whether two names lead to one file that would be replaced: what is there already, or one name in
- * one directory. Devices take all that is written. */
+/* Whether two names lead to one file that would be replaced: what is there already, or the place
+ * where one would be made. Devices take all that is written. */
 static popliner_status find_one_file(const char *path, const char *other, bool *is_one,
                                      popliner_error *error) {
     struct stat info;
@@ -192,15 +222,23 @@ static popliner_status find_one_file(const char *path, const char *other, bool *
         *is_one = S_ISREG(info.st_mode) && is_same_file(&info, other);
         return POPLINER_OK;
     }
-    if (strcmp(own_name(path), own_name(other)) != 0)
-        return POPLINER_OK;
-    char *directory = directory_of(path);
-    char *other_directory = directory_of(other);
-    const bool memory = directory != NULL && other_directory != NULL;
-    *is_one = memory && stat(directory, &info) == 0 && is_same_file(&info, other_directory);
-    free(directory);
-    free(other_directory);
+    char *place = find_place(path);
+    char *other_place = find_place(other);
+    const bool memory = place != NULL && other_place != NULL;
+    *is_one = memory && strcmp(place, other_place) == 0;
+    free(place);
+    free(other_place);
     return memory ? POPLINER_OK : fail_memory(error);
+}
+
+/* Whether a file is what standard output leads to, where all that is printed would be lost. Who
+ * names the device means it, unless the file is replaced. */
+static bool is_printed_into(const char *path, bool is_replaced) {
+    struct stat info;
+    struct stat output;
+    return (is_replaced || strncmp(path, "/dev/", 5) != 0) && stat(path, &info) == 0 &&
+           S_ISREG(info.st_mode) && fstat(STDOUT_FILENO, &output) == 0 &&
+           info.st_dev == output.st_dev && info.st_ino == output.st_ino;
 }
 
 /* Refuses two that are one, of which the second would be all that is left. */
@@ -222,20 +260,41 @@ static popliner_status check_apart(const written_file *files, size_t count, popl
     return POPLINER_OK;
 }
 
+/* Refuses one that must not be written, or cannot be. */
+static popliner_status check_file(const options *o, const written_file *f, const read_files *read,
+                                  popliner_error *error) {
+    const bool is_stored = f->path == o->save_to_file;
+    popliner_status status = check_not_read(f->option, f->path, read, error);
+    if (status == POPLINER_OK)
+        status = check_not_part(f->option, f->path, error);
+    if (status == POPLINER_OK && is_printed_into(f->path, is_stored))
+        status = session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: is standard output, too",
+                              f->option, f->path);
+    if (status != POPLINER_OK || is_stored)
+        return status != POPLINER_OK ? status : check_stored_file(f->path, error);
+    int fault = fault_of_writing(f->path);
+    if (fault == ENOMEM)
+        return fail_memory(error);
+    if (fault != 0)
+        return session_fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
+                            f->option, f->path, f->what, strerror(fault));
+    return POPLINER_OK;
+}
+
 popliner_status check_written_files(const options *o, const char *read, const char *also_read,
                                     popliner_error *error) {
     size_t count;
+    const read_files all = {read, also_read, o->config_path, o->calibration};
     written_file *files = list_files(o, &count);
     if (files == NULL)
         return fail_memory(error);
     popliner_status status = check_apart(files, count, error);
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const written_file *f = &files[i];
+        read_files before = all;
         /* what is loaded has been read when it is stored again */
-        status = f->path != o->save_to_file
-                     ? check_file(f->option, f->what, f->path, read, also_read, error)
-                 : o->load_from_file ? check_stored_file(f->path, NULL, NULL, error)
-                                     : check_stored_file(f->path, read, also_read, error);
+        if (files[i].path == o->save_to_file && o->load_from_file)
+            before.profile = NULL;
+        status = check_file(o, &files[i], &before, error);
     }
     free(files);
     return status;

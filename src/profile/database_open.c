@@ -64,6 +64,9 @@ static popliner_status fail_at_header(const pl_database *database, int code,
                                       popliner_error *error) {
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
+    if (code == SQLITE_IOERR_SHORT_READ)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is too short for an SQLite database",
+                       database->path);
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: its header cannot be read: %s", database->path,
                    sqlite3_errstr(code));
 }

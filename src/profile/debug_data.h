@@ -23,6 +23,14 @@ typedef struct pl_debug_details {
     size_t num_outlined;
 } pl_debug_details;
 
+/* Which software wrote a context. */
+typedef enum pl_debug_layer {
+    PL_DEBUG_LAYER_UNTOLD,
+    PL_DEBUG_LAYER_OTHER,
+    PL_DEBUG_LAYER_OPERATIONS, /* one that operations come from */
+    PL_DEBUG_LAYER_POPLAR,     /* which makes the programs */
+} pl_debug_layer;
+
 struct pl_debug_info {
     char *string_bytes; /* of the details */
     size_t strings_length;
@@ -30,11 +38,11 @@ struct pl_debug_info {
     size_t num_read; /* contexts in the file */
     size_t num_contexts;
     uint64_t *context_id;
-    uint64_t *context_parent_id;   /* as in the file, 0: none */
-    uint32_t *context_name;        /* index into the string table, or PL_NONE */
-    uint32_t *context_details;     /* index into details, or PL_NONE */
-    uint8_t *context_is_operation; /* its layer is one that operations come from */
-    pl_id_map contexts;            /* id to place in the above */
+    uint64_t *context_parent_id; /* as in the file, 0: none */
+    uint32_t *context_name;      /* index into the string table, or PL_NONE */
+    uint32_t *context_details;   /* index into details, or PL_NONE */
+    uint8_t *context_layer;      /* pl_debug_layer */
+    pl_id_map contexts;          /* id to place in the above */
 
     size_t num_details;
     pl_debug_details *details;

@@ -15,7 +15,7 @@ void pl_debug_info_free(pl_debug_info *info) {
     free(info->context_parent_id);
     free(info->context_name);
     free(info->context_details);
-    free(info->context_is_operation);
+    free(info->context_layer);
     free(info->context_operation);
     free(info->context_named);
     free(info->details);
@@ -54,7 +54,7 @@ static uint32_t find_parent(const pl_debug_info *info, uint32_t context) {
 }
 
 static bool is_operation(const pl_debug_info *info, uint32_t context) {
-    return info->context_is_operation[context] != 0;
+    return info->context_layer[context] == PL_DEBUG_LAYER_OPERATIONS;
 }
 
 static bool has_operation_name(const pl_debug_info *info, uint32_t context) {

@@ -94,7 +94,7 @@ static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_
         info->context_operation[count] = info->context_operation[i];
         info->context_named[count] = info->context_named[i];
         info->context_details[count] = details;
-        info->context_is_operation[count++] = info->context_is_operation[i];
+        info->context_layer[count++] = info->context_layer[i];
         if (info->context_name[i] < info->num_names)
             new_name[info->context_name[i]] = 1;
     }
@@ -152,7 +152,7 @@ void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) 
             shrink(&info->context_details, n, sizeof *info->context_details);
             shrink(&info->context_operation, n, sizeof *info->context_operation);
             shrink(&info->context_named, n, sizeof *info->context_named);
-            shrink(&info->context_is_operation, n, 1);
+            shrink(&info->context_layer, n, 1);
             shrink(&info->details, info->num_details, sizeof *info->details);
             shrink(&info->name_offset, info->num_names, sizeof *info->name_offset);
             shrink(&info->name_bytes, info->name_bytes_length, 1);

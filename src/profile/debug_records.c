@@ -98,7 +98,7 @@ static bool reserve_context(pl_debug_records *r) {
     const pl_column_room columns[] = {
         PL_COLUMN_ROOM(info->context_id), PL_COLUMN_ROOM(info->context_parent_id),
         PL_COLUMN_ROOM(info->context_name), PL_COLUMN_ROOM(info->context_details),
-        PL_COLUMN_ROOM(info->context_is_operation)};
+        PL_COLUMN_ROOM(info->context_layer)};
     return info->num_contexts < PL_NONE - 2 &&
            pl_grow_columns(columns, sizeof columns / sizeof *columns, &r->contexts_capacity,
                            info->num_contexts + 1);
@@ -110,7 +110,7 @@ void pl_debug_begin_record(pl_debug_records *r) {
     r->has_id = false;
     r->parent_id = 0;
     r->name = PL_NONE;
-    r->is_operation = false;
+    r->layer = PL_DEBUG_LAYER_UNTOLD;
     r->has_details = false;
     r->details = (pl_debug_details){0};
     r->inputs.length = 0;
@@ -145,7 +145,7 @@ void pl_debug_end_record(pl_debug_records *r) {
     info->context_parent_id[info->num_contexts] = r->parent_id;
     info->context_name[info->num_contexts] = r->name;
     info->context_details[info->num_contexts] = details;
-    info->context_is_operation[info->num_contexts] = r->is_operation;
+    info->context_layer[info->num_contexts] = (uint8_t)r->layer;
     info->num_contexts++;
     info->num_read++;
 }
@@ -194,7 +194,10 @@ void pl_debug_record_text(pl_debug_records *r, const char *bytes, size_t length)
     switch (r->key) {
     case PL_DEBUG_KEY_LAYER:
         /* the layers of libpva's operation analysis, see DEVELOPMENT.md */
-        r->is_operation = equals(bytes, length, "popart") || equals(bytes, length, "xla_op");
+        r->layer = equals(bytes, length, "popart") || equals(bytes, length, "xla_op")
+                       ? PL_DEBUG_LAYER_OPERATIONS
+                   : equals(bytes, length, "poplar") ? PL_DEBUG_LAYER_POPLAR
+                                                     : PL_DEBUG_LAYER_OTHER;
         break;
     case PL_DEBUG_KEY_OPERATION_NAME:
         r->details.operation_name = keep_string(r, bytes, length);

@@ -39,7 +39,7 @@ typedef struct pl_debug_records {
     bool has_id;
     uint64_t parent_id;
     uint32_t name;
-    bool is_operation;
+    pl_debug_layer layer;
     bool has_details;
     pl_debug_details details;
     pl_text inputs;

@@ -130,6 +130,15 @@ static void list_reports(const popliner_reports *reports, pl_text *text) {
 static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
     pl_text text = {0};
     popliner_reports *reports = NULL;
+    struct stat info;
+    char *path = join(directory, "", "profile.pop");
+    const int fault = path != NULL && stat(path, &info) != 0 ? errno : 0;
+    free(path);
+    if (path == NULL)
+        return pl_fail_memory(error, "file names");
+    if (fault == EACCES)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", directory,
+                       strerror(fault));
     popliner_status status = popliner_reports_find(directory, &reports, error);
     if (reports != NULL)
         list_reports(reports, &text);

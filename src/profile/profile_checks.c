@@ -703,16 +703,27 @@ popliner_status pl_profile_find_checks(const pl_database *database, popliner_pro
     return status;
 }
 
+/* Whether the debug information knows a program: it has its context, and that of one that executes a
+ * compute set was written by Poplar. Ids are small numbers, so that those of another file are in
+ * this one, too, but of anything. */
+static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_t program) {
+    uint32_t context = pl_debug_find(info, p->program_debug_context[program]);
+    if (context == PL_NONE || p->program_type[program] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
+        return context != PL_NONE;
+    return info->context_layer[context] == PL_DEBUG_LAYER_POPLAR ||
+           info->context_layer[context] == PL_DEBUG_LAYER_UNTOLD;
+}
+
 popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_info *info,
                                           popliner_error *error) {
     tally t = {0};
-    if (p->num_checks == 0 || pl_debug_info_is_truncated(info)) /* which was told */
+    if (p->num_checks == 0)
         return POPLINER_OK;
     for (size_t i = 0; i < p->num_programs; i++) {
         if (p->program_debug_context[i] == 0)
             continue;
         begin_place(&t, "program", i);
-        if (pl_debug_find(info, p->program_debug_context[i]) == PL_NONE)
+        if (!is_known(p, info, i))
             note(&t, 1, "", "");
     }
     pl_string where = pl_profile_add_string(p, t.where);
@@ -742,8 +753,8 @@ void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *
         if (check->breached > 0 && i == POPLINER_RELATION_DEBUG_INFO)
             pl_tell(listener, POPLINER_LEVEL_WARNING,
                     "The debug.cbor does not know what made %" PRIu64 " of %" PRIu64
-                    " programs: it is of another compilation. Do not trust %s; find the "
-                    "debug.cbor that was written with this profile.",
+                    " programs: it is of another compilation, or damaged. Do not trust %s; find "
+                    "the debug.cbor that was written with this profile.",
                     check->breached, check->checked, texts[i].untrusted);
         else if (check->breached > 0)
             pl_tell(listener, POPLINER_LEVEL_WARNING,

@@ -18,8 +18,7 @@ enum { PL_NUM_RELATIONS = POPLINER_RELATION_DEBUG_INFO + 1 };
 popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
                                        const pl_profile_ids *ids, popliner_error *error);
 
-/* Fills in the one that ties the programs to the debug information: not checked where that is cut
- * off. Errors: MEMORY. O(programs). */
+/* Fills in the one that ties the programs to the debug information. Errors: MEMORY. O(programs). */
 popliner_status pl_profile_check_contexts(popliner_profile *profile, const pl_debug_info *info,
                                           popliner_error *error);
 

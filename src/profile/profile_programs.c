@@ -308,7 +308,10 @@ static popliner_status take_program(void *user, pl_rows *rows, popliner_error *e
     uint32_t type = pl_id_map_find(&r->types, variant);
     p->program_type[i] = type == PL_NONE ? POPLINER_PROGRAM_OTHER : (uint8_t)type;
     uint32_t type_name = pl_id_map_find(&r->type_names, variant);
-    p->program_type_name[i] = type_name == PL_NONE ? 0 : type_name;
+    if (type_name == PL_NONE)
+        return pl_rows_fail(rows, 1, error,
+                            "is not in table program_types: the program is of no known type");
+    p->program_type_name[i] = type_name;
     p->program_compute_set[i] = PL_NONE;
     p->program_called[i] = PL_NONE;
     status = resolve_variant(r, rows, i, variant_index, error);

@@ -15,7 +15,7 @@ static void on_message(void *user, popliner_level level, const char *text) {
 /* The nearest operation from a context upwards, step by step. */
 static uint32_t find_operation(const pl_debug_info *info, uint32_t context) {
     size_t steps = 0; /* more than there are contexts: the parents are cyclic */
-    while (context != PL_NONE && info->context_is_operation[context] == 0)
+    while (context != PL_NONE && info->context_layer[context] != PL_DEBUG_LAYER_OPERATIONS)
         context = steps++ < info->num_contexts
                       ? pl_debug_find(info, info->context_parent_id[context])
                       : PL_NONE;
