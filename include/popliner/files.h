@@ -16,11 +16,12 @@ extern "C" {
  * holds what it held before until all is written and has reached the disk: it is written beside
  * that, as popliner-*.part, takes its place and keeps its mode. Where `path` is a link, what it
  * leads to is replaced. Devices and pipes are written into, as is a file in a folder where none can
- * be made. `error` may be NULL. Errors: OUTPUT, MEMORY.
+ * be made: only such a file may be left in part, by a full disk. `error` may be NULL. Errors:
+ * OUTPUT, MEMORY.
  *
- * Meanwhile the calling thread blocks SIGINT, SIGTERM and SIGHUP, so that a program of one thread
- * leaves no .part: they come when the file is done. All functions of the library that write a file
- * do it in this way. */
+ * Meanwhile the calling thread blocks the signals that ask a program to end (INT, TERM, HUP, QUIT,
+ * ALRM, USR1, USR2, XCPU), so that a program of one thread leaves no .part: they come when the file is
+ * done. All functions of the library that write a file do it in this way. */
 popliner_status popliner_file_write(const char *path, const void *bytes, size_t length,
                                     popliner_error *error);
 
