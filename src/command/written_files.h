@@ -9,7 +9,7 @@
 
 /* Refuses what cannot be written, would overwrite the files that are read (NULL: none), or is to be
  * written by two options, whatever they call it. Files that are there stay as they are: each is
- * written when there is an answer. Errors: USAGE, OUTPUT, MEMORY. Options by options. */
+ * written when there is an answer. Errors: USAGE, OUTPUT, MEMORY. O(files * files). */
 popliner_status check_written_files(const options *o, const char *read, const char *also_read,
                                     popliner_error *error);
 
