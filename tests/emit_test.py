@@ -807,7 +807,7 @@ def check_stored(asked, directory):
                            (["--emit", "nothing"], "expected FORMAT"),
                            (["--emit", "json="], "into which file"),
                            (["--emit", f"json={stored}"], "would overwrite"),
-                           (["--emit", "json=a", "--emit", "vllm=a"], "is the file of another --emit"),
+                           (["--emit", "json=a", "--emit", "vllm=a"], "file of another --emit"),
                            (["--emit", "json", "--tail-modules", "a,,b"], "--tail-modules"),
                            (["--layer-path", "{}"], "--emit only")):
         done = run(asked, stored, "--load-from-file", "--solve", *options, may=(2,))
