@@ -301,7 +301,7 @@ def main():
     if not every:
         print("[  QUICK   ] memory_model")
         folders = folders[4::3]
-    number = 8 if every else 2
+    number = 5 if every else 2
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, folder, seed, number, features)
