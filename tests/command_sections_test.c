@@ -298,13 +298,13 @@ static void what_is_read_is_not_overwritten(void **state) {
     test_write_bytes(config, "{\"solve\": true}", 15);
     const uint64_t before = hash_file(config);
     RUN(&run, SAMPLE, "--config", config, "--html", in_scratch("./config.json"));
-    assert_refused(&run, 2, "config.json: would overwrite a file that is read");
+    assert_refused(&run, 2, "config.json: would overwrite the file of --config that is read");
     assert_int_equal(hash_file(config), before);
     make_directory(report);
     copy_file(SAMPLE "/profile.pop", in_scratch("report/profile.pop"), SIZE_MAX);
     test_write_bytes(note, "{}", 2);
     RUN(&run, report, "--html", note);
-    assert_refused(&run, 2, "framework.json: would overwrite a file that is read");
+    assert_refused(&run, 2, "framework.json: would overwrite the framework.json that is read");
     test_write_bytes(printed, "", 0);
     const char *const arguments[] = {SAMPLE, "--solve", "--html", printed, NULL};
     run_command_into(&run, printed, arguments);
@@ -325,7 +325,9 @@ static void profiles_are_not_overwritten(void **state) {
     for (size_t i = 0; i < 2; i++) {
         uint64_t before = hash_file(in_scratch(files[i]));
         RUN(&run, in_scratch("report"), "--output", output("tiles", files[i]));
-        assert_refused(&run, 2, "would overwrite a file that is read");
+        assert_refused(&run, 2,
+                       i == 0 ? "would overwrite the profile that is read"
+                              : "would overwrite the debug information that is read");
         assert_true(hash_file(in_scratch(files[i])) == before);
     }
     assert_holds(in_scratch("report"), "debug.cbor profile.pop");
@@ -456,7 +458,7 @@ static void stored_analyses_show_the_same(void **state) {
     assert_string_equal(other.out, run.out);
     uint64_t before = hash_file(stored);
     RUN(&run, stored, "--load-from-file", "--output", output("tiles", "stored"));
-    assert_refused(&run, 2, "would overwrite a file that is read");
+    assert_refused(&run, 2, "would overwrite the stored analysis that is read");
     assert_true(hash_file(stored) == before);
     free(stored);
 }

@@ -433,11 +433,11 @@ static void never_overwrites_what_it_reads(void **state) {
     copy_file(CASE_PROFILE, in_scratch("profile.pop"), SIZE_MAX);
     copy_file(CASE_DEBUG, in_scratch("debug.cbor"), SIZE_MAX);
     RUN(&run, in_scratch("profile.pop"), "--save-to-file", in_scratch("profile.pop"));
-    assert_refused(&run, 2, "would overwrite a file that is read");
+    assert_refused(&run, 2, "would overwrite the profile");
     RUN(&run, in_scratch(""), "--save-to-file", in_scratch("./profile.pop"));
-    assert_refused(&run, 2, "would overwrite a file that is read");
+    assert_refused(&run, 2, "would overwrite the profile");
     RUN(&run, in_scratch(""), "--save-to-file", in_scratch("debug.cbor"));
-    assert_refused(&run, 2, "would overwrite a file that is read");
+    assert_refused(&run, 2, "would overwrite the debug information");
     assert_true(hash_file(in_scratch("profile.pop")) == hash_file(CASE_PROFILE));
     assert_true(hash_file(in_scratch("debug.cbor")) == hash_file(CASE_DEBUG));
     assert_holds(in_scratch(""), "debug.cbor profile.pop");

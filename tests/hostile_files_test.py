@@ -161,7 +161,7 @@ def try_foreign_debug(report):
     for added, is_told in ((0, False), (1, True), (10**6, True)):
         report.alter(f"UPDATE programs SET debug_id = debug_id + {added} WHERE debug_id > 0")
         result = run(f"{added} added", report.folder, "--solve", statuses={0, 1})
-        check((b"is of another compilation" in result.stderr) == is_told, "another debug.cbor:",
+        check((b"it is of another compilation" in result.stderr) == is_told, "another debug.cbor:",
               result.stderr)
         run(f"{added} added, --strict", report.folder, "--solve", "--strict",
             statuses={3} if is_told else {0, 1})

@@ -386,6 +386,7 @@ def main():
     if not takes_all:
         print("[  QUICK   ] not all cases")
     cases = [("popart", "training", "0|1"), ("tensorflow", "inference", "1"),
+             ("tensorflow", "training", "0"), ("popart", "inference", "0|1"),
              ("poptorch", "training", "1")]
     for number, (framework, kind, cuts) in enumerate(cases if takes_all else cases[:2]):
         with tempfile.TemporaryDirectory() as scratch:

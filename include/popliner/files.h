@@ -20,8 +20,8 @@ extern "C" {
  * OUTPUT, MEMORY.
  *
  * Meanwhile the calling thread blocks the signals that ask a program to end (INT, TERM, HUP, QUIT,
- * ALRM, USR1, USR2, XCPU), so that a program of one thread leaves no .part: they come when the file is
- * done. All functions of the library that write a file do it in this way. */
+ * ALRM, USR1, USR2, XCPU), so that a program of one thread leaves no .part: they come when the file
+ * is done. All functions of the library that write a file do it in this way. */
 popliner_status popliner_file_write(const char *path, const void *bytes, size_t length,
                                     popliner_error *error);
 

@@ -11,7 +11,8 @@
  * that no other run has, and takes its place when it is whole; until then what was there stays. It
  * gets the mode and, where that is allowed, the owner of the file that it replaces. A link stays,
  * and what it leads to is replaced. Until it is ended the thread blocks the signals that ask it to
- * end, which would leave what is half written. To be ended by the same thread, the last one first. */
+ * end, which would leave what is half written. To be ended by the same thread, the last one
+ * first. */
 typedef struct pl_new_file {
     int file;         /* open for reading and writing */
     char *path;       /* owned: where it will be; NULL: it is written where it is */

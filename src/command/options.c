@@ -1602,11 +1602,10 @@ const char options_about_profiles[] =
 const char options_about_exit[] =
     "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
     "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-    "finds a contradiction, or --compare finds more growth than --max-growth, or the\n"
-    "work was not done in time, 2 wrong usage, 3 unreadable or unsupported input (or a file that "
-    "cannot be\n"
-    "written, or with --strict a profile that contradicts itself), 4 internal error\n"
-    "or not enough memory.\n";
+    "finds a contradiction, --compare finds more growth than --max-growth, or the\n"
+    "work was not done in time, 2 wrong usage, 3 unreadable or unsupported input (or\n"
+    "a file that cannot be written, or with --strict a profile that contradicts\n"
+    "itself), 4 internal error or not enough memory.\n";
 
 const option_described *options_describe(size_t i, option_described *described) {
     if (i >= NUM_OPTIONS)

@@ -97,13 +97,13 @@ static popliner_status check_not_part(const char *option, const char *path, popl
     return status;
 }
 
-/* The files that are read, as far as they are known before. */
-typedef struct read_files {
-    const char *profile; /* or what is loaded, or the costs; any may be NULL */
-    const char *debug;
-    const char *config;
-    const char *calibration;
-} read_files;
+/* A file that is read. */
+typedef struct read_file {
+    const char *what; /* as messages call it */
+    const char *path; /* NULL: there is none */
+} read_file;
+
+enum { NUM_READ = 4 };
 
 /* Whether the file is one of those beside a profile that tell of its report. */
 static bool is_note_of(const char *path, const char *profile, bool *memory) {
@@ -123,18 +123,20 @@ static bool is_note_of(const char *path, const char *profile, bool *memory) {
     return is_note;
 }
 
-/* Refuses a file that is read. */
-static popliner_status check_not_read(const char *option, const char *path, const read_files *read,
+/* Refuses a file that is read: read[NUM_READ], of which the first is the profile, what is loaded or
+ * the costs. */
+static popliner_status check_not_read(const char *option, const char *path, const read_file *read,
                                       popliner_error *error) {
     struct stat info;
     bool memory = true;
     if (stat(path, &info) != 0)
         return POPLINER_OK;
-    if (is_same_file(&info, read->profile) || is_same_file(&info, read->debug) ||
-        is_same_file(&info, read->config) || is_same_file(&info, read->calibration) ||
-        is_note_of(path, read->profile, &memory))
+    const char *what = is_note_of(path, read[0].path, &memory) ? own_name(path) : NULL;
+    for (size_t i = 0; i < NUM_READ && what == NULL; i++)
+        what = is_same_file(&info, read[i].path) ? read[i].what : NULL;
+    if (what != NULL)
         return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--%s %s: would overwrite a file that is read", option, path);
+                            "--%s %s: would overwrite the %s that is read", option, path, what);
     return memory ? POPLINER_OK : fail_memory(error);
 }
 
@@ -260,7 +262,7 @@ static popliner_status check_apart(const written_file *files, size_t count, popl
 }
 
 /* Refuses one that must not be written, or cannot be. */
-static popliner_status check_file(const options *o, const written_file *f, const read_files *read,
+static popliner_status check_file(const options *o, const written_file *f, const read_file *read,
                                   popliner_error *error) {
     const bool is_stored = f->path == o->save_to_file;
     popliner_status status = check_not_read(f->option, f->path, read, error);
@@ -283,17 +285,24 @@ static popliner_status check_file(const options *o, const written_file *f, const
 popliner_status check_written_files(const options *o, const char *read, const char *also_read,
                                     popliner_error *error) {
     size_t count;
-    const read_files all = {read, also_read, o->config_path, o->calibration};
+    const char *what = o->costs != NULL    ? "file of costs"
+                       : o->load_from_file ? "stored analysis"
+                                           : "profile";
+    read_file all[NUM_READ] = {
+        {what, read},
+        {"debug information", also_read},
+        {"file of --config", o->config_path},
+        {"file of --calibration", o->calibration},
+    };
     written_file *files = list_files(o, &count);
     if (files == NULL)
         return fail_memory(error);
     popliner_status status = check_apart(files, count, error);
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        read_files before = all;
         /* what is loaded has been read when it is stored again */
-        if (files[i].path == o->save_to_file && o->load_from_file)
-            before.profile = NULL;
-        status = check_file(o, &files[i], &before, error);
+        const bool is_stored_again = files[i].path == o->save_to_file && o->load_from_file;
+        all[0].path = is_stored_again ? NULL : read;
+        status = check_file(o, &files[i], all, error);
     }
     free(files);
     return status;

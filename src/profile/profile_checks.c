@@ -703,8 +703,8 @@ popliner_status pl_profile_find_checks(const pl_database *database, popliner_pro
     return status;
 }
 
-/* Whether the debug information knows a program: it has its context, and that of one that executes a
- * compute set was written by Poplar. Ids are small numbers, so that those of another file are in
+/* Whether the debug information knows a program: it has its context, and that of one that executes
+ * a compute set was written by Poplar. Ids are small numbers, so that those of another file are in
  * this one, too, but of anything. */
 static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_t program) {
     uint32_t context = pl_debug_find(info, p->program_debug_context[program]);
