@@ -55,7 +55,7 @@ class Times:
         self.cycles, self.repeats = [], []
         for step, children in zip(steps, self.children):
             program = programs[int(step["program"])]
-            self.repeats.append(int(program["num_repeats"]))
+            self.repeats.append(number(program["num_repeats"], 1))
             self.cycles.append(number(program["cycles"], 0) if is_in_cycles else not children)
         self.length = [0] * len(steps)
         for step in reversed(range(len(steps))):
@@ -76,7 +76,8 @@ class Times:
 
 
 def as_cycles(time):
-    return round(time * 1000)
+    check(isinstance(time, int), f"{time} would be rounded")
+    return time
 
 
 def without_repeats(values):
@@ -179,8 +180,33 @@ def check_execution(rows, events):
     found = [(e["pid"], e["name"], as_cycles(e["ts"]), as_cycles(e["dur"]), e["args"]["cycles"],
               e["args"]["active_tiles"])
              for e in events if e["ph"] == "X" and e["pid"] >= 1000000]
-    check(found == expected, f"executed: {found[:3]}, not {expected[:3]}")
+    check(sorted(found) == sorted(expected), f"executed: {found[:3]}, not {expected[:3]}")
     return len(expected)
+
+
+def check_tracks(events):
+    """On each track a slice begins after the one before it has ended, or ends within it; those of
+    an execution are never within another, and on as few tracks as run at one time."""
+    tracks = {}
+    for event in events:
+        if event["ph"] == "X":
+            start = as_cycles(event["ts"])
+            tracks.setdefault((event["pid"], event["tid"]), []).append(
+                (start, start + as_cycles(event["dur"])))
+    for (process, thread), own in tracks.items():
+        around = []
+        for start, end in sorted(own, key=lambda slice: (slice[0], -slice[1])):
+            while around and around[-1] <= start:
+                around.pop()
+            check(not around or (end <= around[-1] and process < 1000000),
+                  f"track {thread} of process {process}: {start} to {end} overlaps")
+            around.append(end)
+    for ipu in {process for process, _ in tracks if process >= 1000000}:
+        lanes = [own for (process, _), own in tracks.items() if process == ipu]
+        ends = [(time, change) for own in lanes for start, end in own if start < end
+                for time, change in ((start, 1), (end, -1))]
+        most = max(itertools.accumulate(change for _, change in sorted(ends)), default=1)
+        check(len(lanes) == most, f"{len(lanes)} tracks for {most} at one time")
 
 
 def check_profile(popliner, directory, work):
@@ -201,11 +227,12 @@ def check_profile(popliner, directory, work):
         events = trace["traceEvents"]
         is_in_cycles = any(row["cycles_source"] and row["type"] == "OnTileExecute"
                            for row in programs)
-        check(trace["otherData"]["time"] == ("1 ns is 1 cycle" if is_in_cycles else
-                                             "1 ns is 1 liveness step"), trace["otherData"])
+        check(trace["otherData"]["time"] == ("1 us is 1 cycle" if is_in_cycles else
+                                             "1 us is 1 liveness step"), trace["otherData"])
         times = Times(steps, programs, is_in_cycles)
         check_whole(model, times, steps, events)
         changes += check_stages(model, times, events, plan)
+        check_tracks(events)
     executed = check_execution(section(popliner, directory, "execution"), events)
     run(popliner, directory, "-q", "--trace", path)
     with open(path, encoding="utf-8") as file:
@@ -218,6 +245,8 @@ def check_profile(popliner, directory, work):
 
 def main():
     popliner, mkprofile, *directories = sys.argv[1:]
+    directories = [folder for folder in directories
+                   if os.path.exists(os.path.join(folder, "profile.pop"))]
     takes_all = bool(os.environ.get("POPLINER_TEST_ALL"))
     if not takes_all:
         print("[  QUICK   ] not all cases")

@@ -13,6 +13,7 @@
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 #include "show/certificate_data.h"
+#include "show/lanes.h"
 #include "show/report_parts.h"
 #include "show/tiles_table.h"
 #include "show/trace_time.h"
@@ -38,11 +39,11 @@ static void begin_event(writer *w, const char *phase, size_t process, size_t thr
     w->num_events++;
 }
 
-/* Times of the format are in microseconds: a cycle is shown as a nanosecond, so that none is
- * lost. */
+/* Times of the format are in microseconds, and a cycle is shown as one. Perfetto multiplies
+ * fractions as binary floating point and cuts off the rest: then a slice may begin before the one
+ * before it ends, and is dropped. */
 static void add_time(writer *w, const char *key, uint64_t cycles) {
-    pl_text_format(&w->text, ", \"%s\": %" PRIu64 ".%03u", key, cycles / 1000,
-                   (unsigned)(cycles % 1000));
+    pl_text_format(&w->text, ", \"%s\": %" PRIu64, key, cycles);
 }
 
 static void add_name(writer *w, const char *name) {
@@ -242,95 +243,103 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
 
 /* ---- the execution ---- */
 
-/* Where the time of an IPU begins here: the first cycle of its clock at which anything was
- * active. */
-typedef struct ipu_clock {
-    uint32_t ipu;
-    uint64_t first_cycle;
-} ipu_clock;
+/* A step as it ran on an IPU, from when the first tile began with it until the last one was done. */
+typedef struct executed {
+    uint32_t ipu;   /* its number in the file, which may be any */
+    uint64_t start; /* by the clock of the IPU */
+    uint64_t end;
+    size_t step;
+    size_t place;
+} executed;
 
-static int compare_clocks(const void *first, const void *second) {
-    const ipu_clock *a = first;
-    const ipu_clock *b = second;
+static int compare_executed(const void *first, const void *second) {
+    const executed *a = first;
+    const executed *b = second;
     if (a->ipu != b->ipu)
         return a->ipu < b->ipu ? -1 : 1;
-    return (a->first_cycle > b->first_cycle) - (a->first_cycle < b->first_cycle);
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
 }
 
-/* The clocks of all IPUs that ran anything, ascending; NULL without memory. Their numbers are those
- * of the file, which may be any. */
-static ipu_clock *find_clocks(const popliner_profile *p, size_t *num_clocks) {
-    ipu_clock *clocks = pl_new_array(p->num_execution_ipus, sizeof *clocks);
-    *num_clocks = 0;
-    if (clocks == NULL)
+/* All steps as they ran, by IPU and time; NULL without memory. */
+static executed *list_executed(const popliner_profile *p) {
+    executed *list = pl_new_array(p->num_execution_ipus, sizeof *list);
+    if (list == NULL)
         return NULL;
-    for (size_t i = 0; i < p->num_execution_ipus; i++)
-        clocks[i] = (ipu_clock){p->execution_ipu[i],
-                                p->execution_first_cycle[i] + p->execution_active_from[i]};
-    qsort(clocks, p->num_execution_ipus, sizeof *clocks, compare_clocks);
-    for (size_t i = 0; i < p->num_execution_ipus; i++) {
-        if (*num_clocks == 0 || clocks[i].ipu != clocks[*num_clocks - 1].ipu)
-            clocks[(*num_clocks)++] = clocks[i];
-    }
-    return clocks;
+    for (size_t step = 0; step < p->num_execution_steps; step++)
+        for (size_t i = (size_t)p->execution_ipus_start[step];
+             i < p->execution_ipus_start[step + 1]; i++) {
+            uint64_t from = p->execution_active_from[i];
+            uint64_t to = p->execution_active_to[i] > from ? p->execution_active_to[i] : from;
+            list[i] = (executed){p->execution_ipu[i], p->execution_first_cycle[i] + from,
+                                 p->execution_first_cycle[i] + to, step, i};
+        }
+    qsort(list, p->num_execution_ipus, sizeof *list, compare_executed);
+    return list;
 }
 
-/* The first cycle of an IPU that has a clock. */
-static uint64_t first_cycle_of(const ipu_clock *clocks, size_t num_clocks, uint32_t ipu) {
-    size_t first = 0;
-    while (num_clocks > 1) {
-        size_t half = num_clocks / 2;
-        if (clocks[first + half].ipu <= ipu)
-            first += half;
-        num_clocks -= half;
-    }
-    return clocks[first].first_cycle;
-}
-
-static void write_executed(writer *w, size_t step, size_t place, uint64_t zero) {
+/* Writes a step into a lane; the IPU's time begins at `zero`. */
+static void write_executed(writer *w, const executed *x, uint32_t lane, uint64_t zero) {
     const popliner_profile *p = w->profile;
-    uint32_t program = p->execution_program[step];
-    uint64_t start = p->execution_first_cycle[place] + p->execution_active_from[place] - zero;
-    uint64_t length = p->execution_active_to[place] > p->execution_active_from[place]
-                          ? p->execution_active_to[place] - p->execution_active_from[place]
-                          : 0;
+    uint32_t program = p->execution_program[x->step];
     const char *name = program == PL_NONE ? "" : pl_profile_program_name(p, program);
-    begin_slice(w, FIRST_IPU_PROCESS + (size_t)p->execution_ipu[place], PROGRAMS_THREAD,
-                *name == '\0' ? pl_profile_string(p, p->execution_type_name[step]) : name, start,
-                start + length);
+    begin_slice(w, FIRST_IPU_PROCESS + (size_t)x->ipu, PROGRAMS_THREAD + (size_t)lane,
+                *name == '\0' ? pl_profile_string(p, p->execution_type_name[x->step]) : name,
+                x->start - zero, x->end - zero);
     pl_text_format(
         &w->text, "\"cycles\": %" PRIu64 ", \"active_tiles\": %" PRIu32 ", \"tile_balance\": %.6g}",
-        p->execution_cycles[place], p->execution_active_tiles[place],
-        p->execution_tile_balance[place]);
+        p->execution_cycles[x->place], p->execution_active_tiles[x->place],
+        p->execution_tile_balance[x->place]);
     end_event(w);
 }
 
+/* Writes what ran on one IPU. A tile may begin with a step while others are still in the one
+ * before, so steps overlap: those that do are side by side. */
+static bool write_ipu(writer *w, const executed *list, size_t count) {
+    const size_t process = FIRST_IPU_PROCESS + (size_t)list[0].ipu;
+    uint64_t *start = pl_new_array(count, sizeof *start);
+    uint64_t *end = pl_new_array(count, sizeof *end);
+    uint32_t *lane = pl_new_array(count, sizeof *lane);
+    size_t num_lanes = 0;
+    char name[64];
+    bool memory = start != NULL && end != NULL && lane != NULL;
+    for (size_t i = 0; memory && i < count; i++) {
+        start[i] = list[i].start;
+        end[i] = list[i].end;
+    }
+    memory = memory && pl_lanes_find(start, end, count, lane, &num_lanes);
+    snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", list[0].ipu);
+    name_track(w, process, 0, name);
+    for (size_t i = 0; memory && i < num_lanes; i++)
+        name_track(w, process, PROGRAMS_THREAD + i, i == 0 ? "Programs" : "Programs meanwhile");
+    for (size_t i = 0; memory && i < count; i++)
+        write_executed(w, &list[i], lane[i], list[0].start);
+    free(start);
+    free(end);
+    free(lane);
+    return memory;
+}
+
 static popliner_status write_execution(writer *w, popliner_error *error) {
-    const popliner_profile *p = w->profile;
-    size_t num_clocks;
-    ipu_clock *clocks = find_clocks(p, &num_clocks);
-    if (clocks == NULL)
-        return pl_fail_memory(error, "a trace");
-    for (size_t i = 0; i < num_clocks; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", clocks[i].ipu);
-        name_track(w, FIRST_IPU_PROCESS + (size_t)clocks[i].ipu, 0, name);
-        name_track(w, FIRST_IPU_PROCESS + (size_t)clocks[i].ipu, PROGRAMS_THREAD, "Programs");
+    const size_t count = w->profile->num_execution_ipus;
+    executed *list = list_executed(w->profile);
+    bool memory = list != NULL;
+    size_t next = 0;
+    for (size_t first = 0; memory && first < count; first = next) {
+        while (next < count && list[next].ipu == list[first].ipu)
+            next++;
+        memory = write_ipu(w, list + first, next - first);
     }
-    for (size_t step = 0; step < p->num_execution_steps; step++) {
-        for (uint64_t i = p->execution_ipus_start[step]; i < p->execution_ipus_start[step + 1]; i++)
-            write_executed(w, step, (size_t)i,
-                           first_cycle_of(clocks, num_clocks, p->execution_ipu[i]));
-    }
-    free(clocks);
-    return POPLINER_OK;
+    free(list);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "a trace");
 }
 
 popliner_status pl_trace_make(const pl_trace_source *source, char **text, popliner_error *error) {
     writer w = {.source = source, .profile = source->profile};
     uint64_t *bytes = pl_new_array(source->profile->num_steps, sizeof *bytes);
     popliner_status status = bytes == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
-    pl_text_add(&w.text, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [");
+    pl_text_add(&w.text, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     if (status == POPLINER_OK)
         status = pl_trace_time_find(&w.time, w.profile, error);
     if (status == POPLINER_OK)
@@ -340,7 +349,7 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
     if (status == POPLINER_OK)
         status = write_execution(&w, error);
     pl_text_format(&w.text,
-                   "\n], \"otherData\": {\"time\": \"1 ns is 1 %s\", \"clock_hz\": %" PRIu64 "}}\n",
+                   "\n], \"otherData\": {\"time\": \"1 us is 1 %s\", \"clock_hz\": %" PRIu64 "}}\n",
                    w.time.is_in_cycles ? "cycle" : "liveness step", w.profile->target.clock_hz);
     pl_trace_time_free(&w.time);
     free(bytes);
