@@ -521,6 +521,10 @@ static void takes_sizes_with_units(void **state) {
         {"1.25GiB", "1342177280"},
         {"0.0009765625KiB", "1"},
         {"7.0", "7"},
+        {"1.5 GB", "1500000000"},
+        {"4GB", "4000000000"},
+        {"640kB", "640000"},
+        {"1 MiB", "1048576"},
         {"9223372036854775.807K", "9223372036854775807"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -553,10 +557,10 @@ static void takes_sizes_of_single_ipus_and_sweeps(void **state) {
 static void refuses_what_is_no_size(void **state) {
     (void)state;
     static const char *const sizes[] = {"1k",
-                                        "1KB",
+                                        "1KBs",
                                         "1kib",
                                         "1Ki",
-                                        "1 K",
+                                        "1  K",
                                         "K",
                                         ".5M",
                                         "1.M",

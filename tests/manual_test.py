@@ -37,6 +37,20 @@ def choices_of(value):
     return value.split("|") if value and "|" in value and re.match(r"[a-z|]+$", value) else None
 
 
+def own_choices(popliner):
+    """{option: what it takes}, from what the command says of a wrong value."""
+    def told(pattern, *words):
+        return re.search(pattern, run(popliner, "missing", "--solve", *words).stderr).group(1)
+
+    def listed(*words):
+        return told(r"expected some of ([a-z, ]+), each once", *words).split(", ")
+    rules = told(r"expected ([a-z0-9, -]+) \(", "--copies", "no").replace(" or ", ", ")
+    return {"objective": listed("--objective", "no") + ["throughput"],
+            "pareto": listed("--pareto", "no,no"),
+            "sweep": re.findall(r"([a-z-]+)=A", told(r"(expected .*)", "--sweep", "no")),
+            "copies": rules.split(", ")}
+
+
 def words_of(text):
     return " ".join(text.split())
 
@@ -82,7 +96,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 """
 
 
-def check_bash(options, path, folder):
+def check_bash(options, path, folder, own):
     def complete(*words):
         told = run("bash", "-c", BASH, "bash", path, "popliner", *words, cwd=folder)
         assert not told.stderr, told.stderr
@@ -99,6 +113,12 @@ def check_bash(options, path, folder):
             assert complete("--" + name, "=") == choices, name
             assert complete("--" + name, "=", choices[0]) == [
                 c for c in choices if c.startswith(choices[0])], name
+    for name, choices in own.items():
+        mark = "=" if name == "sweep" else ""
+        assert complete("--" + name, "") == [c + mark for c in choices], name
+    for name in ("objective", "pareto"):
+        assert complete("--" + name, "memory,c") == ["memory,cycles"], name
+    assert complete("--effects", "layout,p") == ["layout,passing"]
     assert complete("--html", "ma") == ["man"]
     assert complete("--num-ipus", "") == []
     assert "tiles=" in complete("--output", "t"), complete("--output", "t")
@@ -116,7 +136,7 @@ source "$1"
 """
 
 
-def check_zsh(options, path):
+def check_zsh(options, path, own):
     if not shutil.which("zsh"):
         return print("Left out: zsh is not there")
     told = run("zsh", "-f", "-c", ZSH, "zsh", path)
@@ -130,11 +150,15 @@ def check_zsh(options, path):
         assert (value is None) == mine[0].endswith("]"), mine
         choices = choices_of(value)
         assert not choices or mine[0].endswith(":(%s)" % " ".join(choices)), mine
+        mark = "=" if name == "sweep" else ""
+        action = mine[0].rpartition(":")[2].lstrip("(").rstrip(")")
+        listed = "_sequence compadd - " if name in ("objective", "pareto") else ""
+        assert name not in own or action == listed + " ".join(c + mark for c in own[name]), mine
     assert rows[-2:] == ["1:PROFILE:_files", "2:DEBUG:_files"], rows[-2:]
     print("zsh: %d rows" % len(rows))
 
 
-def check_fish(options, path, folder):
+def check_fish(options, path, folder, own):
     if not shutil.which("fish"):
         return print("Left out: fish is not there")
     home = dict(os.environ, HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder,
@@ -151,17 +175,22 @@ def check_fish(options, path, folder):
         choices = choices_of(value)
         if choices:
             assert sorted(complete("popliner --%s " % name)) == sorted(choices), name
+    for name, choices in own.items():
+        mark = "=" if name == "sweep" else ""
+        assert sorted(complete("popliner --%s " % name)) == sorted(c + mark for c in choices), name
+    assert "memory,cycles" in complete("popliner --objective memory,c")
     assert complete("popliner --num-ipus ") == []
     print("fish: %d options" % len(options))
 
 
 def main(popliner, folder, changelog):
     options = options_of(popliner)
+    own = own_choices(popliner)
     check_heading(popliner, os.path.join(folder, "man", "popliner.1"), changelog)
     check_manual(options, os.path.join(folder, "man", "popliner.1"))
-    check_bash(options, os.path.join(folder, "bash", "popliner"), folder)
-    check_zsh(options, os.path.join(folder, "zsh", "_popliner"))
-    check_fish(options, os.path.join(folder, "fish", "popliner.fish"), folder)
+    check_bash(options, os.path.join(folder, "bash", "popliner"), folder, own)
+    check_zsh(options, os.path.join(folder, "zsh", "_popliner"), own)
+    check_fish(options, os.path.join(folder, "fish", "popliner.fish"), folder, own)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,24 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* The bytes of the unit that a text begins with, and how long it is. */
+/* The bytes of the unit that a text begins with, after a blank or without one, and how many
+ * characters both take. */
 static uint64_t unit_of(const char *text, size_t *length) {
     static const struct {
         const char *name;
         uint64_t bytes;
     } units[] = {
-        {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20},
-        {"GiB", 1ULL << 30}, /* before those they begin with */
-        {"K", 1000},         {"M", 1000000},
-        {"G", 1000000000},
+        {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}, {"KB", 1000},
+        {"kB", 1000},        {"MB", 1000000},     {"GB", 1000000000}, /* before those they begin with */
+        {"K", 1000},         {"M", 1000000},      {"G", 1000000000},   {"B", 1},
     };
+    const size_t blank = *text == ' ';
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         *length = strlen(units[i].name);
-        if (strncmp(text, units[i].name, *length) == 0)
+        if (strncmp(text + blank, units[i].name, *length) == 0) {
+            *length += blank;
             return units[i].bytes;
+        }
     }
     *length = 0;
     return 1;

@@ -17,14 +17,19 @@ static size_t count_ipus(const request *r) {
     return count;
 }
 
+popliner_status copies_parse(const options *o, popliner_copies *copies, popliner_error *error) {
+    popliner_error told = {.message = ""};
+    return o->copies == NULL || popliner_copies_parse(o->copies, copies, &told) == POPLINER_OK
+               ? POPLINER_OK
+               : session_fail(error, POPLINER_ERROR_USAGE, "--%s", told.message);
+}
+
 popliner_status copies_take(request *r, const options *o, popliner_error *error) {
     popliner_copies *copies = &r->asked.copies;
-    popliner_error told = {.message = ""};
     size_t num_mapped = r->solver.num_mapped_stages;
-    if (o->copies == NULL)
-        return POPLINER_OK;
-    if (popliner_copies_parse(o->copies, copies, &told) != POPLINER_OK)
-        return session_fail(error, POPLINER_ERROR_USAGE, "--%s", told.message);
+    popliner_status status = copies_parse(o, copies, error);
+    if (status != POPLINER_OK || o->copies == NULL)
+        return status;
     copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch;
     size_t num_ipus = o->num_ipus > 0 ? o->num_ipus : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? replicas_chunks(o) : 1;

@@ -6,6 +6,9 @@
 
 #include "command/request.h"
 
+/* Parses --copies, if it is there. Errors: USAGE. */
+popliner_status copies_parse(const options *o, popliner_copies *copies, popliner_error *error);
+
 /* Puts --copies into what is asked for, if it is given; the device map has to be there. Errors:
  * USAGE, which names the option that is missing. */
 popliner_status copies_take(request *r, const options *o, popliner_error *error);

@@ -18,6 +18,11 @@ static bool is_path(const option_described *o) {
     return false;
 }
 
+/* Whether the value is a list of the choices, separated by ','. */
+static bool is_list(const option_described *o) {
+    return strstr(o->value, "LIST") != NULL || strcmp(o->value, "A,B") == 0;
+}
+
 /* What follows one of the choices: "=" where more has to come, as in SECTION=FILE; nothing where it
  * may, as in FORMAT[=FILE]. */
 static const char *mark_behind(const option_described *o) {
@@ -125,10 +130,13 @@ static void print_bash_cases(void) {
             continue;
         printf("    --%s)\n", o.name);
         if (o.choices != NULL) {
-            printf("%s        COMPREPLY=($(compgen -W '",
-                   *mark_behind(&o) == '\0' ? "" : "        compopt -o nospace\n");
+            const bool goes_on = is_list(&o) || *mark_behind(&o) != '\0';
+            printf("%s%s        COMPREPLY=($(compgen %s-W '",
+                   goes_on ? "        compopt -o nospace\n" : "",
+                   is_list(&o) ? "        [[ $word == *,* ]] && taken=${word%,*},\n" : "",
+                   is_list(&o) ? "-P \"$taken\" " : "");
             print_words(&o);
-            printf("' -- \"$word\"))\n");
+            printf("' -- \"%s\"))\n", is_list(&o) ? "${word##*,}" : "$word");
         } else if (is_path(&o)) {
             printf(
                 "        compopt -o filenames\n        COMPREPLY=($(compgen -f -- \"$word\"))\n");
@@ -142,7 +150,7 @@ static void print_bash(void) {
     printf("# bash completion for popliner\n"
            "_popliner() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} IFS=$' "
-           "\\n'\n"
+           "\\n' taken=\n"
            "    COMPREPLY=()\n"
            "    # bash takes --option=value apart\n"
            "    if [[ $word == '=' ]]; then\n"
@@ -219,9 +227,9 @@ static void print_zsh_all(void) {
             print_zsh(o.choices != NULL && strchr(o.value, '|') != NULL ? o.name : o.value);
             printf(":");
             if (o.choices != NULL) {
-                printf("(");
+                printf(is_list(&o) ? "_sequence compadd - " : "(");
                 print_words(&o);
-                printf(")");
+                printf(is_list(&o) ? "" : ")");
             } else if (is_path(&o)) {
                 printf("_files");
             }
@@ -245,9 +253,9 @@ static void print_fish(void) {
         else if (o.value != NULL)
             printf(" -x");
         if (o.choices != NULL) {
-            printf(" -a '");
+            printf(is_list(&o) ? " -a '(__fish_append , " : " -a '");
             print_words(&o);
-            printf("'");
+            printf(is_list(&o) ? ")'" : "'");
         }
         printf(" -d '");
         print_summary(&o, "\\", "\\'");

@@ -34,7 +34,7 @@ typedef struct option {
     char letter; /* '\0': none */
     const char *name;
     const char *value;   /* how the help calls it */
-    const char *choices; /* separated by '|' */
+    const char *choices; /* separated by '|'; of a text for completions alone */
     size_t offset;
     const char *help; /* lines of at most 54 characters */
 } option;
@@ -61,6 +61,9 @@ static const popliner_schedule schedules[] = {
 
 /* In the order of popliner_emit_format. */
 #define EMITTED "json|optimum|poptorch|megatron|vllm|torch|titan|accelerate|tensorflow|popart|popxl"
+
+/* In the order of popliner_objective. */
+#define OBJECTIVES "memory|cycles|traffic|ipus|balance"
 
 static const char *const recomputes[] = {"none", "standard", "full", "auto"};
 
@@ -124,7 +127,7 @@ static const option table[] = {
     {KIND_HEADING, 0, "Solving", NULL, NULL, 0, NULL},
     {KIND_COUNT, 0, "num-ipus", "N", NULL, offsetof(options, num_ipus),
      "most IPUs to use (default: 16)"},
-    {KIND_TEXT, 0, "objective", "LIST", NULL, offsetof(options, objective),
+    {KIND_TEXT, 0, "objective", "LIST", OBJECTIVES "|throughput", offsetof(options, objective),
      "what is to be smallest, one within the best for those\nbefore it: memory (the largest tile), "
      "cycles (the\nslowest IPU), traffic (bytes over the cuts), ipus,\nbalance (spread over the "
      "IPUs; alone, without a device\nmap: memory,balance, of graphs cycles,balance)\n"
@@ -133,8 +136,9 @@ static const option table[] = {
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),
      "memory that a stage may use on a tile, like 638976 or\n"
-     "624KiB: K = 1000, KiB = 1024, so also M, MiB, G, GiB,\n"
-     "for all BYTES (default: the profile's own, 638976 on\na Mk2 IPU)"},
+     "624KiB: K = 1000, KiB = 1024, so also KB, M, MB, MiB,\nG, ..., for all BYTES (default: the "
+     "profile's own,\n"
+     "638976 on a Mk2 IPU)"},
     {KIND_REPEATED, 0, "ipu-mem-per-tile", "I=BYTES,...", NULL, offsetof(options, ipu_mem_per_tile),
      "the same for single IPUs, counted from 0"},
     {KIND_REPEATED, 0, "ipu-speed", "I=FACTOR,...", NULL, offsetof(options, ipu_speed),
@@ -144,10 +148,10 @@ static const option table[] = {
      "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
      "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take; not where stages\nshare "
      "IPUs"},
-    {KIND_TEXT, 0, "sweep", "WHAT=A..B", NULL, offsetof(options, sweep),
+    {KIND_TEXT, 0, "sweep", "WHAT=A..B", "num-ipus|mem-per-tile", offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
-    {KIND_TEXT, 0, "pareto", "A,B", NULL, offsetof(options, pareto),
+    {KIND_TEXT, 0, "pareto", "A,B", OBJECTIVES, offsetof(options, pareto),
      "with --solve, instead of --objective: a table of all best\ncompromises of two objectives; "
      "more of them (A,B,C)\ndecide between equal splits"},
     {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
@@ -203,7 +207,8 @@ static const option table[] = {
      "alone; with --evaluate also one for each stage, like\n"
      "full,none (default: none)"},
 
-    {KIND_TEXT, 0, "copies", "NAME|N,N,...", NULL, offsetof(options, copies),
+    {KIND_TEXT, 0, "copies", "NAME|N,N,...", "1f1b|gpipe|zero-bubble|interleaved",
+     offsetof(options, copies),
      "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, gpipe, "
      "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
      "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that"},

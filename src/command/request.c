@@ -685,6 +685,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
         status = parse_speeds(&r, &o->ipu_speed, 0, error);
     if (status == POPLINER_OK)
         status = parse_links(&r, &o->link_bandwidth, 0, error);
+    if (status == POPLINER_OK)
+        status = copies_parse(o, &r.asked.copies, error);
     if (status == POPLINER_OK && o->sweep != NULL)
         status = sweep_parse(o->sweep, &range, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
