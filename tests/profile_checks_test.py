@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Profiles against themselves: what popliner finds is what tests/profile_relations.py finds, clean
-profiles are clean, and each planted corruption is seen by the relation that ought to see it.
+profiles are clean, each planted corruption is seen by the relation that ought to see it, and what
+the format may say in other words has the same answers.
 
     profile_checks_test.py POPLINER CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
@@ -298,11 +299,76 @@ CORRUPTIONS = {
 UNREAD = {"a blob of padding is cut"}  # a second opinion on what is no number would say nothing
 
 
+# ---- what the format says in more than one way ----
+
+def rewrite_ranges(change):
+    def rewritten(d):
+        rows = d.sql.execute("SELECT eq_class_id, step_id_from, step_id_to FROM eq_class_step")
+        new = [(number, *one) for number, begin, end in rows.fetchall()
+               for one in change(begin, end)]
+        d.do("DELETE FROM eq_class_step")
+        d.sql.executemany("INSERT INTO eq_class_step VALUES (?, ?, ?)", new)
+    return rewritten
+
+
+# name: how it is written, without a change of what it says
+OTHER_WORDS = {
+    "a range for each step": rewrite_ranges(
+        lambda begin, end: [(step, step + 1) for step in range(begin, end)]),
+    "ranges that overlap": rewrite_ranges(
+        lambda begin, end: [((begin + end) // 2, end), (begin, (begin + end + 1) // 2 + 1)]
+        if end - begin > 2 else [(begin, end), (begin, end)]),
+    "ranges in two with an empty one between": rewrite_ranges(
+        lambda begin, end: [(begin, (begin + end) // 2), ((begin + end) // 2, end),
+                            ((begin + end) // 2, (begin + end) // 2), (end, end)]),
+}
+QUESTIONS = (
+    ("--solve", "--num-ipus", "3", "--schedule", "popart", "--format", "json"),
+    ("--evaluate", "0", "--schedule", "popart", "--effects", "all", "--format", "json"),
+    ("--evaluate", "0", "--recompute", "full", "--schedule", "popart", "--format", "json"),
+    ("--diagnose", "--format", "json", "--tolerance", "100"),
+    ("--layer-breakdown",), ("--interlayer-communication",), ("--memory-affinity",),
+    *(("--section", name, "--format", "csv") for name in (
+        "summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
+        "layers", "pairs", "checks", "vertices", "exchanges", "advice")),
+)
+
+
+def copy_of(folder, place, change):
+    os.mkdir(place)
+    for file in ("profile.pop", "debug.cbor"):
+        shutil.copyfile(os.path.join(folder, file), os.path.join(place, file))
+    damage = Damage(os.path.join(place, "profile.pop"))
+    try:
+        change(damage)
+        return place
+    except AssertionError:
+        return None
+    finally:
+        damage.sql.commit()
+        damage.sql.close()
+
+
+def try_other_words(popliner, folder, name):
+    """The same in other words has the same answers, to the byte."""
+    with tempfile.TemporaryDirectory() as place:
+        one = copy_of(folder, os.path.join(place, "one"), lambda d: None)
+        other = copy_of(folder, os.path.join(place, "other"), OTHER_WORDS[name])
+        problems = []
+        for question in QUESTIONS:
+            answers = [run(popliner, ".", *question, cwd=path) for path in (one, other)]
+            if not answers[0].stdout:
+                problems.append(f"{folder}, {question}: no answer, {answers[0].stderr}")
+            if answers[0].stdout != answers[1].stdout:
+                problems.append(f"{folder}, {name}: {question} has another answer")
+        return problems
+
+
 # ---- the command ----
 
-def run(popliner, *arguments):
+def run(popliner, *arguments, cwd=None):
     return subprocess.run([popliner, "-q", *arguments], capture_output=True, text=True,
-                          encoding="utf-8", check=False)
+                          encoding="utf-8", check=False, cwd=cwd)
 
 
 def diagnose(popliner, folder):
@@ -327,27 +393,13 @@ def try_clean(popliner, folder):
     return problems
 
 
-def corrupt(folder, name, place):
-    """A copy of the profile with this corruption; False if it has nothing to corrupt."""
-    for file in ("profile.pop", "debug.cbor"):
-        shutil.copyfile(os.path.join(folder, file), os.path.join(place, file))
-    damage = Damage(os.path.join(place, "profile.pop"))
-    try:
-        CORRUPTIONS[name][0](damage)
-    except AssertionError:
-        return False
-    finally:
-        damage.sql.commit()
-        damage.sql.close()
-    return True
-
-
 def try_corruption(popliner, folder, name, also_stored):
     """What is wrong with how it is seen; None if it cannot be planted."""
     expected = CORRUPTIONS[name][1]
     label = f"{os.path.basename(folder)}: {name}"
-    with tempfile.TemporaryDirectory() as place:
-        if not corrupt(folder, name, place):
+    with tempfile.TemporaryDirectory() as directory:
+        place = copy_of(folder, os.path.join(directory, "report"), CORRUPTIONS[name][0])
+        if place is None:
             return None
         done, checks = diagnose(popliner, place)
         if checks is None:
@@ -389,6 +441,8 @@ def main():
         print("[  QUICK   ] profile_checks")
         clean = clean[::5]
     tasks = [(try_clean, popliner, folder) for folder in clean]
+    tasks += [(try_other_words, popliner, folder, name)
+              for folder in corrupted[:4 if every else 1] for name in OTHER_WORDS]
     names = list(CORRUPTIONS) if every else list(CORRUPTIONS)[::12]
     for i, name in enumerate(names):
         tasks += [(try_corruption, popliner, folder, name, every or i % 4 == 0)

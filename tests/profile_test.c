@@ -725,7 +725,8 @@ static void expect_ranges(const char *path) {
         }
         for (size_t range = start; range < end; range++) {
             assert_true(range == start ||
-                        profile->range_first_step[range] >= profile->range_end_step[range - 1]);
+                        profile->range_first_step[range] > profile->range_end_step[range - 1]);
+            assert_true(profile->range_first_step[range] < profile->range_end_step[range]);
             for (uint32_t step = profile->range_first_step[range];
                  step < profile->range_end_step[range]; step++)
                 found[step]++;

@@ -100,8 +100,6 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const p
          r < p->class_ranges_start[class_index + 1]; r++) {
         uint32_t begins[MAX_UNITS];
         uint32_t ends[MAX_UNITS];
-        if (p->range_first_step[r] == p->range_end_step[r])
-            continue;
         size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MAX_UNITS);
         size_t num_ends = find_step_units(s, p->range_end_step[r] - 1, ends, MAX_UNITS);
         for (size_t a = 0; a < num_begins; a++) {

@@ -500,16 +500,18 @@ static bool all_vertices_fit(const popliner_profile *p) {
     return true;
 }
 
-/* The live ranges of each class lie in the steps and follow each other: where two overlapped,
- * variables would count twice. */
+/* The live ranges of each class lie in the steps, hold some and follow each other with a gap: where
+ * two overlapped, variables would count twice, and where two touched, nothing would cross the step
+ * between them. */
 static bool ranges_follow(const popliner_profile *p) {
     for (size_t c = 0; c < p->num_classes; c++) {
-        uint32_t before = 0;
+        uint64_t least_step = 0;
         for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
-            if (p->range_first_step[i] < before || p->range_first_step[i] > p->range_end_step[i] ||
+            if (p->range_first_step[i] < least_step ||
+                p->range_first_step[i] >= p->range_end_step[i] ||
                 p->range_end_step[i] > p->num_steps)
                 return false;
-            before = p->range_end_step[i];
+            least_step = (uint64_t)p->range_end_step[i] + 1;
         }
     }
     return true;

@@ -168,7 +168,9 @@ struct popliner_profile {
     uint8_t *class_always_live;
     uint32_t *class_ranges_start; /* [num_classes + 1] into the two below */
     size_t num_ranges;
-    uint32_t *range_first_step; /* half-open: live on [range_first_step, range_end_step) */
+    /* half-open: live on [range_first_step, range_end_step); of a class ascending, none of them
+     * empty, and with a gap of some steps between each and the next */
+    uint32_t *range_first_step;
     uint32_t *range_end_step;
 
     /* Unlowered variables, for their names. */

@@ -101,9 +101,9 @@ static void sort_ranges(popliner_profile *p, uint32_t start, uint32_t end, uint6
     }
 }
 
-/* Brings the ranges of each class into order and merges those that overlap, so that no variable is
- * counted twice at a step. Ranges that merely touch stay apart: each begins and ends a life. False
- * when memory is short. */
+/* Brings the ranges of each class into order, joins those that overlap or touch, and leaves out the
+ * empty ones: then two files that say the same of every step have the same ranges, and what lives
+ * from before a step until after it does so in one range. False when memory is short. */
 static bool merge_ranges(popliner_profile *p) {
     uint64_t *keys = pl_new_array(p->num_ranges, sizeof *keys);
     uint32_t *ends = pl_new_array(p->num_ranges, sizeof *ends);
@@ -115,7 +115,9 @@ static bool merge_ranges(popliner_profile *p) {
         uint32_t first_kept = kept;
         sort_ranges(p, start, end, keys, ends);
         for (uint32_t i = start; i < end; i++) {
-            if (kept > first_kept && p->range_first_step[i] < p->range_end_step[kept - 1]) {
+            if (p->range_first_step[i] == p->range_end_step[i])
+                continue;
+            if (kept > first_kept && p->range_first_step[i] <= p->range_end_step[kept - 1]) {
                 if (p->range_end_step[i] > p->range_end_step[kept - 1])
                     p->range_end_step[kept - 1] = p->range_end_step[i];
             } else {
