@@ -214,24 +214,20 @@ def read_megatron(text, plan, _):
     expect(plan, stage_of, ipus)
 
 
-def parse_toml(text):
-    """The few lines of TOML that there are, whose values are those of Python, too; by tomllib if
-    there is one."""
-    body = text.split("[parallelism]\n", 1)[1]
-    values = {}
-    exec(compile(body, "toml", "exec"), {}, values)  # pylint: disable=exec-used
-    try:
-        import tomllib
-    except ImportError:
-        return values
-    require(tomllib.loads(text) == {"parallelism": values}, "TOML and Python differ", text)
-    return values
-
-
 def read_titan(text, plan, asked):
-    """torchtitan/distributed/pipeline_parallel.py: pipeline_module_split, with the modules of each
-    part and the ranks of loop and v schedules."""
-    config = parse_toml(text)
+    """torchtitan/config/configs.py: ParallelismConfig, which takes keywords alone;
+    distributed/pipeline_parallel.py: _split_module, with the modules of each part, and the ranks of
+    loop and v schedules."""
+    fields = {"pipeline_parallel_degree", "data_parallel_replicate_degree",
+              "module_fqns_per_model_part"}
+
+    def parallelism_config(**members):
+        require(set(members) <= fields, "unknown fields", members)
+        return members
+
+    names = run_python(text, {"torchtitan": stub("torchtitan"), "torchtitan.config":
+                              stub("torchtitan.config", ParallelismConfig=parallelism_config)})
+    config = names["parallelism"]
     parts, degree = config["module_fqns_per_model_part"], config["pipeline_parallel_degree"]
     require(config.get("data_parallel_replicate_degree", 1) == plan.replicas, config)
     num_stages = len(parts)
@@ -404,6 +400,7 @@ def read_poptorch(text, plan, asked):
 
 def read_tensorflow(text, plan, asked):
     """keras/engine/sequential.py of Graphcore: _validate_pipeline_stage_assignment;
+    keras/ipu/extensions/pipeline_stage_assignment.py: those of nested models, without `layer`;
     tensorflow/python/ipu/ops/pipelining_ops.py: the checks of pipeline."""
     if asked.path is None:
         names = run_python(text, {})
@@ -416,25 +413,40 @@ def read_tensorflow(text, plan, asked):
         return
 
     class Model:
-        """With a Keras layer for each module."""
+        """With a Keras layer for each module; some of them within nested models: every third one
+        is a nested model by itself, whose own layers no one names, the next one within a model that
+        no one names."""
 
         def __init__(self):
-            self.assignments = [types.SimpleNamespace(layer=types.SimpleNamespace(name=module),
-                                                      pipeline_stage=None)
-                                for module in modules_of(plan, asked)]
+            self.leaves = []
+            self.assignments = [self.assignment(i, module)
+                                for i, module in enumerate(modules_of(plan, asked))]
             self.options = None
+
+        def assignment(self, i, module):
+            def nested(name, inner):
+                return types.SimpleNamespace(nested_model=types.SimpleNamespace(name=name),
+                                             pipeline_stage_assignments=inner)
+
+            def leaf(name):
+                made = types.SimpleNamespace(layer=types.SimpleNamespace(name=name),
+                                             module=module, pipeline_stage=None)
+                self.leaves.append(made)
+                return made
+            if i % 3 == 1:
+                return nested(module, [leaf("inner"), nested("deeper", [leaf("inner_2")])])
+            return nested(f"wrapper {i}", [leaf(module)]) if i % 3 == 2 else leaf(module)
 
         def get_pipeline_stage_assignment(self):
             return self.assignments
 
         def set_pipeline_stage_assignment(self, assignments):
+            require(assignments is self.assignments, "other assignments")
             previous = -1
-            for assignment in assignments:
-                require(assignment.pipeline_stage in ((0,) if previous < 0
-                                                      else (previous, previous + 1)),
-                        "stage", assignment.pipeline_stage, "after", previous)
-                previous = assignment.pipeline_stage
-            self.assignments = assignments
+            for leaf in self.leaves:
+                require(leaf.pipeline_stage in ((0,) if previous < 0 else (previous, previous + 1)),
+                        "stage", leaf.pipeline_stage, "after", previous)
+                previous = leaf.pipeline_stage
 
         def set_pipelining_options(self, gradient_accumulation_steps_per_replica=None,
                                    device_mapping=None):
@@ -446,8 +458,8 @@ def read_tensorflow(text, plan, asked):
     require(count == plan.micro_batches, model.options)
     require(names.get("num_ipus", max(plan.ipus) + 1) == (max(plan.ipus) + 1) * plan.replicas, text)
     layers = {path_of(layer, asked.path): layer for layer in plan.layers}
-    expect(plan, {layers[own.layer.name]: own.pipeline_stage for own in model.assignments
-                  if own.layer.name in layers}, mapping)
+    expect(plan, {layers[own.module]: own.pipeline_stage for own in model.leaves
+                  if own.module in layers}, mapping)
 
 
 class Recorder:

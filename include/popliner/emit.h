@@ -25,7 +25,7 @@ typedef enum popliner_emit_format {
     POPLINER_EMIT_MEGATRON,   /* arguments of Megatron-Core's command line */
     POPLINER_EMIT_VLLM,       /* an environment variable of vLLM */
     POPLINER_EMIT_TORCH,      /* Python: split_spec of torch.distributed.pipelining */
-    POPLINER_EMIT_TITAN,      /* TOML: the table [parallelism] of torchtitan */
+    POPLINER_EMIT_TITAN,      /* Python: the ParallelismConfig of torchtitan */
     POPLINER_EMIT_ACCELERATE, /* Python: split_points and device_map of Hugging Face Accelerate */
     POPLINER_EMIT_TENSORFLOW, /* Python: device_mapping of Graphcore's TensorFlow and Keras */
     POPLINER_EMIT_POPART,     /* Python: pipeline stages of a popart.Builder */

@@ -602,8 +602,8 @@ static const struct {
      "This plan keeps the inputs of stages alone; Megatron-Core's recompute granularity full keeps "
      "those of each group of layers."},
     {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL,
-     "This plan keeps the inputs of stages alone; the mode full of torchtitan's "
-     "[activation_checkpoint] those of each layer."},
+     "This plan keeps the inputs of stages alone; torchtitan's full activation checkpointing keeps "
+     "those of each layer."},
 };
 
 /* How stages have to recompute so that they need what the plan says. */

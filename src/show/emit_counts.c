@@ -26,6 +26,10 @@ popliner_status pl_emit_optimum(pl_emission *e, pl_text *text, popliner_error *e
     if (e->micro_batches > 0)
         pl_text_format(text, ",\n    \"gradient_accumulation_steps\": %" PRIu64, e->micro_batches);
     pl_text_add(text, "\n}\n");
+    if (e->num_stages > 1)
+        pl_emit_note(e, "The class of the model decides where embedding and head run: most have "
+                        "them on the first and the last IPU, some, as BERT for pretraining, both "
+                        "on the first.");
     if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
         pl_emit_note(e, "PopTorch, which runs this, reserves %zu IPUs for %zu.",
                      pl_emit_reserved_ipus(num_ipus), num_ipus);

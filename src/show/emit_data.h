@@ -60,7 +60,7 @@ popliner_status pl_emit_refuse(const pl_emission *e, popliner_error *error, cons
 /* Adds a warning, without a line end. */
 void pl_emit_note(pl_emission *e, const char *words, ...);
 
-/* A text within double quotes, in ASCII: a string of Python as well as of TOML. */
+/* Adds a text within double quotes, in ASCII: a string of Python. */
 void pl_emit_quote(pl_text *text, const char *string);
 
 /* Notes that a list of all modules may lack some, where those of an end were not given. */

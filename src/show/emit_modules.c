@@ -143,21 +143,36 @@ static bool has_deep_module(const popliner_emit_options *o) {
     return has;
 }
 
+/* torchtitan drops the modules that no list names, and names that the model does not have, silently:
+ * its head has been called lm_head, not output, since 786e26f8e of 2026-04-27. */
+static bool has_old_head(const popliner_emit_options *o) {
+    bool has = false;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        has = has || strcmp(o->tail_modules[i], "output") == 0;
+    return has;
+}
+
 popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *error) {
     (void)error;
-    pl_text_format(text, "[parallelism]\npipeline_parallel_degree = %zu\n", e->num_ipus);
+    pl_text_format(text,
+                   "from torchtitan.config import ParallelismConfig\n\n"
+                   "parallelism = ParallelismConfig(\n    pipeline_parallel_degree=%zu,\n",
+                   e->num_ipus);
     if (e->num_replicas > 1)
-        pl_text_format(text, "data_parallel_replicate_degree = %zu\n", e->num_replicas);
-    pl_text_add(text, "module_fqns_per_model_part = [\n");
+        pl_text_format(text, "    data_parallel_replicate_degree=%zu,\n", e->num_replicas);
+    pl_text_add(text, "    module_fqns_per_model_part=[\n");
     for (size_t i = 0; i < e->num_stages; i++) {
-        pl_text_add(text, "    ");
+        pl_text_add(text, "        ");
         add_modules(e, i, text);
         pl_text_add(text, ",\n");
     }
-    pl_text_add(text, "]\n");
+    pl_text_add(text, "    ],\n)\n");
     if (has_deep_module(&e->options))
         pl_emit_note(e, "torchtitan keeps layers of the lists that the model itself has, as in "
                         "layers.0, and modules of the model itself: all deeper down is left out.");
+    if (has_old_head(&e->options))
+        pl_emit_note(e, "torchtitan's models call their head lm_head since April 2026: an unknown "
+                        "\"output\" would drop the head silently.");
     if (e->num_stages > e->num_ipus)
         pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
                      e->num_stages / e->num_ipus,

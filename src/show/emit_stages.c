@@ -27,7 +27,8 @@ static void add_stage_of(const char *module, size_t stage, pl_text *text) {
     pl_text_format(text, ": %zu,\n", stage);
 }
 
-/* The stage of each Keras layer, and what gives it to the model. */
+/* Adds the stage of each Keras layer, and what gives it to the model. The assignment of a nested
+ * model has no layer: the model is in one stage if it is named, else its own layers have to be. */
 static void add_assignment(const pl_emission *e, pl_text *text) {
     const popliner_emit_options *o = &e->options;
     pl_text_add(text, "stage_of_layer = {\n");
@@ -41,12 +42,21 @@ static void add_assignment(const pl_emission *e, pl_text *text) {
         }
     for (size_t i = 0; i < o->num_tail_modules; i++)
         add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
-    pl_text_add(text, "}\n\n"
-                      "assignments = model.get_pipeline_stage_assignment()\n"
-                      "for assignment in assignments:\n"
-                      "    assignment.pipeline_stage = stage_of_layer[assignment.layer.name]\n"
-                      "model.set_pipeline_stage_assignment(assignments)\n"
-                      "model.set_pipelining_options(");
+    pl_text_add(text,
+                "}\n\n"
+                "\ndef assign(assignments, stage=None):\n"
+                "    for assignment in assignments:\n"
+                "        if hasattr(assignment, \"nested_model\"):\n"
+                "            assign(assignment.pipeline_stage_assignments,\n"
+                "                   stage_of_layer.get(assignment.nested_model.name, stage))\n"
+                "        else:\n"
+                "            assignment.pipeline_stage = (\n"
+                "                stage_of_layer[assignment.layer.name] if stage is None "
+                "else stage)\n\n\n"
+                "assignments = model.get_pipeline_stage_assignment()\n"
+                "assign(assignments)\n"
+                "model.set_pipeline_stage_assignment(assignments)\n"
+                "model.set_pipelining_options(");
     if (e->micro_batches > 0)
         pl_text_add(text, "gradient_accumulation_steps_per_replica=gradient_accumulation_count,\n"
                           "                             ");

@@ -180,8 +180,8 @@ static void check_megatron(const question *q, const char *text) {
     FUZZ_CHECK(num_stages == q->plan->num_stages);
 }
 
-/* Python and TOML: comments, strings that end on their line, and brackets in pairs; all in ASCII
- * but for comments. */
+/* Checks Python: comments, strings that end on their line, and brackets in pairs; all is ASCII
+ * except comments. */
 static void check_code(const char *text) {
     char open[64];
     size_t depth = 0;
