@@ -88,6 +88,26 @@ def run(directory, environment, command, shown):
         check("the log", of_log, log)
 
 
+def check_devices(directory, environment):
+    """Stages of the example of devices against its table, by the definition of its columns: a
+    device holds the memory of its units and their activations for each micro-batch under way, one
+    on the last device and one more on each before it."""
+    def bytes_of(text):
+        return round(float(text[:-1]) * {"G": 10**9, "M": 10**6}[text[-1]]) if text else 0
+
+    with open(os.path.join(directory, "layers.csv"), encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split(",") for line in file][1:]
+    names = [row[0] for row in rows]
+    stages = subprocess.run(["popliner", "--config", "gpus.json"], cwd=directory, env=environment,
+                            stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()[1:]
+    for i, line in enumerate(stages):
+        _, _, first, last, memory, *_ = line.split("\t")
+        own = rows[names.index(first):names.index(last) + 1]
+        expected = sum(bytes_of(row[1]) + (len(stages) - i) * bytes_of(row[3]) for row in own)
+        if int(memory) != expected:
+            sys.exit(f"stage {i} of the devices holds {expected} bytes, not {memory}")
+
+
 def main():
     guide, popliner, mkprofile = sys.argv[1:]
     with open(guide, encoding="utf-8") as file:
@@ -111,6 +131,7 @@ def main():
                 run(directory, environment, command, shown)
             except Failure as failure:
                 sys.exit(f"{guide}, line {number}: $ {command}\n{failure}")
+        check_devices(directory, environment)
     print(f"{len(commands)} commands")
 
 
