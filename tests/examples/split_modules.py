@@ -34,7 +34,7 @@ def measure(model, x):
         seconds = time.perf_counter() - start
         parameters = 4 * sum(len(row) for row in module.weights)
         units.append({"name": name, "memory": parameters + 4 * len(x), "parameters": parameters,
-                      "cycles": round(1e9 * seconds), "stash": 4 * len(x)})
+                      "cycles": round(1e9 * seconds)})
         cuts.append(4 * len(x))
     return units, cuts[:-1]
 

@@ -108,11 +108,28 @@ class Examples(unittest.TestCase):
         except ImportError:
             self.assertEqual(example("split_pytorch.py"), "Skipped: there is no PyTorch\n")
             self.skipTest("there is no PyTorch")
-        (units, cuts, answer), _ = self.run_example("split_pytorch")
+        (model, units, cuts, answer), _ = self.run_example("split_pytorch")
         self.assertEqual(len(units), 8)
         self.assertEqual(units[0]["parameters"], 4 * (256 * 512 + 512))
-        self.assertEqual(units[1]["stash"], 4 * 64 * 512)
+        # Linear keeps its input, GELU the output of Linear: two of 64 rows
+        self.assertEqual([unit["stash"] for unit in units],
+                         [4 * 64 * (256 + 512), *[4 * 64 * (512 + 512)] * 7])
+        self.assertEqual(cuts, [4 * 64 * 512] * 7)
+        # a stage holds its memory, and activations of as many micro-batches as stages are to come
+        depth = len(answer.stages)
+        for i, stage in enumerate(answer.stages):
+            own = units[stage.first_unit:stage.last_unit + 1]
+            self.assertEqual(stage.peak_bytes, sum(unit["memory"] + (depth - i) * unit["stash"]
+                                                   for unit in own))
         self.check_split(units, cuts, answer, 4, float("inf"))
+        # the memory of all units is that of a model that trains
+        optimizer = torch.optim.Adam(model.parameters())
+        model(torch.randn(64, 256)).sum().backward()
+        optimizer.step()
+        tensors = [it for own in model.parameters() for it in (
+            own, own.grad, optimizer.state[own]["exp_avg"], optimizer.state[own]["exp_avg_sq"])]
+        self.assertEqual(sum(unit["memory"] for unit in units),
+                         sum(it.numel() * it.element_size() for it in tensors))
 
 
 if __name__ == "__main__":
