@@ -45,10 +45,62 @@ function makePage(words) {
     const file = path.join(scratch, 'page.html');
     execFileSync(popliner, ['-q', ...words, '--html', file],
         { stdio: ['ignore', 'ignore', 'pipe'] });
+    return readPage(file);
+}
+
+function readPage(file) {
     const page = fs.readFileSync(file, 'utf8');
     const parts = page.split('<script type="application/json" id="data">');
     assert.strictEqual(parts.length, 2);
     return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
+}
+
+// ---- commands that are pasted ----
+
+const HOSTILE = ["it's", '\x03\ntouch STRANGE\n', "a\n'; touch STRANGE; '", '\x1b]0;x\x07', '--solve',
+    '-x', '=ls', '$(touch STRANGE)`touch STRANGE`"', '!!\\', "\\'\t\r\x7f", '\u0085\u009b2J\u202e',
+    '\u2028; touch STRANGE', '~ * ? {a,b} # &', '%s\\n', 'ü\u{1f600}\x01'];
+
+// The arguments of `popliner` in a line that a shell reads from a terminal.
+function pasted(line) {
+    const file = path.join(scratch, 'arguments');
+    fs.rmSync(file, { force: true });
+    spawnSync('script', ['-qec', 'bash --norc --noprofile -i', '/dev/null'],
+        { cwd: scratch, timeout: 20000, input: 'PS1= HISTFILE= INPUTRC=/dev/null; stty -echo; ' +
+            `popliner() { printf '%s\\0' "$@" >arguments; }\n${line}\nexit\n` });
+    return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\0').slice(0, -1) : null;
+}
+
+// Whatever names hold, a shell sees them and runs nothing else.
+function checkPasting() {
+    for (const name of HOSTILE) {
+        const data = { words: { command: 'popliner x', evaluate: '--evaluate', expected: '',
+            max_stage_bytes: '--mem-per-tile' } };
+        const model = { numUnits: 2, chain: { labels: [name, 'b'] }, pipelines: [{ words: '' }],
+            wishes: { device_map: null, ipu_limits: [], ipu_speeds: [], links: null } };
+        const settings = { pipeline: 0, limit: 5, need: 'expected' };
+        const line = Model.evaluateCommand(data, model, settings, [1]);
+        const words = ['x', ...name.startsWith('-') ? [`--evaluate=${name}`] : ['--evaluate', name],
+            '--mem-per-tile', '5'];
+        assert.deepStrictEqual(pasted(line), words, JSON.stringify(line));
+        assert.ok(!Model.jsonText({ name }).match(/[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]/));
+        assert.strictEqual(JSON.parse(Model.jsonText({ name })).name, name);
+        // a shell without $'...' takes another word, and runs nothing
+        spawnSync('dash', ['-c', `popliner() { :; }; ${line}`], { cwd: scratch });
+        assert.ok(!fs.existsSync(path.join(scratch, 'STRANGE')), JSON.stringify(line));
+    }
+    for (const name of HOSTILE) {
+        const report = path.join(scratch, name.replace(/\//g, ':'));
+        const usual = name.startsWith('-') ? `./${name}` : name;
+        fs.mkdirSync(report, { recursive: true });
+        for (const file of ['profile.pop', 'debug.cbor'])
+            fs.copyFileSync(path.join(sample, file), path.join(report, file));
+        execFileSync(popliner, ['-q', usual, '--html', 'page.html'], { cwd: scratch });
+        const { words } = readPage(path.join(scratch, 'page.html'));
+        assert.deepStrictEqual(pasted(words.command).slice(0, 1), [usual], words.command);
+        assert.ok(!fs.existsSync(path.join(scratch, 'STRANGE')), words.command);
+        fs.rmSync(report, { recursive: true });
+    }
 }
 
 // ---- splits ----
@@ -454,6 +506,7 @@ const cases = [
         '--objective', 'cycles'],
     [path.join(scratch, 'training'), '--schedule', 'popart', '--calibration', calibration()],
 ];
+checkPasting();
 checkSmall();
 const statuses = new Set();
 for (const words of cases) {

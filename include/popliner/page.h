@@ -25,7 +25,8 @@ typedef struct popliner_page_words {
     const char *command;     /* the program with what it reads */
     const char *pipeline;    /* for the pipeline of the request */
     const char *constraints; /* for cuts, sizes of stages and placements of the request */
-    /* Each is followed by a blank and its value, but for the first. */
+    /* Each is followed by a blank and its value, but for the first; by '=' if the value begins with
+     * a dash. What a terminal would obey in a value is escaped as in bash's $'...'. */
     const char *solve;
     const char *evaluate;        /* a split, the names of the last layers with '|' between them */
     const char *max_stages;      /* a number */

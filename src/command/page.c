@@ -10,19 +10,42 @@
 #include "command/request.h"
 #include "popliner/files.h"
 #include "popliner/page.h"
+#include "popliner/printable.h"
 
-/* A word of a command line, within quotes if a shell would change it. */
+/* Whether a character is put on a terminal as it is. */
+static bool is_shown(const char *character, const char **next) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    *next = popliner_printable_take(character, shown);
+    return strncmp(shown, character, (size_t)(*next - character)) == 0;
+}
+
+/* A word of a command line, within quotes if a shell would change it. What a terminal obeys is
+ * escaped: pasted as it is, it would end the word or the line before the shell sees any quote. A
+ * shell that does not know $'...' takes another word, but runs nothing, for the quotes within are
+ * escaped, too. model.js has the same. */
 static void add_quoted(line *w, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:,=+@%";
-    if (*text != '\0' && strspn(text, plain) == strlen(text)) {
+    bool is_printable = true;
+    const char *next;
+    if (*text != '\0' && *text != '=' && strspn(text, plain) == strlen(text)) {
         line_add(w, text);
         return;
     }
-    line_add(w, "'");
-    for (const char *c = text; *c != '\0'; c++) {
-        const char one[2] = {*c, '\0'};
-        line_add(w, *c == '\'' ? "'\\''" : one);
+    for (const char *c = text; *c != '\0'; c = next)
+        is_printable = is_shown(c, &next) && is_printable;
+    line_add(w, is_printable ? "'" : "$'");
+    for (const char *c = text; *c != '\0'; c = next) {
+        const bool is_kept = is_shown(c, &next) && *c != '\'' && (is_printable || *c != '\\');
+        for (; c < next; c++) {
+            char one[8];
+            snprintf(one, sizeof one,
+                     is_kept        ? "%c"
+                     : is_printable ? "'\\%c'"
+                                    : "\\%03o",
+                     is_kept || is_printable ? *c : (unsigned char)*c);
+            line_add(w, one);
+        }
     }
     line_add(w, "'");
 }
@@ -33,8 +56,15 @@ static void add_option(line *w, const char *name, const char *value) {
         return;
     line_add(w, w->length > 0 ? " " : "");
     line_add(w, name);
-    line_add(w, " ");
+    line_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
     add_quoted(w, value);
+}
+
+/* A file, which is no option even if it begins with a dash. */
+static void add_file(line *w, const char *path) {
+    line_add(w, " ");
+    line_add(w, *path == '-' ? "./" : "");
+    add_quoted(w, path);
 }
 
 static void add_number(line *w, const char *name, size_t value) {
@@ -62,12 +92,10 @@ static void add_effects(line *w, const options *o) {
 static line command_words(const options *o) {
     static const char *const accumulators[] = {"none", "fp16", "fp32", NULL};
     line w = {0};
-    line_add(&w, "popliner ");
-    add_quoted(&w, o->profile);
-    if (o->debug != NULL) {
-        line_add(&w, " ");
-        add_quoted(&w, o->debug);
-    }
+    line_add(&w, "popliner");
+    add_file(&w, o->profile);
+    if (o->debug != NULL)
+        add_file(&w, o->debug);
     line_add(&w, o->load_from_file ? " --load-from-file" : "");
     add_option(&w, "--layer-name-regex", o->layer_name_regex);
     add_option(&w, "--inputs-regex-layer-0", o->inputs_regex_layer_0);

@@ -819,9 +819,29 @@ const Model = (() => {
 
     // ---- the same from the command -------------------------------------------------------------
 
-    // A word of a command line, as a shell takes it.
+    // What a terminal obeys, or turns the text around it: src/base/utf8.c.
+    const CONTROLS = '\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+
+    // A word of a command line, as a shell takes it from a terminal: src/command/page.c.
     function quote(word) {
-        return /^[\w\-./:,=+@%]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+        if (/^(?!=)[\w\-./:,=+@%]+$/.test(word))
+            return word;
+        if (!new RegExp(`[${CONTROLS}]`).test(word))
+            return `'${word.replace(/'/g, "'\\''")}'`;
+        const escaped = (character) => Array.from(new TextEncoder().encode(character), (byte) =>
+            `\\${byte.toString(8).padStart(3, '0')}`).join('');
+        return `$'${word.replace(new RegExp(`[${CONTROLS}'\\\\]`, 'g'), escaped)}'`;
+    }
+
+    // An option with its value, which is no option even if it begins with a dash.
+    function valued(name, value) {
+        return `${name}${value.startsWith('-') ? '=' : ' '}${quote(value)}`;
+    }
+
+    // As JSON that a terminal obeys nowhere but in its line ends.
+    function jsonText(value) {
+        return JSON.stringify(value, null, 2).replace(new RegExp(`[${CONTROLS}]`, 'g'),
+            (c) => c === '\n' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
     }
 
     function pipelineWords(words, pipeline) {
@@ -888,7 +908,7 @@ const Model = (() => {
         const { device_map: map } = model.wishes;
         const isMapped = map !== null && map.length === cuts.length + 1;
         const [mapWords, limitWords] = ipuWords(words, model, cuts.length + 1);
-        return joined([words.command, `${words.evaluate} ${quote(names)}`,
+        return joined([words.command, valued(words.evaluate, names),
             ...settingWords(words, model, settings),
             ...(map !== null && !isMapped ? [] : [mapWords, limitWords])]);
     }
@@ -928,7 +948,7 @@ const Model = (() => {
     return {
         NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus, solve,
         curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf, solveCommand, evaluateCommand,
-        planJson,
+        planJson, jsonText,
     };
 })();
 

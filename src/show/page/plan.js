@@ -181,8 +181,8 @@ class PlanView {
                         this.page.data, model, settings, this.cuts))),
                     button('Copy the solving command', () => this.copy(Model.solveCommand(
                         this.page.data, model, settings)))],
-                button('Copy as JSON', () => this.copy(JSON.stringify(Model.planJson(model,
-                    settings, this.split), null, 2)))));
+                button('Copy as JSON', () => this.copy(Model.jsonText(Model.planJson(model,
+                    settings, this.split)))));
     }
 
     copy(text) {
