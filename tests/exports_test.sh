@@ -1,19 +1,40 @@
 #!/bin/sh
-# The shared library exports popliner_* alone, with the version of its interface, every public header
-# stands on its own, in C and in C++, no text of the library leads to an option of the command, and
-# it tells of every structure.
-# Arguments: the shared library, the include directory, the version of the interface.
+# The shared libraries export popliner_* alone, with the version of the interface, and what the
+# symbols files of Debian list; every public header stands on its own, in C and in C++, no text of
+# the library leads to an option of the command, and it tells of every structure.
+# Arguments: the shared library, that of the solver, the source folder, the version of the interface.
 set -eu
 library=$1
-include=$2
-node=POPLINER_$3
+solver=$2
+include=$3/include
+debian=$3/debian
+interface=$4
+node=POPLINER_$interface
 
-symbols=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}')
-foreign=$(echo "$symbols" | grep -vE "^popliner_[a-z0-9_]+@@$node\$") || true
-if [ -n "$foreign" ]; then
-    echo "exported, but not as popliner_*@@$node: $foreign"
-    exit 1
-fi
+symbols_of() { # library
+    nm -D --defined-only "$1" | awk '$2 != "A" {print $3}' | LC_ALL=C sort
+}
+
+check_symbols() { # library, the name of its package without the version
+    foreign=$(symbols_of "$1" | grep -vE "^popliner_[a-z0-9_]+@@$node\$") || true
+    if [ -n "$foreign" ]; then
+        echo "exported, but not as popliner_*@@$node: $foreign"
+        exit 1
+    fi
+    symbols_of "$1" | sed 's/@@.*//' >"$scratch/exported"
+    sed -n "s/^ \(popliner_.*\)@$node .*/\1/p" "$debian/$2$interface.symbols" >"$scratch/listed"
+    diff "$scratch/listed" "$scratch/exported" >"$scratch/differences" || {
+        echo "debian/$2$interface.symbols lists other functions (<) than are exported (>):"
+        grep '^[<>]' "$scratch/differences"
+        exit 1
+    }
+}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+check_symbols "$library" libpopliner
+check_symbols "$solver" libpopliner-solver
+symbols=$(symbols_of "$library")
 exported=$(echo "$symbols" | grep -c '^popliner_')
 
 options=$(strings -d "$library" | grep -e '--[a-z]' || true)

@@ -1,7 +1,7 @@
-/* Feeds inputs to a harness, without libFuzzer: replay LIST FOLDER feeds every line of the file LIST,
- * then every file of FOLDER in alphabetic order. A line is an input in the quoting of libFuzzer's
- * dictionaries: \xNN is a byte, \\ a backslash, any other visible character is itself. A folder that does
- * not exist is an empty one; no input at all is a mistake.
+/* Feeds inputs to a harness, without libFuzzer: replay LIST FOLDER feeds every line of the file
+ * LIST, then every file of FOLDER in alphabetic order. A line is an input in the quoting of
+ * libFuzzer's dictionaries: \xNN is a byte, \\ a backslash, any other visible character is itself.
+ * A folder that does not exist is an empty one; no input at all is a mistake.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fuzz.h"
@@ -19,8 +19,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
     return size < max_size ? size : max_size;
 }
 
-/* Feeds a copy of the input that is exactly as large, so that the sanitizer sees who reads further.
- */
+/* Feeds a copy of just this size, so that the sanitizer sees who reads past its end. */
 static bool feed(const void *bytes, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     if (copy == NULL)
@@ -40,7 +39,8 @@ static int digit_of(char c) {
     return found == NULL ? -1 : (int)(found - digits);
 }
 
-/* Replaces the quoted `line` by the bytes it means; returns their number, or -1 if it is no such line. */
+/* Replaces the quoted `line` by the bytes it means; returns their number, or -1 if it is not quoted
+ * so. */
 static long unquote(char *line) {
     const char *from = line;
     char *to = line;
