@@ -294,12 +294,47 @@ static void tells_the_order_of_a_graph(void **state) {
     RUN(&run, "--costs", file, "--solve", "--num-ipus=2", "--format=json");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\"value\": 16.458,");
+    assert_contains(run.out, "\"order\": \"depth first\",");
     assert_contains(run.err,
-                    "INFO    The graph's units make a chain depth first, of several orders "
-                    "the fastest.");
+                    "INFO    The graph's units make a chain depth first: what is proven is of the "
+                    "splits of this order. Another order may have better ones.");
+    assert_contains(run.err, "INFO    Proven optimal of this order: slowest IPU 16.458000 units "
+                             "(no split of this order has less than 16.458000");
     RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
     assert_contains(run.out, "\"value\": 18.458,");
-    assert_contains(run.err, "INFO    The graph's units make a chain by number,");
+    assert_contains(run.err, "INFO    The graph's units make a chain by number:");
+    RUN(&run, "--costs", file, "--solve", "--sweep=num-ipus=1..2", "--format=json");
+    assert_contains(run.out, "\"order\": \"depth first\",");
+    assert_contains(run.err, "WARNING The graph's units make a chain depth first:");
+}
+
+/* A graph with another order, and one without. */
+static void claims_nothing_of_other_orders(void **state) {
+    (void)state;
+    static const char graph[] =
+        "{\"maxSizePerFPGA\": 10, \"nodes\": [{\"id\": 1, \"fpgaLatency\": 1, \"size\": 4}, "
+        "{\"id\": 2, \"fpgaLatency\": 1, \"size\": 6},"
+        " {\"id\": 3, \"fpgaLatency\": 1, \"size\": 6}, {\"id\": 4, \"fpgaLatency\": 1, \"size\": "
+        "4}], \"edges\": ["
+        "{\"sourceId\": 1, \"destId\": 3, \"cost\": 1}, {\"sourceId\": 2, \"destId\": 4, \"cost\": "
+        "1}%s]}";
+    char text[sizeof graph + 200];
+    const char *file = in_scratch("costs");
+    snprintf(text, sizeof text, graph, ", {\"sourceId\": 1, \"destId\": 2, \"cost\": 1}");
+    test_write_bytes(file, text, strlen(text));
+    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "\"order\": \"");
+    assert_contains(run.err, "WARNING No split of this order over at most 1 IPUs fits.");
+    snprintf(text, sizeof text, graph,
+             ", {\"sourceId\": 1, \"destId\": 2, \"cost\": 1}, {\"sourceId\": 2, \"destId\": 3, "
+             "\"cost\": 1},"
+             " {\"sourceId\": 3, \"destId\": 4, \"cost\": 1}");
+    test_write_bytes(file, text, strlen(text));
+    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    assert_int_equal(run.status, 1);
+    assert_contains(run.out, "\"order\": null,");
+    assert_contains(run.err, "WARNING No split over at most 1 IPUs fits.");
 }
 
 /* ---- Mistyped names ------------------------------------------------------------------------- */
@@ -763,6 +798,7 @@ int main(void) {
         SCRATCH_TEST(refuses_splits_over_more_ipus_than_there_are),
         SCRATCH_TEST(tells_what_costs_leave_no_use_for),
         SCRATCH_TEST(tells_the_order_of_a_graph),
+        SCRATCH_TEST(claims_nothing_of_other_orders),
         SCRATCH_TEST(names_the_nearest_option),
         SCRATCH_TEST(warns_of_two_values),
         SCRATCH_TEST(names_the_nearest_value),

@@ -220,8 +220,9 @@ typedef struct popliner_costs_file_info {
     const popliner_ipu_limit *ipu_limits;
     size_t num_ipu_limits;
 
-    /* In which order a graph's units make the chain, in words; NULL if only one was tried, or the
-     * file is no graph. */
+    /* In which order a graph's units make the chain, in words; NULL if they have no other order, or
+     * the file is no graph. What is proven of the costs is proven of this order alone: see
+     * popliner/certificate.h. */
     const char *unit_order;
     /* Whether the file says what the stages of a training pipeline keep: a "stash", or "inputs" if
      * it was read for a pipeline that recomputes all. Graphs do not. */

@@ -100,9 +100,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         return status;
     log_step(&s->log, "Reading the costs", start);
     const popliner_costs_file_info *info = popliner_costs_file_get_info(*file);
-    if (info->unit_order != NULL)
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "The graph's units make a chain %s, of several orders the fastest.",
+    if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The graph's units make a chain %s: what is proven is of the splits of this "
+                    "order. Another order may have better ones.",
                     info->unit_order);
     uint64_t memory = o->mem_per_tile_bytes;
     if (memory == 0)

@@ -15,6 +15,7 @@
 
 /* Triangles are in the order of costs/triangle.h. */
 struct popliner_costs {
+    const char *unit_order; /* see pl_costs_set_unit_order */
     size_t num_units;
     /* A triangle for each of the stages 1 ... max_stages_to_end from the end, or NULL: then there
      * are lines. */
@@ -432,6 +433,14 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
 
 void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts) {
     costs->peak_parts = parts;
+}
+
+void pl_costs_set_unit_order(popliner_costs *costs, const char *unit_order) {
+    costs->unit_order = unit_order;
+}
+
+const char *pl_costs_unit_order(const popliner_costs *costs) {
+    return costs->unit_order;
 }
 
 bool pl_costs_adds_shared_peaks(const popliner_costs *costs) {

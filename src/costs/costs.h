@@ -130,6 +130,11 @@ popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared
 /* Those that are set; num_items is 0 if none are. Borrowed. */
 pl_shared_items pl_costs_shared_items(const popliner_costs *costs);
 
+/* Says that the units are those of a graph in one of several orders, whose name is never freed: what
+ * is proven of the table is not proven of the graph. NULL (as at first): there is no other order. */
+void pl_costs_set_unit_order(popliner_costs *costs, const char *unit_order);
+const char *pl_costs_unit_order(const popliner_costs *costs);
+
 /* Whether the peaks of stages on one IPU are added up, without asking anybody. */
 bool pl_costs_adds_shared_peaks(const popliner_costs *costs);
 

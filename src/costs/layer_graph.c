@@ -190,6 +190,18 @@ static bool choose_order(const pl_unit_graph *units, size_t max_stages, uint64_t
     return done;
 }
 
+/* Whether the units have no other order: each has to come before the next one. */
+static bool is_only_order(const pl_unit_graph *units, const uint32_t *place) {
+    size_t num_followed = 0;
+    for (size_t unit = 0; unit < units->num_units; ++unit) {
+        bool is_followed = false;
+        for (uint32_t i = units->followers_from[unit]; i < units->followers_from[unit + 1]; ++i)
+            is_followed = is_followed || place[units->followers[i]] == place[unit] + 1;
+        num_followed += is_followed;
+    }
+    return num_followed + 1 == units->num_units;
+}
+
 /* ---- The table ------------------------------------------------------------------------------ */
 
 static void fill_table(popliner_costs *costs, amounts *a) {
@@ -267,7 +279,10 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         status = pl_fail_memory(error, "the order of the graph's units");
     else
         status = fill_file(graph, &units, place, file, error);
-    file->info.unit_order = several ? pl_unit_order_name(order) : NULL;
+    if (status == POPLINER_OK && !is_only_order(&units, place)) {
+        file->info.unit_order = pl_unit_order_name(order);
+        pl_costs_set_unit_order(file->costs, file->info.unit_order);
+    }
 
 cleanup:
     pl_unit_graph_free(&units);

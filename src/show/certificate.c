@@ -9,6 +9,7 @@
 #include "base/growth.h"
 #include "base/printable.h"
 #include "base/structs.h"
+#include "costs/costs.h"
 #include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
@@ -300,6 +301,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
         .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
         .has_cycles = popliner_costs_has_cycles(own.costs),
+        .unit_order = pl_costs_unit_order(own.costs),
     };
     return pl_option_names_take(own.option_names, &input->option_names, error);
 }
@@ -448,6 +450,11 @@ static const char *unit_of(const popliner_certificate *c, popliner_objective obj
     return "bytes";
 }
 
+/* What is proven is not proven of a graph, but of one of its orders. */
+static const char *of_order(const popliner_certificate *c) {
+    return c->input.unit_order == NULL ? "" : " of this order";
+}
+
 /* One objective: "largest tile 33590 bytes (no split has less than 33590)". */
 static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
     const popliner_plan_value *value = &c->plan.values[i];
@@ -457,7 +464,7 @@ static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
     pl_certificate_add_number(text, value->value, divisor);
     pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
     if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {
-        pl_text_format(text, " (no %ssplit has less than ", i > 0 ? "such " : "");
+        pl_text_format(text, " (no %ssplit%s has less than ", i > 0 ? "such " : "", of_order(c));
         pl_certificate_add_number(text, value->bound, divisor);
         if (value->bound < value->value && value->bound > 0)
             pl_text_format(text, ", %.2f %% apart",
@@ -470,9 +477,11 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     if (plan->num_values == 0)
         return;
-    pl_text_add(text, plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal: "
-                      : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort: "
-                                                                 : "Stopped before the proof: ");
+    pl_text_format(text, "%s%s: ",
+                   plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal"
+                   : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort"
+                                                              : "Stopped before the proof",
+                   of_order(c));
     for (size_t i = 0; i < plan->num_values; i++)
         add_value(c, i, text);
     pl_text_add(text, ".\n");
@@ -699,7 +708,8 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
         if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
             pl_text_add(text, " (at least ");
             add_memory(c, why->enough_bytes_bound, "", text);
-            pl_text_add(text, " is needed)");
+            pl_text_format(text, " is needed%s)",
+                           c->input.unit_order == NULL ? "" : " for this order");
         }
     }
     if (why->enough_stages > 0)
@@ -709,7 +719,8 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
         c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
-        pl_text_add(text, "No number of IPUs would be enough.\n");
+        pl_text_format(text, "No number of IPUs would be enough%s.\n",
+                       c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);
 }
 
@@ -734,8 +745,8 @@ static void add_contradiction(const popliner_certificate *c, pl_text *text) {
     size_t num_layers = 0;
     for (size_t unit = 0; unit < c->input.num_units; unit++)
         num_layers += counted == NULL || counted[unit] != 0;
-    pl_text_add(text, count == 1 ? "No split is possible with "
-                                 : "No split is possible: contradiction between ");
+    pl_text_format(text, "No split%s is possible%s", of_order(c),
+                   count == 1 ? " with " : ": contradiction between ");
     for (size_t i = 0; i < count; i++) {
         pl_text_add(text, i > 0 ? ", " : "");
         pl_certificate_add_constraint(c, i, text);
@@ -777,7 +788,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
                            why->fitting_ipu);
         break;
     case POPLINER_OBSTACLE_CAPACITY:
-        pl_text_format(text, "No split over %s%zu IPUs fits.\n",
+        pl_text_format(text, "No split%s over %s%zu IPUs fits.\n", of_order(c),
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
                        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
                                                                : c->input.options->max_stages);
@@ -796,8 +807,17 @@ static void add_recomputes(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
+static void add_order(const popliner_certificate *c, pl_text *text) {
+    if (c->input.unit_order != NULL)
+        pl_text_format(text,
+                       "The graph's units make a chain %s: what is proven is of the splits of this "
+                       "order. Another order may have better ones.\n",
+                       c->input.unit_order);
+}
+
 static void add_text(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, "");
+    add_order(c, text);
     add_obstacle(c, text);
     add_proof(c, text);
     add_bottleneck(c, text);

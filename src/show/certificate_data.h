@@ -30,6 +30,7 @@ typedef struct pl_certificate_input {
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
     bool has_cycles;
+    const char *unit_order; /* see pl_costs_set_unit_order */
     popliner_option_names option_names; /* complete */
 
     /* Where the costs come from, which has to outlive the certificate: the first three or none.
@@ -137,6 +138,9 @@ popliner_status pl_certificate_add_json(const popliner_certificate *certificate,
                                         popliner_error *error);
 popliner_status pl_certificate_add_stages_json(const popliner_certificate *certificate,
                                                pl_text *text, popliner_error *error);
+
+/* In which order of a graph something is proven: the name of the order, or null. */
+json_t *pl_certificate_order_json(const pl_certificate_input *input);
 
 /* "optimal", "feasible" or "infeasible". */
 const char *pl_certificate_status(const popliner_plan *plan);

@@ -162,6 +162,10 @@ static json_t *proof_json(popliner_proof proof) {
     return proof == POPLINER_PROOF_NONE ? json_null() : json_string(popliner_proof_name(proof));
 }
 
+json_t *pl_certificate_order_json(const pl_certificate_input *input) {
+    return text_or_null(input->unit_order);
+}
+
 json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
     const popliner_plan *plan = &c->plan;
     json_t *list = json_array();
@@ -502,6 +506,7 @@ json_t *pl_certificate_json(const popliner_certificate *certificate) {
     bool done = put(json, "status", json_string(pl_certificate_status(plan)));
     done = put(json, "stopped", json_boolean(plan->is_stopped)) && done;
     done = put(json, "proof", proof_json(plan->proof)) && done;
+    done = put(json, "order", pl_certificate_order_json(&certificate->input)) && done;
     done = put(json, "time_unit", pl_report_json_text(certificate->input.time_unit)) && done;
     done = put(json, "objectives", pl_certificate_objectives_json(certificate)) && done;
     done = put(json, "totals", totals_json(certificate)) && done;

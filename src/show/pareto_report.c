@@ -14,10 +14,11 @@ static json_t *points_json(const popliner_pareto *pareto, const pl_certificate_i
 /* NULL without memory. */
 static json_t *pareto_json(const popliner_pareto *pareto, const pl_certificate_input *names) {
     const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
-    return json_pack(
-        "{s:[s, s], s:b, s:s, s:o}", "pareto", popliner_objective_name(summary->objectives[0]),
-        popliner_objective_name(summary->objectives[1]), "complete", summary->is_complete,
-        "time_unit", names->time_unit, "results", points_json(pareto, names));
+    return json_pack("{s:[s, s], s:b, s:o, s:s, s:o}", "pareto",
+                     popliner_objective_name(summary->objectives[0]),
+                     popliner_objective_name(summary->objectives[1]), "complete",
+                     summary->is_complete, "order", pl_certificate_order_json(names), "time_unit",
+                     names->time_unit, "results", points_json(pareto, names));
 }
 
 popliner_status popliner_report_pareto(const popliner_pareto *pareto,

@@ -97,6 +97,7 @@ static json_t *replicas_json(const popliner_replicas *replicas, const pl_certifi
         json_t *own = candidate_json(popliner_replicas_candidate_at(replicas, i), names);
         done = own != NULL && json_array_append_new(rows, own) == 0;
     }
+    done = pl_report_put(json, "order", pl_certificate_order_json(names)) && done;
     done = pl_report_put(json, "time_unit", pl_report_json_text(names->time_unit)) && done;
     done = pl_report_put(json, "stopped", json_boolean(summary->is_stopped)) && done;
     done = pl_report_put(json, "best",

@@ -24,7 +24,8 @@ static json_t *sweep_json(const popliner_sweep *sweep, const pl_certificate_inpu
     bool done = rows != NULL;
     for (size_t i = 0; done && i < sweep->num_values; i++)
         done = json_array_append_new(rows, row_json(names, sweep->values[i], sweep->plans[i])) == 0;
-    return json_pack("{s:s, s:o}", "sweep", sweep->what, "results", pl_report_whole(rows, done));
+    return json_pack("{s:s, s:o, s:o}", "sweep", sweep->what, "order",
+                     pl_certificate_order_json(names), "results", pl_report_whole(rows, done));
 }
 
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
