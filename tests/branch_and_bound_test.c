@@ -25,12 +25,10 @@ static bool check(shared_instance *in) {
     for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
         pl_split split = {0};
         pl_search_result result = {0};
-        const pl_shared_search search = {.problem = &in->problem,
-                                         .filter = &in->filter,
-                                         .goal = goals[g],
-                                         .stop = &never,
-                                         .shared = &shared};
-        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
+        const pl_shared_search search = {
+            .problem = &in->problem, .goal = goals[g], .stop = &never, .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &in->filter, &split, &result, NULL),
+                         POPLINER_OK);
         assert_false(result.is_stopped);
         assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
         if (e.num_splits > 0) {
@@ -57,7 +55,7 @@ static void finds_what_every_split_says(void **state) {
     size_t num_feasible = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
         draw_shared_instance(&in, seed);
-        assert_true(pl_branch_and_bound_can(&in.problem, &in.filter));
+        assert_true(pl_branch_and_bound_can(&in.problem));
         num_feasible += check(&in);
         discard_shared_instance(&in);
     }
@@ -75,14 +73,12 @@ static void next_peak_is_no_more_than_the_best(void **state) {
         pl_shared shared = {.is_hard = true};
         pl_split split = {0};
         pl_search_result result = {0};
-        in.filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-        in.filter.max_peak_bytes = in.options.max_stage_bytes;
-        const pl_shared_search search = {.problem = &in.problem,
-                                         .filter = &in.filter,
-                                         .goal = PL_GOAL_ANY,
-                                         .stop = &never,
-                                         .shared = &shared};
-        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
+        in.filter.limits.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+        in.filter.limits.max_peak_bytes = in.options.max_stage_bytes;
+        const pl_shared_search search = {
+            .problem = &in.problem, .goal = PL_GOAL_ANY, .stop = &never, .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &in.filter, &split, &result, NULL),
+                         POPLINER_OK);
         if (split.num_stages == 0) {
             assert_true(result.next_peak_bytes > in.options.max_stage_bytes);
             assert_int_equal(try_every_split(&in, result.next_peak_bytes - 1).num_splits, 0);
@@ -109,12 +105,12 @@ static void keeps_to_fixed_stages(void **state) {
         assert_true(pl_split_append(&fixed, 0) && pl_split_append(&fixed, e.earliest[1]));
         if (e.num_splits > 0) {
             pl_shared_search search = {.problem = &in.problem,
-                                       .filter = &in.filter,
                                        .goal = PL_GOAL_EARLIEST_CUTS,
                                        .fixed = &fixed,
                                        .stop = &never,
                                        .shared = &shared};
-            assert_int_equal(pl_branch_and_bound(&search, &split, &result, NULL), POPLINER_OK);
+            assert_int_equal(pl_branch_and_bound(&search, &in.filter.limits, &split, &result, NULL),
+                             POPLINER_OK);
             assert_int_equal(split.num_stages, in.options.num_mapped_stages);
             assert_memory_equal(split.first_units, e.earliest,
                                 split.num_stages * sizeof *e.earliest);
@@ -123,7 +119,9 @@ static void keeps_to_fixed_stages(void **state) {
             --fixed.first_units[1];
             if (fixed.first_units[1] > 0) {
                 search.goal = PL_GOAL_ANY;
-                assert_int_equal(pl_branch_and_bound(&search, &split, &result, NULL), POPLINER_OK);
+                assert_int_equal(
+                    pl_branch_and_bound(&search, &in.filter.limits, &split, &result, NULL),
+                    POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
         }
@@ -154,12 +152,10 @@ static void long_chains(void **state) {
     pl_search_result result = {0};
     size_t none = 0;
     pl_stop at_once = {INFINITY, test_stop_after, &none};
-    const pl_shared_search search = {.problem = &in.problem,
-                                     .filter = &in.filter,
-                                     .goal = PL_GOAL_ANY,
-                                     .stop = &at_once,
-                                     .shared = &shared};
-    assert_int_equal(pl_branch_and_bound(&search, &split, &result, NULL), POPLINER_OK);
+    const pl_shared_search search = {
+        .problem = &in.problem, .goal = PL_GOAL_ANY, .stop = &at_once, .shared = &shared};
+    assert_int_equal(pl_branch_and_bound(&search, &in.filter.limits, &split, &result, NULL),
+                     POPLINER_OK);
     assert_true(result.is_stopped);
     assert_int_equal(split.num_stages, 0);
     pl_shared_free(&shared);

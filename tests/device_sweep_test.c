@@ -20,7 +20,7 @@ static const pl_stop never = {INFINITY, NULL, NULL};
 
 static pl_shared_search ask(const shared_instance *in, pl_goal goal, pl_shared *shared) {
     return (pl_shared_search){.problem = &in->problem,
-                              .filter = &in->filter,
+
                               .goal = goal,
                               .stop = &never,
                               .shared = shared};
@@ -36,10 +36,9 @@ static bool check(shared_instance *in) {
         pl_search_result result = {0};
         bool gave_up = true;
         const pl_shared_search search = ask(in, goals[g], &shared);
-        assert_true(pl_spread_sweep_can(&in->problem, &in->filter, goals[g]));
-        assert_int_equal(pl_device_sweep_can(&in->problem, &in->filter, goals[g]),
-                         in->filter.max_spread == UINT64_MAX);
-        assert_int_equal(pl_spread_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_true(pl_device_sweep_can(&in->problem, goals[g]));
+        assert_int_equal(pl_spread_sweep(&search, &in->filter, &split, &result, &gave_up, NULL),
+                         POPLINER_OK);
         assert_false(result.is_stopped);
         assert_false(gave_up);
         assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
@@ -94,8 +93,8 @@ static void keeps_to_spreads(void **state) {
             in.filter.max_spread = e.least_spread + seed / 18 % 3 * 2;
             in.filter.max_spread -= in.filter.max_spread > 0 && seed % 8 == 0;
         } else if (e.num_splits > 0) {
-            in.filter.min_cycles = e.fewest_cycles / 3;
-            in.filter.min_peak_bytes = e.smallest_bytes / 2;
+            in.filter.limits.min_cycles = e.fewest_cycles / 3;
+            in.filter.limits.min_peak_bytes = e.smallest_bytes / 2;
         }
         ++num_taken;
         num_feasible += check(&in);
@@ -123,8 +122,9 @@ static void keeps_to_fixed_stages(void **state) {
         search.fixed = &fixed;
         if (e.num_splits > 0) {
             ++num_checked;
-            assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL),
-                             POPLINER_OK);
+            assert_int_equal(
+                pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
+                POPLINER_OK);
             assert_int_equal(split.num_stages, in.options.num_mapped_stages);
             assert_memory_equal(split.first_units, e.earliest,
                                 split.num_stages * sizeof *e.earliest);
@@ -132,8 +132,9 @@ static void keeps_to_fixed_stages(void **state) {
             /* nothing comes before the earliest cut */
             search.goal = PL_GOAL_ANY;
             if (--fixed.first_units[1] > 0) {
-                assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL),
-                                 POPLINER_OK);
+                assert_int_equal(
+                    pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
+                    POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
         }
@@ -170,14 +171,18 @@ static void long_chains(void **state) {
         bool gave_up = false;
         pl_shared_search search = ask(&in, PL_GOAL_ANY, &shared);
         search.stop = is_stopped ? &at_once : &never;
-        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_int_equal(
+            pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
+            POPLINER_OK);
         assert_int_equal(result.is_stopped, is_stopped);
         assert_false(gave_up);
         assert_int_equal(split.num_stages, 0);
         /* with few tries it gives up */
         search.max_tries = 30;
         search.stop = &never;
-        assert_int_equal(pl_device_sweep(&search, &split, &result, &gave_up, NULL), POPLINER_OK);
+        assert_int_equal(
+            pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
+            POPLINER_OK);
         assert_true(gave_up);
         assert_int_equal(split.num_stages, 0);
         pl_shared_free(&shared);

@@ -70,7 +70,7 @@ static size_t count_of(const chain *c) {
     size_t count = 0;
     assert_int_equal(pl_problem_create(&problem, c->costs, &c->options, NULL, NULL), POPLINER_OK);
     pl_filter filter = pl_filter_of_limits(&problem);
-    assert_int_equal(pl_enumeration_count(&problem, &filter, &count, NULL), POPLINER_OK);
+    assert_int_equal(pl_enumeration_count(&problem, &filter.limits, &count, NULL), POPLINER_OK);
     pl_problem_free(&problem);
     return count;
 }
@@ -113,9 +113,9 @@ static void make_subject(subject *s, const popliner_costs *costs,
     *s = (subject){.stop = {INFINITY, NULL, NULL}};
     assert_int_equal(pl_problem_create(&s->problem, costs, options, NULL, NULL), POPLINER_OK);
     s->filter = pl_filter_of_limits(&s->problem);
-    assert_int_equal(
-        pl_enumeration_list(&s->enumeration, &s->problem, &s->filter, &s->stop, &is_stopped, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_enumeration_list(&s->enumeration, &s->problem, &s->filter.limits, &s->stop,
+                                         &is_stopped, NULL),
+                     POPLINER_OK);
     assert_false(is_stopped);
 }
 
@@ -142,10 +142,10 @@ static bool is_allowed(const subject *s, const pl_split *split, pl_objective_val
     assert_int_equal(pl_split_evaluate(&s->problem, split, values, peaks_bytes, NULL), POPLINER_OK);
     for (size_t stage = 0; stage < split->num_stages; ++stage) {
         popliner_interval it = pl_split_interval(&s->problem, split, stage);
-        pl_problem_mark(&s->problem, &s->filter, stage, it.stages_to_end, it.first_unit, ok);
+        pl_problem_mark(&s->problem, &s->filter.limits, stage, it.stages_to_end, it.first_unit, ok);
         if (ok[it.last_unit - it.first_unit] == 0 ||
             peaks_bytes[stage] >
-                pl_filter_limit(&s->problem, &s->filter, pl_problem_ipu(&s->problem, stage)))
+                pl_limits_peak(&s->problem, &s->filter.limits, pl_problem_ipu(&s->problem, stage)))
             return false;
     }
     return pl_filter_admits(&s->filter, values);
@@ -189,7 +189,7 @@ static void assert_best(subject *s, popliner_objective objective) {
     bool is_stopped = false;
     try_all(s, &split, &expected);
     pl_split_clear(&split);
-    assert_true(pl_enumeration_serves(&s->enumeration, &s->filter));
+    assert_true(pl_enumeration_serves(&s->enumeration, &s->filter.limits));
     assert_int_equal(
         pl_enumeration_find(&s->enumeration, &s->filter, objective, &found, &is_stopped, NULL),
         POPLINER_OK);
@@ -217,23 +217,23 @@ static void narrow(subject *s, uint64_t random) {
     f->spread_is_of_cycles = random % 2 == 0;
     switch (random / 2 % 6) {
     case 0:
-        f->max_peak_bytes = v.peak_bytes;
+        f->limits.max_peak_bytes = v.peak_bytes;
         break;
     case 1:
-        f->max_cycles = v.cycles;
+        f->limits.max_cycles = v.cycles;
         break;
     case 2:
-        f->max_cut_bytes = v.cut_bytes;
+        f->limits.max_cut_bytes = v.cut_bytes;
         break;
     case 3:
         f->max_spread = pl_objective_values_spread(&v, f->spread_is_of_cycles);
         break;
     case 4:
-        f->min_peak_bytes = v.min_peak_bytes;
-        f->max_peak_bytes = v.peak_bytes;
+        f->limits.min_peak_bytes = v.min_peak_bytes;
+        f->limits.max_peak_bytes = v.peak_bytes;
         break;
     default:
-        f->min_cycles = v.min_cycles;
+        f->limits.min_cycles = v.min_cycles;
         break;
     }
 }
@@ -310,7 +310,7 @@ static void does_not_ask_too_often(void **state) {
     make_subject(&s, c.costs, &c.options);
     assert_true(s.enumeration.is_tried);
     assert_false(s.enumeration.is_listed);
-    assert_false(pl_enumeration_serves(&s.enumeration, &s.filter));
+    assert_false(pl_enumeration_serves(&s.enumeration, &s.filter.limits));
     free_subject(&s);
     pl_costs_promise_quick_shared_peak(c.costs);
     make_subject(&s, c.costs, &c.options);
@@ -339,15 +339,15 @@ static void serves_no_wider_filter(void **state) {
     c.options.ipu_limits = &limit;
     c.options.num_ipu_limits = 1;
     make_subject(&s, c.costs, &c.options);
-    assert_true(pl_enumeration_serves(&s.enumeration, &s.filter));
+    assert_true(pl_enumeration_serves(&s.enumeration, &s.filter.limits));
     pl_filter filter = s.filter;
-    filter.plain_limit_bytes = 4000;
-    assert_true(pl_enumeration_serves(&s.enumeration, &filter));
-    filter.plain_limit_bytes = 5001;
-    assert_false(pl_enumeration_serves(&s.enumeration, &filter));
+    filter.limits.plain_limit_bytes = 4000;
+    assert_true(pl_enumeration_serves(&s.enumeration, &filter.limits));
+    filter.limits.plain_limit_bytes = 5001;
+    assert_false(pl_enumeration_serves(&s.enumeration, &filter.limits));
     filter = s.filter;
-    filter.ignores_ipu_limits = true;
-    assert_false(pl_enumeration_serves(&s.enumeration, &filter));
+    filter.limits.ignores_ipu_limits = true;
+    assert_false(pl_enumeration_serves(&s.enumeration, &filter.limits));
     free_subject(&s);
     popliner_costs_free(c.costs);
 }

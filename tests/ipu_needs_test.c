@@ -41,7 +41,8 @@ static size_t check_instance(const instance *in) {
     assert_int_equal(pl_problem_create(&p, in->costs, &in->options, NULL, NULL), POPLINER_OK);
     pl_filter filter = pl_filter_of_limits(&p);
     size_t num_places = p.max_stages < MOST_PLACES ? p.max_stages : MOST_PLACES;
-    assert_int_equal(pl_ipu_needs_find(&p, &filter, num_places, &never, bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_ipu_needs_find(&p, &filter.limits, num_places, &never, bytes, NULL),
+                     POPLINER_OK);
     for (size_t place = 0; place < num_places; ++place) {
         size_t ipu = pl_problem_ipu(&p, place);
         if (bytes[place] == POPLINER_PEAK_FORBIDDEN) {
@@ -97,9 +98,9 @@ static void finds_nothing_when_stopped(void **state) {
     popliner_costs_set_peak(costs, 0, 0, 1, 7, NULL);
     assert_int_equal(pl_problem_create(&p, costs, &options, NULL, NULL), POPLINER_OK);
     pl_filter filter = pl_filter_of_limits(&p);
-    assert_int_equal(pl_ipu_needs_find(&p, &filter, 1, &never, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_ipu_needs_find(&p, &filter.limits, 1, &never, &bytes, NULL), POPLINER_OK);
     assert_int_equal(bytes, 7);
-    assert_int_equal(pl_ipu_needs_find(&p, &filter, 1, &now, &bytes, NULL), POPLINER_OK);
+    assert_int_equal(pl_ipu_needs_find(&p, &filter.limits, 1, &now, &bytes, NULL), POPLINER_OK);
     assert_true(bytes == POPLINER_PEAK_FORBIDDEN);
     pl_problem_free(&p);
     popliner_costs_free(costs);

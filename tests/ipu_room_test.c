@@ -30,7 +30,7 @@ static void check_split(pl_room *room, const shared_instance *in, const size_t *
             for (size_t unit = first_units[other]; unit < end; ++unit)
                 weight += room->weights[unit];
         }
-        assert_true(pl_room_held(room, &in->filter, stage) >= weight);
+        assert_true(pl_room_held(room, &in->filter.limits, stage) >= weight);
     }
 }
 
@@ -51,11 +51,12 @@ static void holds_what_splits_have(void **state) {
             bool is_impossible = true;
             ++num_checked;
             check_split(&room, &in, e.earliest);
-            in.filter.max_peak_bytes = e.smallest_bytes;
-            assert_int_equal(pl_room_rule_out(&room, &in.filter, &effort, &is_impossible, NULL),
-                             POPLINER_OK);
+            in.filter.limits.max_peak_bytes = e.smallest_bytes;
+            assert_int_equal(
+                pl_room_rule_out(&room, &in.filter.limits, &effort, &is_impossible, NULL),
+                POPLINER_OK);
             assert_false(is_impossible);
-            in.filter.max_peak_bytes = UINT64_MAX;
+            in.filter.limits.max_peak_bytes = UINT64_MAX;
             check_split(&room, &in, e.earliest);
         }
         pl_room_free(&room);
@@ -85,7 +86,7 @@ static void holds_any_weights(void **state) {
         most = most < e.smallest_bytes + 9 ? most : e.smallest_bytes + 9;
         for (uint64_t limit = e.smallest_bytes; e.num_splits > 0 && limit <= most; limit += 4) {
             every_split f = try_every_split(&in, limit);
-            in.filter.max_peak_bytes = limit;
+            in.filter.limits.max_peak_bytes = limit;
             check_split(&room, &in, f.earliest);
             ++num_checked;
         }
@@ -120,14 +121,14 @@ static void rules_out_what_is_too_small(void **state) {
         for (size_t type = 0; type < NUM_TYPES; ++type)
             code_bytes += in.code_bytes[type];
         in.filter = pl_filter_of_limits(&in.problem);
-        in.filter.max_peak_bytes = own_bytes / NUM_IPUS + code_bytes / 2;
+        in.filter.limits.max_peak_bytes = own_bytes / NUM_IPUS + code_bytes / 2;
         pl_room room = {0};
         assert_int_equal(pl_room_create(&room, &in.problem, NULL), POPLINER_OK);
-        assert_int_equal(pl_room_rule_out(&room, &in.filter, &effort, &is_impossible, NULL),
+        assert_int_equal(pl_room_rule_out(&room, &in.filter.limits, &effort, &is_impossible, NULL),
                          POPLINER_OK);
         num_ruled_out += is_impossible;
-        in.filter.max_peak_bytes = own_bytes / NUM_IPUS + code_bytes + 60;
-        assert_int_equal(pl_room_rule_out(&room, &in.filter, &effort, &is_impossible, NULL),
+        in.filter.limits.max_peak_bytes = own_bytes / NUM_IPUS + code_bytes + 60;
+        assert_int_equal(pl_room_rule_out(&room, &in.filter.limits, &effort, &is_impossible, NULL),
                          POPLINER_OK);
         assert_false(is_impossible);
         pl_room_free(&room);
@@ -198,9 +199,9 @@ static void check_file(const pl_problem *problem, pl_room *room, uint64_t *rando
                             weight += room->weights[unit];
                     }
                     assert_int_equal(pl_costs_shared_peak(problem->costs, together, 2,
-                                                          &filter.max_peak_bytes, NULL),
+                                                          &filter.limits.max_peak_bytes, NULL),
                                      POPLINER_OK);
-                    assert_true(pl_room_held(room, &filter, ipu) >= weight);
+                    assert_true(pl_room_held(room, &filter.limits, ipu) >= weight);
                 }
             }
 }

@@ -15,8 +15,7 @@ enum { NUM_INSTANCES = 4000 };
 static const pl_stop never = {INFINITY, NULL, NULL};
 
 static pl_shared_search ask(const shared_instance *in, const pl_stop *stop, pl_shared *shared) {
-    return (pl_shared_search){
-        .problem = &in->problem, .filter = &in->filter, .stop = stop, .shared = shared};
+    return (pl_shared_search){.problem = &in->problem, .stop = stop, .shared = shared};
 }
 
 static pl_split earliest(const every_split *e) {
@@ -43,8 +42,9 @@ static void finds_the_best_of_short_chains(void **state) {
             popliner_objective objective =
                 is_cycles ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
             pl_split split = earliest(&e);
-            assert_int_equal(pl_neighbours_improve(&search, objective, 60.0, false, &split, NULL),
-                             POPLINER_OK);
+            assert_int_equal(
+                pl_neighbours_improve(&search, &in.filter, objective, 60.0, false, &split, NULL),
+                POPLINER_OK);
             memcpy(e.first_units, split.first_units, split.num_stages * sizeof *e.first_units);
             assert_true(is_split_fine(&e, &cut_bytes));
             assert_int_equal(is_cycles ? e.cycles : e.peak_bytes,
@@ -72,15 +72,15 @@ static void ends_in_time(void **state) {
     for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {
         pl_split split = earliest(&e);
         const pl_shared_search search = ask(&in, is_stopped ? &at_once : &never, &shared);
-        assert_int_equal(pl_neighbours_improve(&search, POPLINER_OBJECTIVE_MEMORY,
+        assert_int_equal(pl_neighbours_improve(&search, &in.filter, POPLINER_OBJECTIVE_MEMORY,
                                                is_stopped ? 60.0 : 0.0, true, &split, NULL),
                          POPLINER_OK);
         assert_memory_equal(split.first_units, e.earliest,
                             split.num_stages * sizeof *split.first_units);
         pl_split_clear(&split);
-        assert_int_equal(
-            pl_neighbours_improve(&search, POPLINER_OBJECTIVE_MEMORY, 60.0, true, &split, NULL),
-            POPLINER_OK);
+        assert_int_equal(pl_neighbours_improve(&search, &in.filter, POPLINER_OBJECTIVE_MEMORY, 60.0,
+                                               true, &split, NULL),
+                         POPLINER_OK);
         assert_int_equal(split.num_stages, 0);
     }
     pl_shared_free(&shared);

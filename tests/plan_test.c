@@ -146,7 +146,7 @@ static void finds_every_mistake(void **state) {
             plan.peak_bytes = 22;
             break;
         case 8:
-            filter.max_cut_bytes = 399;
+            filter.limits.max_cut_bytes = 399;
             break;
         case 9:
             plan.cut_bytes = 401;
@@ -161,16 +161,16 @@ static void finds_every_mistake(void **state) {
             plan.stages[1].ipu = 2;
             break;
         case 12:
-            filter.plain_limit_bytes = 20;
+            filter.limits.plain_limit_bytes = 20;
             break;
         case 13:
-            filter.max_peak_bytes = 20;
+            filter.limits.max_peak_bytes = 20;
             break;
         case 14:
             filter.max_spread = 10;
             break;
         case 15:
-            filter.max_ipus = 2;
+            filter.limits.max_ipus = 2;
             break;
         case 16:
             plan.num_ipus = 2;

@@ -19,10 +19,10 @@ static const pl_stop never = {INFINITY, NULL, NULL};
 static uint64_t bound_of(const shared_instance *in, popliner_objective objective, uint64_t known) {
     pl_shared shared = {0};
     pl_shared_bound bound = {0};
-    const pl_shared_search search = {
-        .problem = &in->problem, .filter = &in->filter, .stop = &never, .shared = &shared};
-    assert_int_equal(pl_shared_bound_find(&search, objective, known, 10.0, &bound, NULL),
-                     POPLINER_OK);
+    const pl_shared_search search = {.problem = &in->problem, .stop = &never, .shared = &shared};
+    assert_int_equal(
+        pl_shared_bound_find(&search, &in->filter, objective, known, 10.0, &bound, NULL),
+        POPLINER_OK);
     uint64_t found = bound.bound;
     for (size_t i = 0; i < bound.num_hints; ++i) {
         assert_int_equal(bound.hints[i].num_stages, in->options.num_mapped_stages);

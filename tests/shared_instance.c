@@ -112,9 +112,9 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
                      POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
     if (random_below(in, 3) == 0)
-        in->filter.max_cycles = in->num_units * (2 + random_below(in, 4));
+        in->filter.limits.max_cycles = in->num_units * (2 + random_below(in, 4));
     if (random_below(in, 3) == 0)
-        in->filter.max_cut_bytes = random_below(in, 6 * maps[map].num_stages);
+        in->filter.limits.max_cut_bytes = random_below(in, 6 * maps[map].num_stages);
 }
 
 void discard_shared_instance(shared_instance *in) {
@@ -172,7 +172,7 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
             cycles += (own * 1000000 + speed - 1) / speed;
         }
         uint64_t peak_bytes = peak_of(in, together, count);
-        if (peak_bytes > e->limit_bytes || cycles > in->filter.max_cycles)
+        if (peak_bytes > e->limit_bytes || cycles > in->filter.limits.max_cycles)
             return false;
         e->peak_bytes = peak_bytes > e->peak_bytes ? peak_bytes : e->peak_bytes;
         e->cycles = cycles > e->cycles ? cycles : e->cycles;
@@ -180,10 +180,10 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
         fewest[1] = cycles < fewest[1] ? cycles : fewest[1];
     }
     e->spread = in->filter.spread_is_of_cycles ? e->cycles - fewest[1] : e->peak_bytes - fewest[0];
-    if (e->spread > in->filter.max_spread || fewest[0] < in->filter.min_peak_bytes ||
-        fewest[1] < in->filter.min_cycles)
+    if (e->spread > in->filter.max_spread || fewest[0] < in->filter.limits.min_peak_bytes ||
+        fewest[1] < in->filter.limits.min_cycles)
         return false;
-    return *cut_bytes <= in->filter.max_cut_bytes &&
+    return *cut_bytes <= in->filter.limits.max_cut_bytes &&
            (in->options.num_pairs == 0 || in->device_map[stage_of(e, in->pair.first_unit)] ==
                                               in->device_map[stage_of(e, in->pair.second_unit)]);
 }

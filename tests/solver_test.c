@@ -251,7 +251,7 @@ static void programs_are_exact_by_themselves(void **state) {
         brute_answer expected = brute_force(costs, &options);
         bool is_possible = expected.status == POPLINER_PLAN_OPTIMAL;
         pl_filter filter = pl_filter_of_limits(&problem);
-        filter.max_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
+        filter.limits.max_peak_bytes = expected.split.values[POPLINER_OBJECTIVE_MEMORY];
         pl_shared shared = {0};
         for (int goal = PL_GOAL_ANY; goal <= PL_GOAL_EARLIEST_CUTS; ++goal) {
             pl_split split = {0};
@@ -259,13 +259,11 @@ static void programs_are_exact_by_themselves(void **state) {
             if (goal == PL_GOAL_FEWEST_STAGES)
                 continue;
             if (goal == PL_GOAL_EARLIEST_CUTS)
-                filter.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
-            pl_shared_search search = {.problem = &problem,
-                                       .filter = &filter,
-                                       .goal = (pl_goal)goal,
-                                       .stop = &never,
-                                       .shared = &shared};
-            assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
+                filter.limits.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
+            pl_shared_search search = {
+                .problem = &problem, .goal = (pl_goal)goal, .stop = &never, .shared = &shared};
+            assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL),
+                             POPLINER_OK);
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
             num_found += is_possible;
@@ -281,11 +279,11 @@ static void programs_are_exact_by_themselves(void **state) {
                 assert_int_equal(split.first_units[i], expected.split.stages[i].first_unit);
             pl_split_clear(&split);
             /* a byte less, and there is none */
-            if (is_possible && goal == PL_GOAL_ANY && filter.max_peak_bytes > 0) {
+            if (is_possible && goal == PL_GOAL_ANY && filter.limits.max_peak_bytes > 0) {
                 pl_filter less = filter;
-                --less.max_peak_bytes;
-                search.filter = &less;
-                assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
+                --less.limits.max_peak_bytes;
+                assert_int_equal(pl_no_goods_search(&search, &less, &split, &result, NULL),
+                                 POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
         }
@@ -400,11 +398,10 @@ static void tells_single_bytes_apart(void **state) {
         pl_split split = {0};
         pl_search_result result;
         const pl_shared_search search = {.problem = &problem,
-                                         .filter = &filter,
                                          .goal = PL_GOAL_FEWEST_CUT_BYTES,
                                          .stop = &never,
                                          .shared = &shared};
-        assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
+        assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL), POPLINER_OK);
         assert_true(result.bound_bytes == large);
         assert_int_equal(split.num_stages, 2);
         assert_int_equal(split.first_units[1], best);
@@ -525,13 +522,11 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
         pl_search_result result;
         for (uint64_t less = 0; less < 2; ++less) {
             pl_split split = {0};
-            filter.max_peak_bytes = plan.peak_bytes - less;
-            const pl_shared_search search = {.problem = &problem,
-                                             .filter = &filter,
-                                             .goal = PL_GOAL_ANY,
-                                             .stop = &never,
-                                             .shared = &shared};
-            assert_int_equal(pl_no_goods_search(&search, &split, &result, NULL), POPLINER_OK);
+            filter.limits.max_peak_bytes = plan.peak_bytes - less;
+            const pl_shared_search search = {
+                .problem = &problem, .goal = PL_GOAL_ANY, .stop = &never, .shared = &shared};
+            assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL),
+                             POPLINER_OK);
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);
         }

@@ -58,15 +58,15 @@ static uint64_t cycles_of(const instance *in, const pl_problem *p, size_t place,
 }
 
 /* Whether it may be the stage at a place, with so many to come. */
-static bool may_be(const instance *in, const pl_problem *p, const pl_filter *filter, size_t place,
+static bool may_be(const instance *in, const pl_problem *p, const pl_limits *limits, size_t place,
                    const popliner_interval *stage) {
     const popliner_solver_options *o = &in->options;
     size_t ipu = ipu_at(p, place);
     uint64_t bytes =
         popliner_costs_peak(in->costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     uint64_t cycles = cycles_of(in, p, place, stage->first_unit, stage->last_unit);
-    uint64_t limit = filter->plain_limit_bytes;
-    for (size_t i = 0; i < o->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
+    uint64_t limit = limits->plain_limit_bytes;
+    for (size_t i = 0; i < o->num_ipu_limits && !limits->ignores_ipu_limits; ++i)
         if (o->ipu_limits[i].ipu == ipu)
             limit = o->ipu_limits[i].bytes;
     for (size_t i = 0; i < o->num_placements; ++i)
@@ -74,9 +74,9 @@ static bool may_be(const instance *in, const pl_problem *p, const pl_filter *fil
             o->placements[i].unit <= stage->last_unit && o->placements[i].ipu != ipu)
             return false;
     return keeps_shape(o, in->num_units, stage->first_unit, stage->last_unit + 1) &&
-           bytes != POPLINER_PEAK_FORBIDDEN && bytes <= limit && bytes <= filter->max_peak_bytes &&
-           bytes >= filter->min_peak_bytes && cycles <= filter->max_cycles &&
-           cycles >= filter->min_cycles;
+           bytes != POPLINER_PEAK_FORBIDDEN && bytes <= limit && bytes <= limits->max_peak_bytes &&
+           bytes >= limits->min_peak_bytes && cycles <= limits->max_cycles &&
+           cycles >= limits->min_cycles;
 }
 
 static uint64_t below(uint64_t *random, uint64_t limit) {
@@ -84,8 +84,8 @@ static uint64_t below(uint64_t *random, uint64_t limit) {
 }
 
 /* Limits around what intervals have. */
-static pl_filter draw_filter(const instance *in, const pl_problem *p, uint64_t *random) {
-    pl_filter filter = pl_filter_of_limits(p);
+static pl_limits draw_limits(const instance *in, const pl_problem *p, uint64_t *random) {
+    pl_limits limits = pl_filter_of_limits(p).limits;
     size_t n = in->num_units;
     size_t first = below(random, n);
     size_t last = first + below(random, n - first);
@@ -96,15 +96,15 @@ static pl_filter draw_filter(const instance *in, const pl_problem *p, uint64_t *
     bool has_cycles = in->objectives[0] == POPLINER_OBJECTIVE_CYCLES ||
                       (in->options.num_ipu_speeds == 0 && p->links.cycles == NULL);
     if (below(random, 2) == 0 && peak != POPLINER_PEAK_FORBIDDEN)
-        filter.max_peak_bytes = peak;
+        limits.max_peak_bytes = peak;
     if (below(random, 3) == 0 && has_cycles)
-        filter.max_cycles = cycles;
+        limits.max_cycles = cycles;
     if (below(random, 3) == 0 && popliner_costs_peak(in->costs, first, first, 1) < peak)
-        filter.min_peak_bytes = popliner_costs_peak(in->costs, first, first, 1);
+        limits.min_peak_bytes = popliner_costs_peak(in->costs, first, first, 1);
     if (below(random, 4) == 0 && has_cycles)
-        filter.min_cycles = fewest;
-    filter.ignores_ipu_limits = below(random, 4) == 0;
-    return filter;
+        limits.min_cycles = fewest;
+    limits.ignores_ipu_limits = below(random, 4) == 0;
+    return limits;
 }
 
 static bool has_end(const pl_stage_ends *ends, const pl_problem *p, size_t first, size_t end) {
@@ -115,7 +115,7 @@ static bool has_end(const pl_stage_ends *ends, const pl_problem *p, size_t first
 }
 
 /* Every stage of pipelines of so many. */
-static void check_ends(const instance *in, const pl_problem *p, const pl_filter *filter,
+static void check_ends(const instance *in, const pl_problem *p, const pl_limits *limits,
                        size_t num_stages, size_t *num_ordered) {
     pl_stage_ends ends = {0};
     pl_stage_ends around = {0}; /* of any cycles and of no least bytes */
@@ -123,7 +123,7 @@ static void check_ends(const instance *in, const pl_problem *p, const pl_filter 
     uint8_t ok[MOST_RANDOM_UNITS];
     for (size_t stage = 0; stage < num_stages; ++stage) {
         size_t to_end = num_stages - stage;
-        pl_stage_rule rule = pl_stage_rule_of(p, filter, stage, to_end);
+        pl_stage_rule rule = pl_stage_rule_of(p, limits, stage, to_end);
         pl_stage_rule wider = pl_stage_rule_outer(&rule);
         wider.min_peak_bytes = 0;
         assert_int_equal(pl_stage_ends_find(&around, &wider, all, NULL, NULL), POPLINER_OK);
@@ -133,10 +133,10 @@ static void check_ends(const instance *in, const pl_problem *p, const pl_filter 
         assert_int_equal(ends.is_ordered, pl_stage_rule_is_ordered(&rule));
         *num_ordered += ends.is_ordered;
         for (size_t first = 0; first < in->num_units; ++first) {
-            pl_problem_mark(p, filter, stage, to_end, first, ok);
+            pl_problem_mark(p, limits, stage, to_end, first, ok);
             for (size_t last = first; last < in->num_units; ++last) {
                 const popliner_interval interval = {first, last, to_end};
-                bool expected = may_be(in, p, filter, stage, &interval);
+                bool expected = may_be(in, p, limits, stage, &interval);
                 assert_int_equal(has_end(&ends, p, first, last + 1), expected);
                 assert_int_equal(pl_stage_rule_allows(&rule, first, last + 1), expected);
                 assert_int_equal(ok[last - first], expected);
@@ -152,34 +152,34 @@ static void check_ends(const instance *in, const pl_problem *p, const pl_filter 
 }
 
 /* Places behind the special ones are alike. */
-static void check_special(const instance *in, const pl_problem *p, const pl_filter *filter) {
-    size_t num_special = pl_problem_num_special(p, filter);
+static void check_special(const instance *in, const pl_problem *p, const pl_limits *limits) {
+    size_t num_special = pl_problem_num_special(p, limits);
     assert_true(num_special <= p->max_stages);
     for (size_t stage = num_special; stage + 1 < p->max_stages; ++stage)
         for (size_t first = 0; first < in->num_units; ++first)
             for (size_t last = first; last < in->num_units; ++last) {
                 const popliner_interval interval = {first, last, 1};
-                assert_int_equal(may_be(in, p, filter, stage, &interval),
-                                 may_be(in, p, filter, stage + 1, &interval));
+                assert_int_equal(may_be(in, p, limits, stage, &interval),
+                                 may_be(in, p, limits, stage + 1, &interval));
             }
 }
 
 enum { WIDTH = MOST_RANDOM_UNITS + 1 };
 
 /* Which units can follow so many stages, and from which the rest can be stages. */
-static void check_reach(const instance *in, const pl_problem *p, const pl_filter *filter,
+static void check_reach(const instance *in, const pl_problem *p, const pl_limits *limits,
                         size_t num_stages) {
     bool from_start[MOST_RANDOM_STAGES + 1][WIDTH] = {{true}};
     bool to_end[MOST_RANDOM_STAGES + 1][WIDTH] = {{false}};
     size_t n = in->num_units;
-    pl_reachability r = {.problem = p, .filter = filter, .num_stages = num_stages};
+    pl_reachability r = {.problem = p, .limits = limits, .num_stages = num_stages};
     assert_int_equal(pl_reachability_find(&r, NULL), POPLINER_OK);
     to_end[num_stages][n] = true;
     for (size_t stage = 0; stage < num_stages; ++stage)
         for (size_t first = 0; first < n; ++first)
             for (size_t last = first; last < n; ++last) {
                 const popliner_interval at = {first, last, num_stages - stage};
-                if (from_start[stage][first] && may_be(in, p, filter, stage, &at))
+                if (from_start[stage][first] && may_be(in, p, limits, stage, &at))
                     from_start[stage + 1][last + 1] = true;
             }
     for (size_t stage = num_stages; stage-- > 0;) {
@@ -189,7 +189,7 @@ static void check_reach(const instance *in, const pl_problem *p, const pl_filter
             for (size_t last = first; last < n; ++last) {
                 const popliner_interval at = {first, last, num_stages - stage};
                 if (!from_start[stage][first] || !to_end[stage + 1][last + 1] ||
-                    !may_be(in, p, filter, stage, &at))
+                    !may_be(in, p, limits, stage, &at))
                     continue;
                 to_end[stage][first] = true;
                 memset(expected + first, 1, last - first + 1);
@@ -215,13 +215,13 @@ static void check_wish(const instance_wish *wish, size_t num_instances, size_t *
             continue;
         draw_instance(wish, seed, &in);
         assert_int_equal(pl_problem_create(&p, in.costs, &in.options, NULL, NULL), POPLINER_OK);
-        pl_filter filter = draw_filter(&in, &p, &random);
-        check_special(&in, &p, &filter);
+        pl_limits limits = draw_limits(&in, &p, &random);
+        check_special(&in, &p, &limits);
         if (p.min_stages <= p.max_stages) {
             size_t most = p.max_stages < MOST_RANDOM_STAGES ? p.max_stages : MOST_RANDOM_STAGES;
             size_t num_stages = p.is_mapped ? p.min_stages : 1 + below(&random, most);
-            check_ends(&in, &p, &filter, num_stages, num_ordered);
-            check_reach(&in, &p, &filter, num_stages);
+            check_ends(&in, &p, &limits, num_stages, num_ordered);
+            check_reach(&in, &p, &limits, num_stages);
         }
         num_taken++;
         pl_problem_free(&p);

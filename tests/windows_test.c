@@ -27,11 +27,11 @@ static splits draw_splits(uint64_t *random, uint64_t range, uint64_t base) {
 }
 
 /* Any split within the filter, by what is asked first; the count of the list if there is none. */
-static size_t find(const splits *s, const pl_filter *filter, uint64_t *random) {
+static size_t find(const splits *s, const pl_limits *limits, uint64_t *random) {
     size_t from = test_below(random, s->count);
     for (size_t k = 0; k < s->count; ++k) {
         size_t i = (from + k) % s->count;
-        if (s->min[i] >= filter->min_peak_bytes && s->max[i] <= filter->max_peak_bytes)
+        if (s->min[i] >= limits->min_peak_bytes && s->max[i] <= limits->max_peak_bytes)
             return i;
     }
     return s->count;
@@ -51,9 +51,9 @@ static void finds_the_smallest_spread(void **state) {
             if (s.max[i] - s.min[i] < expected)
                 expected = s.max[i] - s.min[i];
         for (pl_windows w = PL_WINDOWS_INIT; !w.is_over && best > 0; ++num_steps) {
-            pl_filter filter = {.max_peak_bytes = UINT64_MAX - 1};
-            pl_windows_enter(&w, best - 1, &filter);
-            size_t i = find(&s, &filter, &random);
+            const pl_filter filter = {.limits = {.max_peak_bytes = UINT64_MAX - 1}};
+            const pl_limits limits = pl_windows_limits(&w, best - 1, &filter);
+            size_t i = find(&s, &limits, &random);
             if (i == s.count) {
                 pl_windows_skip(&w, best - 1);
                 continue;

@@ -43,7 +43,7 @@ typedef struct ipu {
 
 typedef struct search {
     const pl_problem *problem;
-    const pl_filter *filter;
+    const pl_limits *limits;
     pl_goal goal;
     const pl_stop *stop;
     pl_shared *shared;
@@ -201,7 +201,7 @@ static bool is_allowed(const search *s, size_t stage) {
             cycles =
                 pl_add_or_never(cycles, pl_problem_cycles(p, other, s->stages[other].first_unit,
                                                           s->stages[other].last_unit));
-    if (cycles > s->filter->max_cycles)
+    if (cycles > s->limits->max_cycles)
         return false;
     for (size_t i = 0; i < p->options->num_pairs; ++i) {
         popliner_pair pair = p->options->pairs[i];
@@ -228,7 +228,7 @@ static popliner_status take(search *s) {
             goto done;
         }
     status = pl_split_evaluate(s->problem, &split, &values, NULL, s->error);
-    if (status == POPLINER_OK && pl_filter_admits(s->filter, &values)) {
+    if (status == POPLINER_OK && pl_limits_admit(s->limits, &values)) {
         pl_split_move(s->split, &split);
         s->is_done = s->goal != PL_GOAL_FEWEST_CUT_BYTES || values.cut_bytes == 0;
         s->best_bytes = values.cut_bytes;
@@ -299,7 +299,7 @@ static popliner_status choose(search *s, size_t stage, size_t first_unit) {
 static popliner_status mark(search *s, const pl_split *fixed) {
     size_t n = s->num_units;
     pl_reachability reachability = {
-        .problem = s->problem, .filter = s->filter, .num_stages = s->num_stages};
+        .problem = s->problem, .limits = s->limits, .num_stages = s->num_stages};
     if (fixed != NULL) {
         reachability.fixed_units = fixed->first_units;
         reachability.num_fixed = fixed->num_stages;
@@ -363,7 +363,7 @@ static popliner_status prepare(search *s, const pl_split *fixed) {
     for (size_t stage = 0; stage < s->num_stages; ++stage) {
         ipu *u = &s->ipus[s->problem->first_on_ipu[stage]];
         u->last_stage = stage;
-        u->limit_bytes = pl_filter_limit(s->problem, s->filter, pl_problem_ipu(s->problem, stage));
+        u->limit_bytes = pl_limits_peak(s->problem, s->limits, pl_problem_ipu(s->problem, stage));
     }
     for (size_t i = 0; i < s->shared->count; ++i) {
         popliner_status status = remember(s, s->shared->first_stage[i], i);
@@ -389,21 +389,21 @@ static void clear(search *s) {
     free(s->together);
 }
 
-bool pl_branch_and_bound_can(const pl_problem *problem, const pl_filter *filter) {
-    return problem->is_shared && filter->max_spread == UINT64_MAX &&
-           pl_costs_shared_peak_never_shrinks(problem->costs);
+bool pl_branch_and_bound_can(const pl_problem *problem) {
+    return problem->is_shared && pl_costs_shared_peak_never_shrinks(problem->costs);
 }
 
-popliner_status pl_branch_and_bound(const pl_shared_search *asked, pl_split *split,
-                                    pl_search_result *result, popliner_error *error) {
+popliner_status pl_branch_and_bound(const pl_shared_search *asked, const pl_limits *limits,
+                                    pl_split *split, pl_search_result *result,
+                                    popliner_error *error) {
     search s = {.problem = asked->problem,
-                .filter = asked->filter,
+                .limits = limits,
                 .goal = asked->goal,
                 .stop = asked->stop,
                 .shared = asked->shared,
                 .num_units = asked->problem->num_units,
                 .num_stages = asked->problem->options->num_mapped_stages,
-                .max_bytes = asked->filter->max_cut_bytes,
+                .max_bytes = limits->max_cut_bytes,
                 .split = split,
                 .error = error};
     if (s.problem->max_stages < s.problem->min_stages)

@@ -72,6 +72,7 @@ typedef struct level {
 
 typedef struct sweep {
     const pl_shared_search *asked;
+    const pl_limits *limits;
     const pl_problem *problem;
     size_t num_units;
     size_t num_stages;
@@ -231,14 +232,13 @@ static bool keeps_pairs(const sweep *s, const level *l) {
     return true;
 }
 
-/* Whether the IPU, all of whose cuts are known, keeps to the limits of the filter, and whether it
+/* Whether the IPU, all of whose cuts are known, keeps to the limits, and whether it
  * has as much as it must have. */
 static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_enough) {
-    const pl_filter *f = s->asked->filter;
     uint64_t peak_bytes = 0;
     uint64_t cycles = 0;
     uint64_t limit_bytes =
-        pl_filter_limit(s->problem, f, pl_problem_ipu(s->problem, l->first_stage));
+        pl_limits_peak(s->problem, s->limits, pl_problem_ipu(s->problem, l->first_stage));
     *is_fine = false;
     for (size_t k = 0; k < l->num_stages; ++k) {
         size_t stage = l->stages[k];
@@ -246,12 +246,12 @@ static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_en
             (popliner_interval){s->place[stage], s->place[stage + 1] - 1, s->num_stages - stage};
         cycles = add(cycles, cycles_of(s, stage, s->place[stage], s->place[stage + 1]));
     }
-    if (cycles > f->max_cycles)
+    if (cycles > s->limits->max_cycles)
         return POPLINER_OK;
     popliner_status status = pl_shared_measure(s->asked->shared, s->problem, l->first_stage,
                                                s->together, l->num_stages, &peak_bytes, s->error);
     *is_fine = peak_bytes <= limit_bytes;
-    *is_enough = peak_bytes >= f->min_peak_bytes && cycles >= f->min_cycles;
+    *is_enough = peak_bytes >= s->limits->min_peak_bytes && cycles >= s->limits->min_cycles;
     return status;
 }
 
@@ -315,7 +315,7 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
     so_far.peak_bytes =
         add(so_far.peak_bytes, s->least[stage * pl_triangle_size(s->num_units) +
                                         pl_triangle_place(s->num_units, first, end - 1)]);
-    if (so_far.cycles > s->asked->filter->max_cycles || so_far.peak_bytes > t->limit_bytes)
+    if (so_far.cycles > s->limits->max_cycles || so_far.peak_bytes > t->limit_bytes)
         return POPLINER_OK;
     return k + 1 < t->l->num_stages ? choose_begin(t, k + 1, so_far, is_fine)
                                     : finish(t, &so_far, is_fine);
@@ -399,9 +399,8 @@ static popliner_status run_level(sweep *s, size_t number) {
     const level *before = number > 0 ? &s->levels[number - 1] : NULL;
     size_t count = before == NULL ? 1 : before->count;
     popliner_status status = POPLINER_OK;
-    step t = {
-        s, l, 0,
-        pl_filter_limit(s->problem, s->asked->filter, pl_problem_ipu(s->problem, l->first_stage))};
+    step t = {s, l, 0,
+              pl_limits_peak(s->problem, s->limits, pl_problem_ipu(s->problem, l->first_stage))};
     for (; status == POPLINER_OK && t.parent < count && !must_end(s); ++t.parent) {
         bool is_fine = true;
         chosen so_far = {.cut_bytes = before == NULL ? 0 : before->cut_bytes[t.parent]};
@@ -477,7 +476,7 @@ static double held_by(sweep *s, size_t number) {
            room->kind_of[s->levels[other].first_stage] != room->kind_of[l->first_stage])
         ++other;
     l->held = other < s->num_levels ? s->levels[other].held
-                                    : pl_room_held(room, s->asked->filter, l->first_stage);
+                                    : pl_room_held(room, s->limits, l->first_stage);
     return l->held;
 }
 
@@ -503,7 +502,7 @@ static uint64_t most_spared(const sweep *s, const level *l) {
     uint64_t all = 0;
     for (size_t k = 0; k < l->num_stages; ++k)
         all = add(all, s->most_cycles);
-    return all > s->asked->filter->min_cycles ? all - s->asked->filter->min_cycles : 0;
+    return all > s->limits->min_cycles ? all - s->limits->min_cycles : 0;
 }
 
 static void find_most_cycles(sweep *s) {
@@ -524,9 +523,9 @@ static void find_limits(sweep *s) {
         level *l = &s->levels[number];
         l->limits[PEAKS] = peaks;
         l->limits[CYCLES] = cycles;
-        peaks = add(peaks, pl_filter_limit(s->problem, s->asked->filter,
-                                           pl_problem_ipu(s->problem, l->first_stage)));
-        cycles = add(cycles, s->asked->filter->max_cycles);
+        peaks = add(peaks, pl_limits_peak(s->problem, s->limits,
+                                          pl_problem_ipu(s->problem, l->first_stage)));
+        cycles = add(cycles, s->limits->max_cycles);
         l->limits[CUTS] = s->max_cut_bytes;
         l->limits[SPARED] = spared;
         spared = add(spared, most_spared(s, l));
@@ -606,11 +605,11 @@ static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
 }
 
 static popliner_status fill_gaps(sweep *s) {
-    bool is_wanted[NUM_SUMS] = {true, s->asked->filter->max_cycles < UINT64_MAX,
+    bool is_wanted[NUM_SUMS] = {true, s->limits->max_cycles < UINT64_MAX,
                                 s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
                                     s->max_cut_bytes<PL_MAX_CUT_BYTES,
                                                      /* no sum of them is too large to be told */
-                                                     s->asked->filter->min_cycles> 0 &&
+                                                     s->limits->min_cycles> 0 &&
                                         s->most_cycles <= UINT64_MAX / 2 / s->num_stages};
     for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
         bool is_end = false;
@@ -630,8 +629,7 @@ static popliner_status fill_gaps(sweep *s) {
 /* Marks what may be which stage, with the cuts where they may be. *is_possible: some split may. */
 static popliner_status mark(sweep *s, bool *is_possible) {
     size_t n = s->num_units;
-    pl_reachability r = {
-        .problem = s->problem, .filter = s->asked->filter, .num_stages = s->num_stages};
+    pl_reachability r = {.problem = s->problem, .limits = s->limits, .num_stages = s->num_stages};
     popliner_status status = pl_reachability_find(&r, s->error);
     uint8_t *ok = s->ok;
     if (status != POPLINER_OK)
@@ -729,7 +727,7 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
-    if (s->asked->filter->min_cycles > 0)
+    if (s->limits->min_cycles > 0)
         find_most_cycles(s);
     find_limits(s);
     find_room(s);
@@ -756,29 +754,30 @@ static void clear(sweep *s) {
     free(s->together);
 }
 
-bool pl_device_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal) {
+bool pl_device_sweep_can(const pl_problem *problem, pl_goal goal) {
     size_t width = problem->num_units + 1;
-    return problem->is_shared && goal != PL_GOAL_FEWEST_STAGES &&
-           filter->max_spread == UINT64_MAX && problem->num_units < UINT16_MAX &&
+    return problem->is_shared && goal != PL_GOAL_FEWEST_STAGES && problem->num_units < UINT16_MAX &&
            width * width <= MOST_NUMBERS / (2 * problem->options->num_mapped_stages);
 }
 
-popliner_status pl_device_sweep(const pl_shared_search *asked, pl_split *split,
-                                pl_search_result *result, bool *gave_up, popliner_error *error) {
+popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *limits,
+                                pl_split *split, pl_search_result *result, bool *gave_up,
+                                popliner_error *error) {
     const pl_problem *p = asked->problem;
     sweep s = {.asked = asked,
+               .limits = limits,
                .problem = p,
                .num_units = p->num_units,
                .num_stages = p->options->num_mapped_stages,
                .never_shrinks = pl_costs_shared_peak_never_shrinks(p->costs) &&
                                 pl_costs_cycles_never_shrink(p->costs),
-               .max_cut_bytes = asked->filter->max_cut_bytes,
+               .max_cut_bytes = limits->max_cut_bytes,
                .num_levels = p->num_ipus,
                .max_stages_tried = asked->max_tries > 0 ? asked->max_tries : SIZE_MAX,
                .error = error};
     *result = (pl_search_result){.proof = POPLINER_PROOF_SEARCH};
     *gave_up = false;
-    if (p->max_stages < p->min_stages || p->num_ipus > asked->filter->max_ipus)
+    if (p->max_stages < p->min_stages || p->num_ipus > limits->max_ipus)
         return POPLINER_OK;
     popliner_status status = prepare(&s, asked->fixed);
     if (status == POPLINER_OK && !s.gave_up)

@@ -23,7 +23,7 @@
 
 typedef struct program {
     const pl_problem *problem;
-    pl_filter filter;
+    pl_limits limits;
     const pl_stop *stop;
     pl_goal goal;
     size_t width; /* units + 1 */
@@ -63,9 +63,9 @@ static popliner_status fail_memory(popliner_error *error) {
 /* The rule that allows whatever is allowed at some place with so many stages to come. */
 static pl_stage_rule widest_rule(const program *p, size_t to_end) {
     const pl_problem *problem = p->problem;
-    pl_stage_rule widest = pl_stage_rule_of(problem, &p->filter, 0, to_end);
+    pl_stage_rule widest = pl_stage_rule_of(problem, &p->limits, 0, to_end);
     for (size_t stage = 1; stage <= p->num_special && stage < p->max_stages; ++stage) {
-        pl_stage_rule other = pl_stage_rule_of(problem, &p->filter, stage, 1);
+        pl_stage_rule other = pl_stage_rule_of(problem, &p->limits, stage, 1);
         if (other.max_peak_bytes > widest.max_peak_bytes)
             widest.max_peak_bytes = other.max_peak_bytes;
         if (other.max_cycles > widest.max_cycles)
@@ -114,7 +114,7 @@ static popliner_status find_widest(program *p, popliner_error *error) {
     if (p->is_exact && has_windows)
         status = find_ranges(p, outer, error);
     if (status != POPLINER_OK || is_ordered || !p->problem->order.peaks_grow_to_front ||
-        (has_windows && p->filter.min_peak_bytes > 0))
+        (has_windows && p->limits.min_peak_bytes > 0))
         return status;
     return pl_stage_ends_find(&p->widest, &widest, (pl_begin_range){0, p->width - 1}, NULL, error);
 }
@@ -123,14 +123,14 @@ static popliner_status prepare(program *p, popliner_error *error) {
     const pl_problem *problem = p->problem;
     p->width = problem->num_units + 1;
     p->max_stages = problem->max_stages;
-    if (!problem->is_mapped && p->filter.max_ipus < p->max_stages)
-        p->max_stages = p->filter.max_ipus;
-    p->num_special = pl_problem_num_special(problem, &p->filter);
+    if (!problem->is_mapped && p->limits.max_ipus < p->max_stages)
+        p->max_stages = p->limits.max_ipus;
+    p->num_special = pl_problem_num_special(problem, &p->limits);
     if (p->num_special > p->max_stages)
         p->num_special = p->max_stages;
     p->is_exact = problem->depends_on_end || problem->is_mapped;
     p->counts = !p->is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
-                p->filter.max_cut_bytes >= PL_MAX_CUT_BYTES;
+                p->limits.max_cut_bytes >= PL_MAX_CUT_BYTES;
     p->after = pl_new_array(p->width, sizeof *p->after);
     p->queue = pl_new_array(p->width, sizeof *p->queue);
     p->special = pl_new_array(p->num_special * p->width, sizeof *p->special);
@@ -148,7 +148,7 @@ static pl_begin_range range_of(const program *p, size_t to_end) {
 
 /* Finds what may be the stage `stage` with to_end to come. */
 static popliner_status find_ends(program *p, size_t stage, size_t to_end, popliner_error *error) {
-    pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->filter, stage, to_end);
+    pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, to_end);
     return pl_stage_ends_find(&p->ends, &rule, range_of(p, to_end),
                               p->widest.from != NULL ? &p->widest : NULL, error);
 }
@@ -268,7 +268,7 @@ static popliner_status begin_rows(program *p, popliner_error *error) {
 /* Whether a number of stages is all that matters, and whether a row says that it is enough. */
 static bool is_enough(const program *p, const uint64_t *row) {
     bool is_any = p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES;
-    return is_any && row[0] != NO_SPLIT && row[0] <= p->filter.max_cut_bytes;
+    return is_any && row[0] != NO_SPLIT && row[0] <= p->limits.max_cut_bytes;
 }
 
 /* Adds rows for up to so many stages, as long as they change. */
@@ -325,7 +325,7 @@ static popliner_status walk(const program *p, size_t num_stages, uint64_t budget
     size_t unit = 0;
     for (size_t stage = 0; stage < num_stages; ++stage) {
         size_t left = num_stages - stage;
-        pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->filter, stage, left);
+        pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, left);
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
         if ((left == 1 || !p->is_exact) && used + p->counts <= budget &&
@@ -394,7 +394,7 @@ static void keep_better(const pl_problem *problem, pl_goal goal, pl_split *split
  * split if it is better. */
 static popliner_status take(program *p, size_t num_stages, best *b, popliner_error *error) {
     uint64_t least = rest_of(p, num_stages, 0)[0];
-    uint64_t budget = p->counts ? num_stages : p->filter.max_cut_bytes;
+    uint64_t budget = p->counts ? num_stages : p->limits.max_cut_bytes;
     if (least == NO_SPLIT || least > budget)
         return POPLINER_OK;
     if (p->goal == PL_GOAL_FEWEST_CUT_BYTES && b->split->num_stages > 0 && least >= b->cut_bytes)
@@ -461,11 +461,11 @@ static popliner_status solve_each(program *p, best *b, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Rows for one filter, made and used. */
-static popliner_status solve_within(const program *asked, const pl_filter *filter, best *b,
+/* Rows within limits, made and used. */
+static popliner_status solve_within(const program *asked, const pl_limits *limits, best *b,
                                     bool *is_stopped, popliner_error *error) {
     program p = {
-        .problem = asked->problem, .filter = *filter, .stop = asked->stop, .goal = asked->goal};
+        .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
     popliner_status status = prepare(&p, error);
     if (status == POPLINER_OK && p.max_stages > 0) {
         status = begin_rows(&p, error);
@@ -478,18 +478,16 @@ static popliner_status solve_within(const program *asked, const pl_filter *filte
 }
 
 /* The best split of at most that spread. */
-static popliner_status solve_spread(const program *asked, best *b, bool *is_stopped,
-                                    popliner_error *error) {
-    const pl_filter *filter = &asked->filter;
+static popliner_status solve_spread(const program *asked, const pl_filter *filter, best *b,
+                                    bool *is_stopped, popliner_error *error) {
     uint64_t width = filter->max_spread;
     pl_windows windows = PL_WINDOWS_INIT;
     pl_split split = {0};
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && !windows.is_over && !*is_stopped) {
-        pl_filter window = *filter;
+        pl_limits window = pl_windows_limits(&windows, width, filter);
         best found = {&split, 0};
         pl_objective_values values = {0};
-        pl_windows_enter(&windows, width, &window);
         status = solve_within(asked, &window, &found, is_stopped, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(asked->problem, &split, &values, NULL, error);
@@ -515,14 +513,14 @@ static popliner_status solve_spread(const program *asked, best *b, bool *is_stop
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {
-    const program asked = {.problem = problem, .filter = *filter, .stop = stop, .goal = goal};
+    const program asked = {.problem = problem, .stop = stop, .goal = goal};
+    const pl_limits *only = pl_filter_only_limits(filter);
     best b = {split, 0};
     *is_stopped = false;
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    popliner_status status = filter->max_spread == UINT64_MAX
-                                 ? solve_within(&asked, filter, &b, is_stopped, error)
-                                 : solve_spread(&asked, &b, is_stopped, error);
+    popliner_status status = only != NULL ? solve_within(&asked, only, &b, is_stopped, error)
+                                          : solve_spread(&asked, filter, &b, is_stopped, error);
     if (status != POPLINER_OK || *is_stopped)
         pl_split_clear(split);
     return status;

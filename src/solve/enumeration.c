@@ -68,10 +68,10 @@ done:
     return status;
 }
 
-popliner_status pl_enumeration_count(const pl_problem *problem, const pl_filter *filter,
+popliner_status pl_enumeration_count(const pl_problem *problem, const pl_limits *limits,
                                      size_t *count, popliner_error *error) {
     pl_reachability reachability = {
-        .problem = problem, .filter = filter, .num_stages = problem->options->num_mapped_stages};
+        .problem = problem, .limits = limits, .num_stages = problem->options->num_mapped_stages};
     size_t n = problem->num_units;
     *count = 0;
     if (problem->max_stages < problem->min_stages)
@@ -261,7 +261,7 @@ static popliner_status prepare(lister *l) {
         return pl_fail_memory(l->error, "the list of splits");
     for (size_t stage = 0; stage < e->num_stages; ++stage)
         if (p->first_on_ipu[stage] == stage) {
-            e->limit_bytes[e->num_ipus] = pl_filter_limit(p, &e->filter, pl_problem_ipu(p, stage));
+            e->limit_bytes[e->num_ipus] = pl_limits_peak(p, &e->limits, pl_problem_ipu(p, stage));
             e->first_stages[e->num_ipus++] = stage;
         }
     return pl_reachability_find(&l->reachability, l->error);
@@ -275,36 +275,36 @@ static bool is_few(const pl_problem *p, size_t count) {
            p->num_units < UINT32_MAX;
 }
 
-static bool is_no_wider(const pl_enumeration *e, const pl_filter *filter) {
+static bool is_no_wider(const pl_enumeration *e, const pl_limits *limits) {
     for (size_t i = 0; i < e->num_ipus; ++i) {
         size_t ipu = pl_problem_ipu(e->problem, e->first_stages[i]);
-        if (pl_filter_limit(e->problem, filter, ipu) > e->limit_bytes[i])
+        if (pl_limits_peak(e->problem, limits, ipu) > e->limit_bytes[i])
             return false;
     }
     return true;
 }
 
-bool pl_enumeration_serves(const pl_enumeration *e, const pl_filter *filter) {
-    return e->is_listed && filter->max_cycles <= e->filter.max_cycles &&
-           filter->min_cycles >= e->filter.min_cycles &&
-           filter->min_peak_bytes >= e->filter.min_peak_bytes && is_no_wider(e, filter);
+bool pl_enumeration_serves(const pl_enumeration *e, const pl_limits *limits) {
+    return e->is_listed && limits->max_cycles <= e->limits.max_cycles &&
+           limits->min_cycles >= e->limits.min_cycles &&
+           limits->min_peak_bytes >= e->limits.min_peak_bytes && is_no_wider(e, limits);
 }
 
 popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_problem *problem,
-                                    const pl_filter *filter, const pl_stop *stop, bool *is_stopped,
+                                    const pl_limits *limits, const pl_stop *stop, bool *is_stopped,
                                     popliner_error *error) {
     pl_enumeration *e = enumeration;
     size_t count = 0;
-    /* what was too much is too much again; another filter may need another list */
-    if (e->is_tried && (!e->is_listed || pl_enumeration_serves(e, filter)))
+    /* what was too much is too much again; other limits may need another list */
+    if (e->is_tried && (!e->is_listed || pl_enumeration_serves(e, limits)))
         return POPLINER_OK;
     pl_enumeration_free(e);
     *e = (pl_enumeration){.problem = problem,
                           .stop = stop,
-                          .filter = *filter,
+                          .limits = *limits,
                           .is_tried = true,
                           .num_stages = problem->options->num_mapped_stages};
-    popliner_status status = pl_enumeration_count(problem, &e->filter, &count, error);
+    popliner_status status = pl_enumeration_count(problem, &e->limits, &count, error);
     if (status != POPLINER_OK || !is_few(problem, count))
         return status;
     bool is_quick = pl_costs_shared_peak_is_quick(problem->costs);
@@ -313,7 +313,7 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
                 .max_shared = is_quick ? SIZE_MAX : PL_MAX_ASKED_LOADS,
                 .error = error,
                 .reachability = {.problem = problem,
-                                 .filter = &e->filter,
+                                 .limits = &e->limits,
                                  .num_stages = problem->options->num_mapped_stages}};
     status = prepare(&l);
     if (status == POPLINER_OK && count > 0)
@@ -385,8 +385,8 @@ static bool estimate(const finder *f, size_t split, pl_objective_values *values)
     }
     if (v.min_peak_bytes == UINT64_MAX) {
         /* nothing is measured: all may need as much as the filter asks of each */
-        if (v.peak_bytes < f->filter->min_peak_bytes)
-            v.peak_bytes = f->filter->min_peak_bytes;
+        if (v.peak_bytes < f->filter->limits.min_peak_bytes)
+            v.peak_bytes = f->filter->limits.min_peak_bytes;
         v.min_peak_bytes = v.peak_bytes;
     }
     *values = v;
@@ -487,8 +487,8 @@ popliner_status pl_enumeration_find(pl_enumeration *enumeration, const pl_filter
         goto done;
     }
     for (size_t ipu = 0; ipu < e->num_ipus; ++ipu)
-        f.limit_bytes[ipu] =
-            pl_filter_limit(e->problem, filter, pl_problem_ipu(e->problem, e->first_stages[ipu]));
+        f.limit_bytes[ipu] = pl_limits_peak(e->problem, &filter->limits,
+                                            pl_problem_ipu(e->problem, e->first_stages[ipu]));
     status = find(&f, &found);
     *is_stopped = *is_stopped || f.is_stopped;
     for (size_t stage = 0; status == POPLINER_OK && found != SIZE_MAX && stage < e->num_stages;

@@ -19,13 +19,13 @@
 typedef struct pl_enumeration {
     const pl_problem *problem;
     const pl_stop *stop;
-    pl_filter filter; /* what it leaves out is not listed */
+    pl_limits limits; /* what they leave out is not listed */
     bool is_tried;
     bool is_listed; /* all splits are */
 
     size_t num_stages;
     size_t *first_stages;  /* [IPUs]: the first stage of each; owned, like all arrays */
-    uint64_t *limit_bytes; /* [IPUs]: by the filter, when it was listed */
+    uint64_t *limit_bytes; /* [IPUs]: by the limits, when it was listed */
     size_t num_ipus;
 
     uint32_t *first_units; /* [count][stages], the earliest cuts first */
@@ -44,21 +44,22 @@ typedef struct pl_enumeration {
 
 void pl_enumeration_free(pl_enumeration *enumeration);
 
-/* How many splits the filter leaves, pairs of units and what stages need together not looked at; at
+/* How many splits the limits leave, pairs of units and what stages need together not looked at; at
  * most one more than PL_MAX_ENUMERATED_SPLITS. Of a problem whose stages share IPUs. Errors:
  * MEMORY. O(n^2 * stages). */
-popliner_status pl_enumeration_count(const pl_problem *problem, const pl_filter *filter,
+popliner_status pl_enumeration_count(const pl_problem *problem, const pl_limits *limits,
                                      size_t *count, popliner_error *error);
 
-/* Lists the splits that the filter leaves, unless these are too many, or were before, or a list
+/* Lists the splits that the limits leave, unless these are too many, or were before, or a list
  * that is there serves it. *is_stopped becomes true, and nothing is listed, if that is wanted.
  * Errors: MEMORY. */
 popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_problem *problem,
-                                    const pl_filter *filter, const pl_stop *stop, bool *is_stopped,
+                                    const pl_limits *limits, const pl_stop *stop, bool *is_stopped,
                                     popliner_error *error);
 
-/* Whether the list tells all of a filter: it leaves out all that the listed one leaves out. */
-bool pl_enumeration_serves(const pl_enumeration *enumeration, const pl_filter *filter);
+/* True if the list has all splits within these limits: they leave out all that the listed ones
+ * leave out. */
+bool pl_enumeration_serves(const pl_enumeration *enumeration, const pl_limits *limits);
 
 /* Finds the split within the filter that has least of an objective, or any for
  * POPLINER_NUM_OBJECTIVES; of several the one with the earliest cuts. *split must be empty, and

@@ -36,6 +36,7 @@ typedef struct score {
 
 typedef struct climb {
     const pl_shared_search *asked;
+    const pl_filter *filter;
     const pl_problem *problem;
     popliner_objective objective;
     double deadline_seconds;
@@ -118,15 +119,16 @@ static pl_objective_values values_of(const climb *c) {
 }
 
 static double excess_of_split(const climb *c, const pl_objective_values *v) {
-    const pl_filter *f = c->asked->filter;
+    const pl_filter *f = c->filter;
+    const pl_limits *l = &f->limits;
     double excess = (double)pl_problem_broken_pairs(c->problem, c->cuts, c->num_stages);
     for (size_t stage = 0; stage < c->num_stages; ++stage)
         if (c->problem->first_on_ipu[stage] == stage)
             excess += excess_of(c->loads[stage].peak_bytes,
-                                pl_filter_limit(c->problem, f, pl_problem_ipu(c->problem, stage))) +
-                      excess_of(c->loads[stage].cycles, f->max_cycles);
-    excess += excess_of(f->min_peak_bytes, v->min_peak_bytes) +
-              excess_of(f->min_cycles, v->min_cycles) + excess_of(v->cut_bytes, f->max_cut_bytes) +
+                                pl_limits_peak(c->problem, l, pl_problem_ipu(c->problem, stage))) +
+                      excess_of(c->loads[stage].cycles, l->max_cycles);
+    excess += excess_of(l->min_peak_bytes, v->min_peak_bytes) +
+              excess_of(l->min_cycles, v->min_cycles) + excess_of(v->cut_bytes, l->max_cut_bytes) +
               excess_of(pl_objective_values_spread(v, f->spread_is_of_cycles), f->max_spread);
     /* whatever is left out here */
     return excess > 0.0 || pl_filter_admits(f, v) ? excess : 1.0;
@@ -145,7 +147,7 @@ static double rough_of_loads(const climb *c, bool of_cycles) {
 
 static score score_of(const climb *c) {
     pl_objective_values v = values_of(c);
-    bool is_spread_of_cycles = c->asked->filter->spread_is_of_cycles;
+    bool is_spread_of_cycles = c->filter->spread_is_of_cycles;
     score s = {.excess = excess_of_split(c, &v)};
     switch (c->objective) {
     case POPLINER_OBJECTIVE_MEMORY:
@@ -365,7 +367,7 @@ static popliner_status begin_evenly(climb *c, bool by_needs, double *before) {
 static popliner_status prepare(climb *c) {
     size_t n = c->num_units;
     pl_reachability r = {
-        .problem = c->problem, .filter = c->asked->filter, .num_stages = c->num_stages};
+        .problem = c->problem, .limits = &c->filter->limits, .num_stages = c->num_stages};
     c->ok = pl_new_array(c->num_stages * pl_triangle_size(n), sizeof *c->ok);
     c->reaches = pl_new_array((c->num_stages + 1) * (n + 1), sizeof *c->reaches);
     c->cuts = pl_new_array(c->num_stages + 1, sizeof *c->cuts);
@@ -424,10 +426,12 @@ static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_
     return status;
 }
 
-popliner_status pl_first_answer(const pl_shared_search *asked, const pl_first_answer_wish *wish,
-                                pl_split *split, popliner_error *error) {
+popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *filter,
+                                const pl_first_answer_wish *wish, pl_split *split,
+                                popliner_error *error) {
     const pl_problem *p = asked->problem;
     climb c = {.asked = asked,
+               .filter = filter,
                .problem = p,
                .objective = wish->objective,
                .deadline_seconds = pl_clock_seconds() + wish->seconds,

@@ -24,7 +24,7 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
     pl_filter free_filter = pl_filter_without_memory(p);
     pl_filter filter = pl_filter_of_limits(p);
     pl_reachability reachability = {.problem = p,
-                                    .filter = &free_filter,
+                                    .limits = &free_filter.limits,
                                     .num_stages = num_stages,
                                     .is_at_most = !p->depends_on_end && !p->is_mapped};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
@@ -33,7 +33,7 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
     if (status != POPLINER_OK)
         goto done;
     for (size_t stage = 0; stage < num_stages; ++stage) {
-        uint64_t limit = pl_filter_limit(p, &filter, pl_problem_ipu(p, stage));
+        uint64_t limit = pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage));
         status = pl_reachability_cover(&reachability, stage, ok, error);
         if (status != POPLINER_OK)
             goto done;
@@ -88,7 +88,7 @@ static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
     pl_filter filter = pl_filter_of_limits(p);
     size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
     for (size_t stage = 0; stage < count; ++stage)
-        if (pl_filter_limit(p, &filter, pl_problem_ipu(p, stage)) >= why->unit_bytes) {
+        if (pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage)) >= why->unit_bytes) {
             why->obstacle = POPLINER_OBSTACLE_PLACE;
             why->fitting_ipu = pl_problem_ipu(p, stage);
             return;
@@ -111,7 +111,7 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         sizes.min_bytes[unit] =
             is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit, 1) : UINT64_MAX;
-        sizes.limit_bytes[unit] = is_same_everywhere ? pl_filter_limit(p, &filter, 0) : 0;
+        sizes.limit_bytes[unit] = is_same_everywhere ? pl_limits_peak(p, &filter.limits, 0) : 0;
     }
     if (!is_same_everywhere)
         status = find_places(p, stop, &sizes, &plan->is_stopped, error);
@@ -184,7 +184,7 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
     popliner_status status = POPLINER_OK;
     while (enough == 0 || bound < enough) {
         pl_objective_values values = {0};
-        filter.plain_limit_bytes = middle;
+        filter.limits.plain_limit_bytes = middle;
         search.filter = filter;
         if (enough == 0) {
             status = pl_search_begin(&search, POPLINER_OBJECTIVE_MEMORY, error);

@@ -98,10 +98,11 @@ static void mark(const pl_integer_program *s, size_t place, size_t first, uint8_
     const pl_place *at = &s->places[place];
     size_t n = s->problem->num_units;
     const pl_split *fixed = s->fixed;
-    pl_problem_mark(s->problem, &s->filter, at->stage, at->to_end, first, ok);
-    for (size_t end = first + 1; s->filter.max_cut_bytes < PL_MAX_CUT_BYTES && end < n; ++end)
+    pl_problem_mark(s->problem, &s->filter.limits, at->stage, at->to_end, first, ok);
+    for (size_t end = first + 1; s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES && end < n;
+         ++end)
         ok[end - 1 - first] &=
-            popliner_costs_cut(s->problem->costs, end) <= s->filter.max_cut_bytes;
+            popliner_costs_cut(s->problem->costs, end) <= s->filter.limits.max_cut_bytes;
     if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
         return;
     size_t k = 0;
@@ -346,8 +347,8 @@ static popliner_status add_flow_rows(pl_integer_program *s, popliner_error *erro
 static popliner_status add_stages_row(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     size_t most = p->max_stages;
-    if (!p->is_mapped && s->filter.max_ipus < most)
-        most = s->filter.max_ipus;
+    if (!p->is_mapped && s->filter.limits.max_ipus < most)
+        most = s->filter.limits.max_ipus;
     if (s->num_places > 1 && (most == p->max_stages || p->is_mapped))
         return POPLINER_OK;
     size_t row = s->program.num_rows;
@@ -386,7 +387,7 @@ static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_e
 /* The sum of the cut bytes is at most the filter's, with room for GLPK's tolerance: what exceeds it
  * by less is found out afterwards. */
 static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *error) {
-    uint64_t budget_bytes = s->filter.max_cut_bytes;
+    uint64_t budget_bytes = s->filter.limits.max_cut_bytes;
     bool is_whole;
     if (budget_bytes >= PL_MAX_CUT_BYTES)
         return POPLINER_OK;
@@ -407,15 +408,17 @@ static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *err
 static popliner_status add_cycle_budgets(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     double scale = 1.0;
-    if (!p->is_shared || s->filter.max_cycles == UINT64_MAX || !popliner_costs_has_cycles(p->costs))
+    if (!p->is_shared || s->filter.limits.max_cycles == UINT64_MAX ||
+        !popliner_costs_has_cycles(p->costs))
         return POPLINER_OK;
-    while ((double)s->filter.max_cycles > LARGEST_COEFFICIENT * scale)
+    while ((double)s->filter.limits.max_cycles > LARGEST_COEFFICIENT * scale)
         scale *= 2.0;
     for (size_t stage = 0; stage < s->num_places; ++stage) {
         if (p->first_on_ipu[stage] != stage)
             continue;
         size_t row = s->program.num_rows;
-        if (!pl_mip_add_row(&s->program, -INFINITY, (double)s->filter.max_cycles / scale + 1e-3))
+        if (!pl_mip_add_row(&s->program, -INFINITY,
+                            (double)s->filter.limits.max_cycles / scale + 1e-3))
             return pl_integer_program_too_large(s, error);
         for (size_t a = 0; a < s->num_columns; ++a) {
             const pl_column *c = &s->columns[a];
@@ -478,7 +481,7 @@ popliner_status pl_integer_program_forbid_known(pl_integer_program *s, const pl_
     const pl_problem *p = s->problem;
     for (size_t i = 0; i < shared->count; ++i) {
         size_t ipu = pl_problem_ipu(p, shared->first_stage[i]);
-        if (shared->peak_bytes[i] <= pl_filter_limit(p, &s->filter, ipu))
+        if (shared->peak_bytes[i] <= pl_limits_peak(p, &s->filter.limits, ipu))
             continue;
         size_t count = pl_integer_program_list_known(s, shared, i, conditions);
         popliner_status status = pl_integer_program_forbid(s, conditions, count, error);

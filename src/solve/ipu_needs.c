@@ -15,7 +15,7 @@
 /* Rows of marks by unit; the last is the end of the chain. */
 typedef struct needs_pass {
     const pl_problem *problem;
-    const pl_filter *filter;
+    const pl_limits *limits;
     size_t width;  /* units + 1 */
     bool is_exact; /* a number of stages means exactly so many, not at most */
     size_t num_places;
@@ -40,7 +40,7 @@ static void end_pass(needs_pass *pass) {
 
 static popliner_status begin_pass(needs_pass *pass, popliner_error *error) {
     const pl_problem *p = pass->problem;
-    size_t num_special = pl_problem_num_special(p, pass->filter);
+    size_t num_special = pl_problem_num_special(p, pass->limits);
     pass->width = p->num_units + 1;
     pass->is_exact = p->depends_on_end || p->is_mapped;
     pass->num_apart = num_special > pass->num_places ? num_special : pass->num_places;
@@ -60,7 +60,7 @@ static popliner_status begin_pass(needs_pass *pass, popliner_error *error) {
 /* Finds the ends of a stage; with any memory if it is the one that is asked for. */
 static popliner_status find_ends(needs_pass *pass, size_t stage, size_t to_end, bool is_asked,
                                  popliner_error *error) {
-    pl_stage_rule rule = pl_stage_rule_of(pass->problem, pass->filter, stage, to_end);
+    pl_stage_rule rule = pl_stage_rule_of(pass->problem, pass->limits, stage, to_end);
     if (is_asked)
         rule.max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1;
     return pl_stage_ends_find(&pass->ends, &rule, (pl_begin_range){0, pass->width - 2}, NULL,
@@ -194,10 +194,10 @@ static bool is_stopped(const pl_stop *stop, uint64_t *bytes, size_t num_places) 
     return true;
 }
 
-popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_filter *filter,
+popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_limits *limits,
                                   size_t num_places, const pl_stop *stop, uint64_t *bytes,
                                   popliner_error *error) {
-    needs_pass pass = {.problem = problem, .filter = filter, .num_places = num_places};
+    needs_pass pass = {.problem = problem, .limits = limits, .num_places = num_places};
     for (size_t place = 0; place < num_places; ++place)
         bytes[place] = POPLINER_PEAK_FORBIDDEN;
     if (num_places == 0 || problem->max_stages < problem->min_stages)

@@ -8,11 +8,11 @@
 #include "solve/stop.h"
 
 /* bytes[k] becomes the fewest that the stage k must be allowed so that there is a split through it
- * within the filter; POPLINER_PEAK_FORBIDDEN if no number is enough, and while that is not known
- * because the search was stopped. The filter limits memory alone. Errors: MEMORY. Cost: where
+ * within the limits; POPLINER_PEAK_FORBIDDEN if no number is enough, and while that is not known
+ * because the search was stopped. They limit memory alone. Errors: MEMORY. Cost: where
  * needs never shrink O(n * max_stages), where they depend on the end of the pipeline O(n) for each
  * number of stages and each special place or place that is asked for. */
-popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_filter *filter,
+popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_limits *limits,
                                   size_t num_places, const pl_stop *stop, uint64_t *bytes,
                                   popliner_error *error);
 

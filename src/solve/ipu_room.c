@@ -256,16 +256,16 @@ static double hold(pl_room *room, size_t kind, uint64_t limit_bytes) {
     return most * (1.0 + MARGIN) + MARGIN;
 }
 
-double pl_room_held(pl_room *room, const pl_filter *filter, size_t first_stage) {
+double pl_room_held(pl_room *room, const pl_limits *limits, size_t first_stage) {
     return hold(room, room->kind_of[first_stage],
-                pl_filter_limit(room->problem, filter, pl_problem_ipu(room->problem, first_stage)));
+                pl_limits_peak(room->problem, limits, pl_problem_ipu(room->problem, first_stage)));
 }
 
 /* ---- better weights ---- */
 
 typedef struct improver {
     pl_room *room;
-    const pl_filter *filter;
+    const pl_limits *limits;
     double *best;    /* [units]: weights that leave least room */
     double *covered; /* [units]: how many IPUs would take it */
     uint8_t *steps;  /* [units][most stages + 1] */
@@ -329,8 +329,8 @@ static double hold_all(improver *m, const pl_room_effort *effort) {
     memset(m->covered, 0, room->problem->num_units * sizeof *m->covered);
     for (size_t i = 0; i < room->num_kinds; ++i) {
         const pl_room_kind *kind = &room->kinds[i];
-        uint64_t limit_bytes = pl_filter_limit(room->problem, m->filter,
-                                               pl_problem_ipu(room->problem, kind->first_stage));
+        uint64_t limit_bytes = pl_limits_peak(room->problem, m->limits,
+                                              pl_problem_ipu(room->problem, kind->first_stage));
         holder h = ask(room, i, limit_bytes);
         if (i > 0 && must_end(effort))
             return INFINITY;
@@ -390,13 +390,13 @@ static void improve(improver *m, const pl_room_effort *effort, bool *is_impossib
     memcpy(room->weights, m->best, n * sizeof *m->best);
 }
 
-popliner_status pl_room_rule_out(pl_room *room, const pl_filter *filter,
+popliner_status pl_room_rule_out(pl_room *room, const pl_limits *limits,
                                  const pl_room_effort *effort, bool *is_impossible,
                                  popliner_error *error) {
     size_t n = room->problem->num_units;
     size_t most_stages = room->problem->most_stages_of_ipu;
     improver m = {.room = room,
-                  .filter = filter,
+                  .limits = limits,
                   .best = pl_new_array(n, sizeof *m.best),
                   .covered = pl_new_array(n, sizeof *m.covered),
                   .steps = pl_new_array(n * (most_stages + 1), sizeof *m.steps),

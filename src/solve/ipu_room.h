@@ -37,20 +37,20 @@ typedef struct pl_room {
 popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popliner_error *error);
 void pl_room_free(pl_room *room);
 
-/* No IPU with that first stage holds more of the weights within the filter. In double precision,
+/* No IPU with that first stage holds more of the weights within the limits. In double precision,
  * with a margin for what is rounded. As dear as some thousand walks along the chain, and never
  * more than a tenth of a second's worth. */
-double pl_room_held(pl_room *room, const pl_filter *filter, size_t first_stage);
+double pl_room_held(pl_room *room, const pl_limits *limits, size_t first_stage);
 
 /* Looks for weights of which all IPUs together cannot hold the sum: then there is no split within
- * the filter. *is_impossible: there are, and room->weights are such; else they are those that come
+ * the limits. *is_impossible: there are, and room->weights are such; else they are those that come
  * nearest to it. Begins with room->weights, and takes at most so many steps. */
 typedef struct pl_room_effort {
     size_t max_steps;
     double deadline_seconds;
     const pl_stop *stop;
 } pl_room_effort;
-popliner_status pl_room_rule_out(pl_room *room, const pl_filter *filter,
+popliner_status pl_room_rule_out(pl_room *room, const pl_limits *limits,
                                  const pl_room_effort *effort, bool *is_impossible,
                                  popliner_error *error);
 

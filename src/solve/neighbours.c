@@ -5,7 +5,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/random.h"
-#include "solve/device_sweep.h"
+#include "solve/spread_sweep.h"
 
 #include <stdlib.h>
 
@@ -20,6 +20,7 @@ enum {
 
 typedef struct search {
     const pl_shared_search *asked;
+    const pl_filter *filter;
     popliner_objective objective;
     pl_stop stop;
     pl_cut_range *ranges; /* [stages + 1] */
@@ -34,7 +35,7 @@ static popliner_status evaluate(search *s) {
     popliner_status status =
         pl_split_evaluate(s->asked->problem, s->split, &values, NULL, s->error);
     if (status == POPLINER_OK)
-        s->value = s->objective == POPLINER_OBJECTIVE_CYCLES ? values.cycles : values.peak_bytes;
+        s->value = pl_objective_value(&values, s->objective, s->filter->spread_is_of_cycles);
     return status;
 }
 
@@ -74,16 +75,15 @@ static void free_some(search *s) {
 /* Looks within the ranges for a split that is better by `less`. */
 static popliner_status look(search *s, uint64_t less, bool *is_better, bool *gave_up) {
     pl_shared_search asked = *s->asked;
-    pl_filter filter = pl_filter_limited(asked.filter, s->objective, s->value - less);
+    pl_filter filter = pl_filter_limited(s->filter, s->objective, s->value - less);
     pl_split found = {0};
     pl_search_result result = {0};
-    asked.filter = &filter;
     asked.goal = PL_GOAL_ANY;
     asked.stop = &s->stop;
     asked.ranges = s->ranges;
     asked.room = NULL; /* takes longer than it saves */
     asked.max_tries = MOST_TRIES;
-    popliner_status status = pl_device_sweep(&asked, &found, &result, gave_up, s->error);
+    popliner_status status = pl_spread_sweep(&asked, &filter, &found, &result, gave_up, s->error);
     *is_better = status == POPLINER_OK && found.num_stages > 0;
     if (*is_better) {
         pl_split_move(s->split, &found);
@@ -143,11 +143,12 @@ static popliner_status improve(search *s, bool goes_on) {
     return status;
 }
 
-popliner_status pl_neighbours_improve(const pl_shared_search *asked, popliner_objective objective,
-                                      double seconds, bool goes_on, pl_split *split,
-                                      popliner_error *error) {
+popliner_status pl_neighbours_improve(const pl_shared_search *asked, const pl_filter *filter,
+                                      popliner_objective objective, double seconds, bool goes_on,
+                                      pl_split *split, popliner_error *error) {
     double deadline_seconds = pl_clock_seconds() + seconds;
     search s = {.asked = asked,
+                .filter = filter,
                 .objective = objective,
                 .stop = *asked->stop,
                 .ranges = pl_new_array(split->num_stages + 1, sizeof *s.ranges),

@@ -89,9 +89,9 @@ typedef struct search {
 static popliner_status forbid_ipu(search *r, size_t i, bool *is_fine) {
     pl_integer_program *s = r->s;
     const pl_filter *f = &s->filter;
-    bool is_too_large =
-        r->m->peaks_bytes[i] > pl_filter_limit(s->problem, f, pl_problem_ipu(s->problem, i));
-    *is_fine = !is_too_large && cycles_of_ipu(s, &r->split, i) <= f->max_cycles;
+    bool is_too_large = r->m->peaks_bytes[i] >
+                        pl_limits_peak(s->problem, &f->limits, pl_problem_ipu(s->problem, i));
+    *is_fine = !is_too_large && cycles_of_ipu(s, &r->split, i) <= f->limits.max_cycles;
     if (*is_fine)
         return POPLINER_OK;
     if (is_too_large) {
@@ -204,16 +204,22 @@ static popliner_status take(search *r) {
     return POPLINER_OK;
 }
 
-static popliner_status turn_to_branch_and_bound(search *r) {
+/* The limits that branch and bound answers in place of the programs; NULL if it cannot. */
+static const pl_limits *limits_to_search(const pl_problem *problem, const pl_filter *filter) {
+    return pl_branch_and_bound_can(problem) ? pl_filter_only_limits(filter) : NULL;
+}
+
+static popliner_status turn_to_branch_and_bound(search *r, const pl_limits *limits) {
     r->asked->shared->is_hard = true;
     pl_split_clear(r->best);
-    return pl_branch_and_bound(r->asked, r->best, r->result, r->error);
+    return pl_branch_and_bound(r->asked, limits, r->best, r->result, r->error);
 }
 
 /* One program after another, until its answer is within the filter and, if the goal is the fewest
  * cut bytes, as good as any. With too many no-goods, branch and bound has to answer. */
 static popliner_status run(search *r) {
     pl_integer_program *s = r->s;
+    const pl_limits *limits = limits_to_search(s->problem, &s->filter);
     for (size_t ties = 0; ties <= MAX_EXCLUDED_SPLITS;) {
         bool is_fine = true;
         popliner_status status = ask(r);
@@ -223,9 +229,8 @@ static popliner_status run(search *r) {
         if (status != POPLINER_OK)
             return status;
         if (!is_fine) {
-            if (++r->num_no_goods > MAX_NO_GOODS && !r->asked->programs_only &&
-                pl_branch_and_bound_can(s->problem, &s->filter))
-                return turn_to_branch_and_bound(r);
+            if (++r->num_no_goods > MAX_NO_GOODS && !r->asked->programs_only && limits != NULL)
+                return turn_to_branch_and_bound(r, limits);
             continue;
         }
         status = take(r);
@@ -248,12 +253,12 @@ static popliner_status run(search *r) {
 }
 
 /* pl_no_goods_search by programs alone, where stages may be fixed. */
-static popliner_status find(const pl_shared_search *asked, pl_split *split,
+static popliner_status find(const pl_shared_search *asked, const pl_filter *filter, pl_split *split,
                             pl_search_result *result, popliner_error *error) {
     const pl_problem *problem = asked->problem;
     size_t num_stages = problem->options->num_mapped_stages;
     pl_integer_program s = {.problem = problem,
-                            .filter = *asked->filter,
+                            .filter = *filter,
                             .fixed = asked->fixed,
                             .peaks_never_shrink =
                                 pl_costs_shared_peak_never_shrinks(problem->costs),
@@ -305,19 +310,21 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
     return next;
 }
 
-popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *split,
-                                   pl_search_result *result, popliner_error *error) {
+popliner_status pl_no_goods_search(const pl_shared_search *asked, const pl_filter *filter,
+                                   pl_split *split, pl_search_result *result,
+                                   popliner_error *error) {
     const pl_problem *problem = asked->problem;
     *result = (pl_search_result){.proof = POPLINER_PROOF_INTEGER_PROGRAM};
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    bool searches = asked->shared->is_hard && pl_branch_and_bound_can(problem, asked->filter);
-    if (asked->goal != PL_GOAL_EARLIEST_CUTS || problem->max_stages == 1 || searches) {
-        popliner_status status = searches ? pl_branch_and_bound(asked, split, result, error)
-                                          : find(asked, split, result, error);
+    const pl_limits *limits = asked->shared->is_hard ? limits_to_search(problem, filter) : NULL;
+    if (asked->goal != PL_GOAL_EARLIEST_CUTS || problem->max_stages == 1 || limits != NULL) {
+        popliner_status status = limits != NULL
+                                     ? pl_branch_and_bound(asked, limits, split, result, error)
+                                     : find(asked, filter, split, result, error);
         if (split->num_stages == 0)
             result->next_peak_bytes =
-                next_peak(problem, asked->shared, asked->filter->max_peak_bytes);
+                next_peak(problem, asked->shared, filter->limits.max_peak_bytes);
         return status;
     }
     pl_split fixed = {0};
@@ -328,7 +335,7 @@ popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *spli
     for (size_t stage = 0; stage < problem->max_stages; ++stage) {
         pl_split_clear(&found);
         if (stage > 0)
-            status = find(&with_fixed, &found, result, error);
+            status = find(&with_fixed, filter, &found, result, error);
         if (status != POPLINER_OK || (stage > 0 && found.num_stages == 0))
             break;
         if (!pl_split_append(&fixed, stage == 0 ? 0 : found.first_units[stage])) {

@@ -12,7 +12,8 @@
  * GLPK solves without the memory that stages need together; this is measured for its answer, and
  * what does not fit is forbidden together with everything that contains it, until it fits.
  * Errors: MEMORY, INTERNAL, those of the shared peaks. */
-popliner_status pl_no_goods_search(const pl_shared_search *asked, pl_split *split,
-                                   pl_search_result *result, popliner_error *error);
+popliner_status pl_no_goods_search(const pl_shared_search *asked, const pl_filter *filter,
+                                   pl_split *split, pl_search_result *result,
+                                   popliner_error *error);
 
 #endif

@@ -70,10 +70,10 @@ static popliner_status list_splits(pl_search *search, const pl_filter *filter, b
     *is_listed = false;
     if (!search->problem->is_shared || search->uses_programs)
         return POPLINER_OK;
-    status = pl_enumeration_list(&search->enumeration, search->problem, filter, search->stop,
-                                 &is_stopped, error);
+    status = pl_enumeration_list(&search->enumeration, search->problem, &filter->limits,
+                                 search->stop, &is_stopped, error);
     search->is_stopped = search->is_stopped || is_stopped;
-    *is_listed = pl_enumeration_serves(&search->enumeration, filter);
+    *is_listed = pl_enumeration_serves(&search->enumeration, &filter->limits);
     return status;
 }
 
@@ -93,9 +93,8 @@ static popliner_status find_listed(pl_search *search, const pl_filter *filter, p
 }
 
 /* A question about stages that share IPUs. */
-static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, pl_goal goal) {
+static pl_shared_search ask_shared(pl_search *search, pl_goal goal) {
     return (pl_shared_search){.problem = search->problem,
-                              .filter = filter,
                               .goal = goal,
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
@@ -104,11 +103,11 @@ static pl_shared_search ask_shared(pl_search *search, const pl_filter *filter, p
                               .shared = &search->shared};
 }
 
-/* Whether pl_device_sweep is what answers it. With one shared IPU a few programs are enough, which
+/* Whether pl_spread_sweep is what answers it. With one shared IPU a few programs are enough, which
  * ask for fewer shared peaks, if there is somebody to solve them. */
-static bool can_sweep(const pl_search *search, const pl_filter *filter, pl_goal goal) {
+static bool can_sweep(const pl_search *search, pl_goal goal) {
     return !search->uses_programs && (search->problem->num_shared_ipus > 1 || !pl_glpk_exists()) &&
-           !search->shared.is_wide && pl_spread_sweep_can(search->problem, filter, goal);
+           !search->shared.is_wide && pl_device_sweep_can(search->problem, goal);
 }
 
 /* What neither a list, a sweep nor branch and bound can answer is left open. */
@@ -123,22 +122,22 @@ static void give_up_without_glpk(const pl_search *search, pl_search_result *resu
 static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_goal goal,
                                    pl_split *split, pl_search_result *result,
                                    popliner_error *error) {
-    const pl_shared_search asked = ask_shared(search, filter, goal);
-    if (can_sweep(search, filter, goal)) {
+    const pl_shared_search asked = ask_shared(search, goal);
+    if (can_sweep(search, goal)) {
         bool gave_up = false;
-        popliner_status status = pl_spread_sweep(&asked, split, result, &gave_up, error);
+        popliner_status status = pl_spread_sweep(&asked, filter, split, result, &gave_up, error);
         if (status != POPLINER_OK || !gave_up)
             return status;
         search->shared.is_wide = true;
     }
     if (!search->uses_programs && !pl_glpk_exists()) {
         search->shared.is_hard = true; /* so that no program is asked */
-        if (!pl_branch_and_bound_can(search->problem, filter)) {
+        if (!pl_branch_and_bound_can(search->problem) || pl_filter_only_limits(filter) == NULL) {
             give_up_without_glpk(search, result);
             return POPLINER_OK;
         }
     }
-    return pl_no_goods_search(&asked, split, result, error);
+    return pl_no_goods_search(&asked, filter, split, result, error);
 }
 
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
@@ -196,9 +195,9 @@ popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
     bool is_listed = false;
     popliner_status status = POPLINER_OK;
     if (search->problem->is_shared && !search->uses_programs && !pl_stop_is_wanted(search->stop)) {
-        const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+        const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
-        status = pl_first_answer(&asked, &wish, &search->split, error);
+        status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
         /* what is listed now is not searched for later */
         if (status == POPLINER_OK && search->split.num_stages > 0)
             status = list_splits(search, &search->filter, &is_listed, error);
@@ -251,7 +250,7 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
         /* limits that cannot be ruled out take longest to tell */
         uint64_t middle = *bound + (top - *bound) / 4;
         pl_filter filter = pl_filter_limited(&search->filter, POPLINER_OBJECTIVE_MEMORY, middle);
-        status = pl_room_rule_out(&search->room, &filter, &effort, &is_impossible, error);
+        status = pl_room_rule_out(&search->room, &filter.limits, &effort, &is_impossible, error);
         if (is_impossible)
             *bound = middle + 1;
         else
@@ -264,13 +263,14 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
  * bound. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
                                       uint64_t *bound, popliner_error *error) {
-    const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+    const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
     pl_shared_bound found = {0};
     /* with two stages on each the sweeps are quick enough */
     double seconds_for_room =
         search->problem->most_stages_of_ipu > 2 ? SECONDS_FOR_ROOM : SECONDS_TO_BOUND;
-    popliner_status status = pl_shared_bound_find(
-        &asked, objective, pl_search_value(search, objective), SECONDS_TO_BOUND, &found, error);
+    popliner_status status =
+        pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
+                             SECONDS_TO_BOUND, &found, error);
     pl_first_answer_wish wish = {.objective = objective,
                                  .hints = found.hints,
                                  .num_hints = found.num_hints,
@@ -280,12 +280,12 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
         status = raise_by_room(search, seconds_for_room, STEPS_TO_BOUND, &found.bound, error);
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
-        status = pl_first_answer(&asked, &wish, &search->split, error);
+        status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
     bool is_largest =
         objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES;
-    if (status == POPLINER_OK && is_largest && can_sweep(search, &search->filter, PL_GOAL_ANY))
-        status = pl_neighbours_improve(&asked, objective, SECONDS_TO_IMPROVE, false, &search->split,
-                                       error);
+    if (status == POPLINER_OK && is_largest && can_sweep(search, PL_GOAL_ANY))
+        status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_TO_IMPROVE,
+                                       false, &search->split, error);
     if (status == POPLINER_OK)
         status = pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
     *bound = found.bound > *bound ? found.bound : *bound;
@@ -312,7 +312,7 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
             break;
         uint64_t middle = *bound + (top - *bound) / 2;
         pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
-        pl_shared_search asked = ask_shared(search, &filter, PL_GOAL_ANY);
+        pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
         pl_search_result result = {0};
         bool gave_up = false;
         asked.max_tries = max_tries;
@@ -320,7 +320,7 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
             middle < search->open_bytes) {
             bool is_impossible = false;
             const pl_room_effort effort = {STEPS_TO_BOUND, INFINITY, search->stop};
-            status = pl_room_rule_out(asked.room, &filter, &effort, &is_impossible, error);
+            status = pl_room_rule_out(asked.room, &filter.limits, &effort, &is_impossible, error);
             if (status != POPLINER_OK)
                 break;
             if (is_impossible) {
@@ -330,7 +330,7 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
             }
             search->open_bytes = middle;
         }
-        status = pl_spread_sweep(&asked, &split, &result, &gave_up, error);
+        status = pl_spread_sweep(&asked, &filter, &split, &result, &gave_up, error);
         search->is_stopped = search->is_stopped || result.is_stopped;
         if (status != POPLINER_OK || result.is_stopped)
             break;
@@ -354,7 +354,7 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
     static const size_t max_tries[] = {10000000, 100000000, 0};
     popliner_status status = POPLINER_OK;
     bool is_done = false;
-    if (!can_sweep(search, &search->filter, PL_GOAL_ANY))
+    if (!can_sweep(search, PL_GOAL_ANY))
         return POPLINER_OK;
     for (size_t i = 0; i < sizeof max_tries / sizeof *max_tries; ++i) {
         status = narrow(search, objective, max_tries[i], bound, &is_done, error);
@@ -364,13 +364,13 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
             status = raise_by_room(search, SECONDS_FOR_ROOM, STEPS_FOR_ROOM, bound, error);
         if (status != POPLINER_OK)
             return status;
-        const pl_shared_search asked = ask_shared(search, &search->filter, PL_GOAL_ANY);
+        const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {
             .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
-        status = pl_first_answer(&asked, &wish, &search->split, error);
+        status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
         if (status == POPLINER_OK && objective != POPLINER_OBJECTIVE_BALANCE)
-            status = pl_neighbours_improve(&asked, objective, SECONDS_FOR_HARD, true,
-                                           &search->split, error);
+            status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_FOR_HARD,
+                                           true, &search->split, error);
         if (status == POPLINER_OK)
             status =
                 pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
@@ -443,7 +443,7 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
            (spread = pl_search_value(search, POPLINER_OBJECTIVE_BALANCE)) > 0) {
         pl_filter filter = search->filter;
         pl_objective_values values = {0};
-        pl_windows_enter(&windows, spread - 1, &filter);
+        filter.limits = pl_windows_limits(&windows, spread - 1, &search->filter);
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, NULL, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(search->problem, &split, &values, NULL, error);
@@ -475,7 +475,7 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
         if (*bound >= search->values.cut_bytes)
             return POPLINER_OK;
         /* what is no better than the best known is not looked for */
-        filter.max_cut_bytes = search->values.cut_bytes - 1;
+        filter.limits.max_cut_bytes = search->values.cut_bytes - 1;
     }
     if (objective == POPLINER_OBJECTIVE_TRAFFIC || !search->problem->is_mapped)
         status = pl_search_find(search, &filter,
@@ -571,7 +571,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = i == 0 ? search->known_bound : 0;
-        bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter);
+        bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter.limits);
         if (search->problem->is_shared && !search->uses_programs && !is_listed &&
             objective != POPLINER_OBJECTIVE_IPUS)
             status = improve_shared(search, objective, &bound, error);

@@ -269,7 +269,7 @@ static popliner_status check_values(const pl_problem *problem, const pl_filter *
         return status;
     for (size_t i = 0; i < plan->num_stages; ++i) {
         if (peaks_bytes[i] != plan->stages[i].peak_bytes ||
-            peaks_bytes[i] > pl_filter_limit(problem, filter, plan->stages[i].ipu))
+            peaks_bytes[i] > pl_limits_peak(problem, &filter->limits, plan->stages[i].ipu))
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
                            "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
                            ", or more than it may",

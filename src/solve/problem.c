@@ -340,36 +340,40 @@ uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first
 
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
     return (pl_filter){
-        .plain_limit_bytes = problem->options->max_stage_bytes,
-        .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
-        .max_cycles = UINT64_MAX,
-        .max_cut_bytes = UINT64_MAX,
-        .max_ipus = SIZE_MAX,
+        .limits = {.plain_limit_bytes = problem->options->max_stage_bytes,
+                   .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
+                   .max_cycles = UINT64_MAX,
+                   .max_cut_bytes = UINT64_MAX,
+                   .max_ipus = SIZE_MAX},
         .max_spread = UINT64_MAX,
     };
 }
 
 pl_filter pl_filter_without_memory(const pl_problem *problem) {
     pl_filter filter = pl_filter_of_limits(problem);
-    filter.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-    filter.ignores_ipu_limits = true;
+    filter.limits.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    filter.limits.ignores_ipu_limits = true;
     return filter;
 }
 
-/* A limit of memory that is none over what the filter admits. */
-static uint64_t within(const pl_filter *filter, uint64_t limit_bytes) {
-    if (limit_bytes > filter->max_peak_bytes)
-        limit_bytes = filter->max_peak_bytes;
+const pl_limits *pl_filter_only_limits(const pl_filter *filter) {
+    return filter->max_spread == UINT64_MAX ? &filter->limits : NULL;
+}
+
+/* A limit of memory that is none over what the limits admit of every IPU. */
+static uint64_t within(const pl_limits *limits, uint64_t limit_bytes) {
+    if (limit_bytes > limits->max_peak_bytes)
+        limit_bytes = limits->max_peak_bytes;
     return limit_bytes < POPLINER_PEAK_FORBIDDEN ? limit_bytes : POPLINER_PEAK_FORBIDDEN - 1;
 }
 
-uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu) {
-    uint64_t limit = filter->plain_limit_bytes;
+uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
+    uint64_t limit = limits->plain_limit_bytes;
     const popliner_solver_options *options = problem->options;
-    for (size_t i = 0; i < options->num_ipu_limits && !filter->ignores_ipu_limits; ++i)
+    for (size_t i = 0; i < options->num_ipu_limits && !limits->ignores_ipu_limits; ++i)
         if (options->ipu_limits[i].ipu == ipu)
             limit = options->ipu_limits[i].bytes;
-    return within(filter, limit);
+    return within(limits, limit);
 }
 
 /* Whether no other stage runs on the IPU of this one. */
@@ -380,29 +384,29 @@ static bool is_alone(const pl_problem *p, size_t stage) {
     return true;
 }
 
-pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filter, size_t stage,
+pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end) {
     size_t ipu = pl_problem_ipu(problem, stage);
     size_t known = pl_costs_max_stages_to_end(problem->costs);
     uint64_t speed = pl_speed_of(problem->options, ipu);
     /* what shares its IPU may make up for what it lacks itself */
     bool has_minimum = is_alone(problem, stage);
-    bool is_limited = filter->min_cycles > 0 || filter->max_cycles < UINT64_MAX;
+    bool is_limited = limits->min_cycles > 0 || limits->max_cycles < UINT64_MAX;
     bool has_links = is_limited && problem->links.cycles != NULL;
     return (pl_stage_rule){
         .problem = problem,
         /* longer pipelines than the costs know are only looked at to see what contradicts */
         .to_end = stages_to_end < known ? stages_to_end : known,
         .ipu = ipu,
-        .min_peak_bytes = has_minimum ? filter->min_peak_bytes : 0,
-        .max_peak_bytes = pl_filter_limit(problem, filter, ipu),
-        .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, filter->min_cycles) : 0,
-        .max_cycles = pl_speed_most(speed, filter->max_cycles),
+        .min_peak_bytes = has_minimum ? limits->min_peak_bytes : 0,
+        .max_peak_bytes = pl_limits_peak(problem, limits, ipu),
+        .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, limits->min_cycles) : 0,
+        .max_cycles = pl_speed_most(speed, limits->max_cycles),
         .link_before = has_links ? pl_links_before(&problem->links, stage) : NULL,
         .link_behind = has_links ? pl_links_before(&problem->links, stage + 1) : NULL,
         .speed = speed,
-        .min_busy_cycles = filter->min_cycles,
-        .max_busy_cycles = filter->max_cycles,
+        .min_busy_cycles = limits->min_cycles,
+        .max_busy_cycles = limits->max_cycles,
     };
 }
 
@@ -498,24 +502,24 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
         mark_busy_enough(rule, first_unit, end_unit, count, ok);
 }
 
-void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
+void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok) {
-    pl_stage_rule rule = pl_stage_rule_of(problem, filter, stage, stages_to_end);
+    pl_stage_rule rule = pl_stage_rule_of(problem, limits, stage, stages_to_end);
     pl_stage_rule_mark(&rule, first_unit, first_unit + 1, problem->num_units - first_unit, ok);
 }
 
-size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter) {
+size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
     if (problem->is_mapped || !problem->depends_on_ipu)
         return problem->is_mapped ? problem->max_stages : 0;
-    uint64_t plain = within(filter, filter->plain_limit_bytes);
+    uint64_t plain = within(limits, limits->plain_limit_bytes);
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
-        if (ipu >= count && pl_filter_limit(problem, filter, ipu) != plain)
+        if (ipu >= count && pl_limits_peak(problem, limits, ipu) != plain)
             count = ipu < problem->max_stages ? ipu + 1 : problem->max_stages;
     }
-    bool has_cycles = filter->max_cycles < UINT64_MAX || filter->min_cycles > 0;
+    bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;
     for (size_t i = 0; has_cycles && i < options->num_ipu_speeds; ++i) {
         size_t ipu = options->ipu_speeds[i].ipu;
         if (ipu >= count && options->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
@@ -534,7 +538,7 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter
 
 /* Whether the stage may be there, whatever is before and behind it. */
 static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit, uint8_t *ok) {
-    pl_problem_mark(r->problem, r->filter, stage, r->num_stages - stage, first_unit, ok);
+    pl_problem_mark(r->problem, r->limits, stage, r->num_stages - stage, first_unit, ok);
     if (stage < r->num_fixed && r->fixed_units[stage] != first_unit)
         memset(ok, 0, r->problem->num_units - first_unit);
 }
@@ -562,7 +566,7 @@ static void end_pass(reach_pass *pass) {
 /* Finds the ends of a stage if they are windows; *is_ordered says so. */
 static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_pass *pass,
                                   bool *is_ordered, popliner_error *error) {
-    pl_stage_rule rule = pl_stage_rule_of(r->problem, r->filter, stage, r->num_stages - stage);
+    pl_stage_rule rule = pl_stage_rule_of(r->problem, r->limits, stage, r->num_stages - stage);
     *is_ordered = r->num_fixed == 0 && pl_stage_rule_is_ordered(&rule);
     if (!*is_ordered)
         return POPLINER_OK;
@@ -734,28 +738,30 @@ uint64_t pl_objective_value(const pl_objective_values *values, popliner_objectiv
     return pl_objective_values_spread(values, spread_is_of_cycles);
 }
 
-void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width) {
+pl_limits pl_filter_window(const pl_filter *filter, uint64_t min_value, uint64_t width) {
+    pl_limits window = filter->limits;
     uint64_t max_value = min_value > UINT64_MAX - width ? UINT64_MAX : min_value + width;
-    uint64_t *min_of = filter->spread_is_of_cycles ? &filter->min_cycles : &filter->min_peak_bytes;
-    uint64_t *max_of = filter->spread_is_of_cycles ? &filter->max_cycles : &filter->max_peak_bytes;
+    uint64_t *min_of = filter->spread_is_of_cycles ? &window.min_cycles : &window.min_peak_bytes;
+    uint64_t *max_of = filter->spread_is_of_cycles ? &window.max_cycles : &window.max_peak_bytes;
     *min_of = min_value > *min_of ? min_value : *min_of;
     *max_of = max_value < *max_of ? max_value : *max_of;
+    return window;
 }
 
 pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
     pl_filter result = *filter;
     switch (objective) {
     case POPLINER_OBJECTIVE_MEMORY:
-        result.max_peak_bytes = max;
+        result.limits.max_peak_bytes = max;
         break;
     case POPLINER_OBJECTIVE_CYCLES:
-        result.max_cycles = max;
+        result.limits.max_cycles = max;
         break;
     case POPLINER_OBJECTIVE_TRAFFIC:
-        result.max_cut_bytes = max;
+        result.limits.max_cut_bytes = max;
         break;
     case POPLINER_OBJECTIVE_IPUS:
-        result.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
+        result.limits.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
         break;
     case POPLINER_OBJECTIVE_BALANCE:
         /* UINT64_MAX would mean that the spread is of no interest */
@@ -767,10 +773,14 @@ pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objectiv
     return result;
 }
 
+bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values) {
+    return values->peak_bytes <= limits->max_peak_bytes &&
+           values->min_peak_bytes >= limits->min_peak_bytes &&
+           values->cycles <= limits->max_cycles && values->min_cycles >= limits->min_cycles &&
+           values->cut_bytes <= limits->max_cut_bytes && values->num_ipus <= limits->max_ipus;
+}
+
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
-    return values->peak_bytes <= filter->max_peak_bytes &&
-           values->min_peak_bytes >= filter->min_peak_bytes &&
-           values->cycles <= filter->max_cycles && values->min_cycles >= filter->min_cycles &&
-           values->cut_bytes <= filter->max_cut_bytes && values->num_ipus <= filter->max_ipus &&
+    return pl_limits_admit(&filter->limits, values) &&
            pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
 }

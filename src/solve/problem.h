@@ -96,8 +96,9 @@ uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first
 size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
                                size_t num_stages);
 
-/* What a split has to keep to beside the constraints. Max and min are of every IPU. */
-typedef struct pl_filter {
+/* What each IPU, and the sum over all, has to keep to besides the constraints. Max and min are of
+ * every IPU. */
+typedef struct pl_limits {
     uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
     bool ignores_ipu_limits;    /* those that have one take plain_limit_bytes, too */
     uint64_t max_peak_bytes;
@@ -106,6 +107,12 @@ typedef struct pl_filter {
     uint64_t min_cycles;
     uint64_t max_cut_bytes;
     size_t max_ipus;
+} pl_limits;
+
+/* What a split has to keep to: limits, and how far its IPUs may be apart. Searches that do not
+ * compare IPUs with each other accept pl_limits alone, so none can be given a spread. */
+typedef struct pl_filter {
+    pl_limits limits;
     uint64_t max_spread; /* UINT64_MAX for any */
     bool spread_is_of_cycles;
 } pl_filter;
@@ -119,11 +126,15 @@ pl_filter pl_filter_without_memory(const pl_problem *problem);
 /* The filter with a limit on one objective. */
 pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max);
 
-/* Limits the values that the spread is of, cycles or peaks, to min_value ... min_value + width. */
-void pl_filter_enter_window(pl_filter *filter, uint64_t min_value, uint64_t width);
+/* The limits of the filter if they are all that it has; NULL if it limits the spread. */
+const pl_limits *pl_filter_only_limits(const pl_filter *filter);
+
+/* The limits of the filter, with the values that the spread is of, cycles or peaks, limited to
+ * min_value ... min_value + width. */
+pl_limits pl_filter_window(const pl_filter *filter, uint64_t min_value, uint64_t width);
 
 /* The largest peak that an IPU may have. */
-uint64_t pl_filter_limit(const pl_problem *problem, const pl_filter *filter, size_t ipu);
+uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu);
 
 /* What decides of an interval whether it may be one stage of a pipeline. Where stages share an IPU,
  * as far as one of them alone can tell. */
@@ -149,7 +160,7 @@ typedef struct pl_stage_rule {
 
 /* That of the stage `stage` when stages_to_end are still to come. O(limits of IPUs), with a device
  * map also O(stages). */
-pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_filter *filter, size_t stage,
+pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end);
 
 /* The largest end that placements leave a stage that begins with the unit; the unit itself if it
@@ -166,19 +177,19 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
 /* How many of the first places have a rule of their own: from there on, neither limits, speeds or
  * links of IPUs nor placements tell one from another. At most max_stages; all with a device map.
  * O(units + limits + speeds). */
-size_t pl_problem_num_special(const pl_problem *problem, const pl_filter *filter);
+size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits);
 
 /* Marks in ok[d] whether the interval first_unit ... first_unit + d may be the stage `stage` when
  * stages_to_end are still to come. Where stages share an IPU, as far as one of them alone can tell.
  * O(n). */
-void pl_problem_mark(const pl_problem *problem, const pl_filter *filter, size_t stage,
+void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok);
 
 /* Which units stages can begin and end at in pipelines of exactly num_stages stages.
  * Zero-initialise; free with pl_reachability_free. */
 typedef struct pl_reachability {
     const pl_problem *problem;
-    const pl_filter *filter;
+    const pl_limits *limits;
     size_t num_stages;
     /* The first stages, if they are given: where each begins. */
     const size_t *fixed_units;
@@ -220,8 +231,10 @@ uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_o
 uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
                             bool spread_is_of_cycles);
 
-/* Whether a split with these values keeps to what the filter says, but for the limits of single
- * IPUs. */
+/* True if a split with these values keeps to the limits, except those of single IPUs. */
+bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values);
+
+/* Like pl_limits_admit, but for the spread also. */
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
 
 #endif

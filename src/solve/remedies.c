@@ -156,7 +156,7 @@ static popliner_status find_needed(advice *a, const trial *t, const raise *r, ui
         pl_split_evaluate(&t->problem, &t->split, &values, peaks_bytes, a->error);
     for (size_t stage = 0; status == POPLINER_OK && stage < t->split.num_stages; ++stage) {
         size_t ipu = pl_problem_ipu(&t->problem, stage);
-        uint64_t limit = r->of_every_ipu ? pl_filter_limit(a->problem, &filter, ipu) : 0;
+        uint64_t limit = r->of_every_ipu ? pl_limits_peak(a->problem, &filter.limits, ipu) : 0;
         bool counts = r->of_every_ipu ? peaks_bytes[stage] > limit : ipu == r->ipu;
         if (counts && peaks_bytes[stage] - limit > *needed)
             *needed = peaks_bytes[stage] - limit;
@@ -224,7 +224,7 @@ static size_t list_stages(advice *a, size_t *stages) {
     pl_filter filter = pl_filter_of_limits(p);
     for (size_t stage = 0; stage < count; ++stage) {
         if ((p->is_mapped && p->first_on_ipu[stage] != stage) ||
-            pl_filter_limit(p, &filter, pl_problem_ipu(p, stage)) >= NO_LIMIT)
+            pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage)) >= NO_LIMIT)
             continue;
         if (num_listed == MAX_IPUS) {
             a->why->has_all_remedies = false;
@@ -244,10 +244,10 @@ static popliner_status try_single_limits(advice *a, const size_t *stages, size_t
     popliner_status status =
         needs_bytes == NULL
             ? pl_fail_memory(a->error, "what would be enough")
-            : pl_ipu_needs_find(p, &filter, num_places, &a->own_stop, needs_bytes, a->error);
+            : pl_ipu_needs_find(p, &filter.limits, num_places, &a->own_stop, needs_bytes, a->error);
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         size_t ipu = pl_problem_ipu(p, stages[i]);
-        const raise one = {.ipu = ipu, .least = pl_filter_limit(p, &filter, ipu) + 1};
+        const raise one = {.ipu = ipu, .least = pl_limits_peak(p, &filter.limits, ipu) + 1};
         if (p->is_shared)
             status = try_limits(a, &one);
         else if (needs_bytes[stages[i]] < POPLINER_PEAK_FORBIDDEN)

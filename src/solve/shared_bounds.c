@@ -49,6 +49,7 @@ uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
 
 typedef struct relaxation {
     const pl_shared_search *asked;
+    const pl_limits *limits;
     const pl_problem *problem;
     popliner_objective objective;
     double deadline_seconds;
@@ -86,14 +87,14 @@ static void hint(relaxation *r, pl_split *split) {
  * something may. */
 static popliner_status fill_loads(relaxation *r, bool *is_possible) {
     size_t n = r->num_units;
-    pl_filter filter = *r->asked->filter;
+    pl_limits limits = *r->limits;
     uint8_t *ok = pl_new_array(n, sizeof *ok);
     r->loads = pl_new_array(r->num_stages * pl_triangle_size(n), sizeof *r->loads);
     if (r->known != NONE && r->objective == POPLINER_OBJECTIVE_MEMORY)
-        filter.max_peak_bytes = r->known - 1;
+        limits.max_peak_bytes = r->known - 1;
     if (r->known != NONE && r->objective == POPLINER_OBJECTIVE_CYCLES)
-        filter.max_cycles = r->known - 1;
-    pl_reachability reach = {.problem = r->problem, .filter = &filter, .num_stages = r->num_stages};
+        limits.max_cycles = r->known - 1;
+    pl_reachability reach = {.problem = r->problem, .limits = &limits, .num_stages = r->num_stages};
     popliner_status status = ok == NULL || r->loads == NULL
                                  ? pl_fail_memory(r->error, "the bounds of the search")
                                  : pl_reachability_find(&reach, r->error);
@@ -447,8 +448,7 @@ static popliner_status bound_traffic(relaxation *r) {
     bool is_stopped = false;
     pl_split split = {0};
     pl_objective_values values = {0};
-    pl_filter filter = *r->asked->filter;
-    filter.max_spread = UINT64_MAX; /* that of IPUs is not that of stages */
+    const pl_filter filter = {.limits = *r->limits, .max_spread = UINT64_MAX};
     popliner_status status = pl_dynamic_program(r->problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
                                                 r->asked->stop, &split, &is_stopped, r->error);
     if (status == POPLINER_OK && split.num_stages > 0) {
@@ -463,10 +463,11 @@ static popliner_status bound_traffic(relaxation *r) {
     return status;
 }
 
-popliner_status pl_shared_bound_find(const pl_shared_search *asked, popliner_objective objective,
-                                     uint64_t known, double seconds, pl_shared_bound *bound,
-                                     popliner_error *error) {
+popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
+                                     popliner_objective objective, uint64_t known, double seconds,
+                                     pl_shared_bound *bound, popliner_error *error) {
     relaxation r = {.asked = asked,
+                    .limits = &filter->limits,
                     .problem = asked->problem,
                     .objective = objective,
                     .deadline_seconds = pl_clock_seconds() + seconds,

@@ -26,7 +26,7 @@ uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
 /* How many stages are on the IPU of this one. */
 size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
 
-/* Bounds the objective of the splits within asked->filter of which a better one than `known` (or
+/* Bounds the objective of the splits within the filter of which a better one than `known` (or
  * UINT64_MAX) is asked for: the bound is at most `known`, and equal to it only if there is none.
  * For MEMORY, CYCLES and TRAFFIC; 0 for the others. Takes about `seconds`. Errors: MEMORY.
  *
@@ -37,8 +37,8 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
  *     With equal layers that is the optimum;
  *   - Lagrange: each IPU gets a weight, together 1; the smallest weighted sum over all stages is a
  *     bound, whatever the weights, which are made heavier where there is too much. */
-popliner_status pl_shared_bound_find(const pl_shared_search *asked, popliner_objective objective,
-                                     uint64_t known, double seconds, pl_shared_bound *bound,
-                                     popliner_error *error);
+popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
+                                     popliner_objective objective, uint64_t known, double seconds,
+                                     pl_shared_bound *bound, popliner_error *error);
 
 #endif

@@ -64,10 +64,11 @@ typedef struct pl_cut_range {
  * is short. O(stages * units^2) for the first time. */
 const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem);
 
-/* A search for the best split of a problem whose stages share IPUs. Nothing of it is owned. */
+/* A search for the best split of a problem whose stages share IPUs. What the split has to keep to
+ * is given besides: each kind of search says whether it accepts a pl_filter or pl_limits alone.
+ * Nothing of it is owned. */
 typedef struct pl_shared_search {
     const pl_problem *problem;
-    const pl_filter *filter;
     pl_goal goal;
     const pl_split *fixed; /* the first stages begin where these do; NULL: none is fixed */
     const pl_stop *stop;

@@ -4,12 +4,6 @@
 #include "solve/device_sweep.h"
 #include "solve/windows.h"
 
-bool pl_spread_sweep_can(const pl_problem *problem, const pl_filter *filter, pl_goal goal) {
-    pl_filter without = *filter;
-    without.max_spread = UINT64_MAX;
-    return pl_device_sweep_can(problem, &without, goal);
-}
-
 /* Whether a split is better for the goal than the best one so far. */
 static bool is_better(pl_goal goal, const pl_split *split, const pl_objective_values *values,
                       const pl_split *best, const pl_objective_values *best_values) {
@@ -20,23 +14,18 @@ static bool is_better(pl_goal goal, const pl_split *split, const pl_objective_va
 }
 
 /* One window after another. */
-static popliner_status sweep_windows(const pl_shared_search *asked, pl_split *best,
-                                     pl_search_result *result, bool *gave_up,
+static popliner_status sweep_windows(const pl_shared_search *asked, const pl_filter *filter,
+                                     pl_split *best, pl_search_result *result, bool *gave_up,
                                      popliner_error *error) {
-    const pl_filter *filter = asked->filter;
     pl_windows windows = PL_WINDOWS_INIT;
     pl_objective_values best_values = {0};
     pl_split split = {0};
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && !windows.is_over) {
-        pl_filter window = *filter;
-        pl_shared_search in_window = *asked;
+        pl_limits window = pl_windows_limits(&windows, filter->max_spread, filter);
         pl_objective_values values = {0};
-        window.max_spread = UINT64_MAX;
-        pl_windows_enter(&windows, filter->max_spread, &window);
-        in_window.filter = &window;
         pl_split_clear(&split);
-        status = pl_device_sweep(&in_window, &split, result, gave_up, error);
+        status = pl_device_sweep(asked, &window, &split, result, gave_up, error);
         if (status != POPLINER_OK || result->is_stopped || *gave_up)
             break;
         if (split.num_stages > 0)
@@ -66,9 +55,10 @@ static popliner_status sweep_windows(const pl_shared_search *asked, pl_split *be
     return status;
 }
 
-popliner_status pl_spread_sweep(const pl_shared_search *asked, pl_split *split,
-                                pl_search_result *result, bool *gave_up, popliner_error *error) {
-    return asked->filter->max_spread == UINT64_MAX
-               ? pl_device_sweep(asked, split, result, gave_up, error)
-               : sweep_windows(asked, split, result, gave_up, error);
+popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *filter,
+                                pl_split *split, pl_search_result *result, bool *gave_up,
+                                popliner_error *error) {
+    const pl_limits *only = pl_filter_only_limits(filter);
+    return only != NULL ? pl_device_sweep(asked, only, split, result, gave_up, error)
+                        : sweep_windows(asked, filter, split, result, gave_up, error);
 }

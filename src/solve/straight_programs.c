@@ -55,8 +55,8 @@ static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *e
         status = pl_integer_program_bounds(s, of_cycles, &largest, &smallest, error);
     if (status != POPLINER_OK)
         return status;
-    uint64_t *min_of = of_cycles ? &s->filter.min_cycles : &s->filter.min_peak_bytes;
-    uint64_t *max_of = of_cycles ? &s->filter.max_cycles : &s->filter.max_peak_bytes;
+    uint64_t *min_of = of_cycles ? &s->filter.limits.min_cycles : &s->filter.limits.min_peak_bytes;
+    uint64_t *max_of = of_cycles ? &s->filter.limits.max_cycles : &s->filter.limits.max_peak_bytes;
     if (largest > spread && largest - spread > *min_of)
         *min_of = largest - spread;
     if (smallest < UINT64_MAX - spread && smallest + spread < *max_of)
@@ -178,15 +178,15 @@ popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *sp
 
 /* ---- a first answer, to leave out what is larger ---- */
 
-/* Fills stages one after another, each with as many units as the filter lets it have. False if they
+/* Fills stages one after another, each with as many units as the limits let it have. False if they
  * do not reach the end of the chain. */
-static bool fill_stages(const pl_problem *p, const pl_filter *filter, uint8_t *ok) {
+static bool fill_stages(const pl_problem *p, const pl_limits *limits, uint8_t *ok) {
     size_t n = p->num_units;
     size_t unit = 0;
     for (size_t stage = 0; stage < p->max_stages && unit < n; ++stage) {
         size_t behind = p->is_mapped ? p->max_stages - stage - 1 : 0;
         size_t length = n - unit > behind ? n - unit - behind : 0;
-        pl_problem_mark(p, filter, stage, p->depends_on_end ? p->max_stages - stage : 1, unit, ok);
+        pl_problem_mark(p, limits, stage, p->depends_on_end ? p->max_stages - stage : 1, unit, ok);
         while (length > 0 && ok[length - 1] == 0)
             --length;
         if (length == 0)
@@ -202,8 +202,8 @@ static popliner_status fill_within(const pl_straight_programs *asked, popliner_o
                                    uint64_t bound, uint64_t *most, popliner_error *error) {
     const pl_problem *p = asked->problem;
     const pl_filter *f = asked->filter;
-    if (f->max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
-        f->max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
+    if (f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
+        f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
         return POPLINER_OK;
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
     if (ok == NULL)
@@ -211,7 +211,7 @@ static popliner_status fill_within(const pl_straight_programs *asked, popliner_o
     while (bound < *most) {
         uint64_t middle = bound + (*most - bound) / 2;
         pl_filter within = pl_filter_limited(f, objective, middle);
-        if (fill_stages(p, &within, ok))
+        if (fill_stages(p, &within.limits, ok))
             *most = middle;
         else
             bound = middle + 1;

@@ -3,8 +3,8 @@
 
 #include "costs/costs.h"
 
-void pl_windows_enter(const pl_windows *windows, uint64_t width, pl_filter *filter) {
-    pl_filter_enter_window(filter, windows->at, pl_add_or_never(width, windows->step));
+pl_limits pl_windows_limits(const pl_windows *windows, uint64_t width, const pl_filter *filter) {
+    return pl_filter_window(filter, windows->at, pl_add_or_never(width, windows->step));
 }
 
 void pl_windows_skip(pl_windows *windows, uint64_t width) {

@@ -19,8 +19,8 @@ typedef struct pl_windows {
 #define PL_WINDOWS_INIT                                                                            \
     { 0, UINT64_MAX, false }
 
-/* Limits the filter to the splits of the block, which are at most `width` + step wide. */
-void pl_windows_enter(const pl_windows *windows, uint64_t width, pl_filter *filter);
+/* The limits that the splits of the block keep to, which are at most `width` + step wide. */
+pl_limits pl_windows_limits(const pl_windows *windows, uint64_t width, const pl_filter *filter);
 
 /* The block holds nothing that is looked for, or no more: goes on to the next one, which is
  * twice as large. */
