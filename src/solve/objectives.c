@@ -368,7 +368,7 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
         const pl_first_answer_wish wish = {
             .objective = objective, .seconds = SECONDS_FOR_HARD, .num_kicks = SIZE_MAX};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-        if (status == POPLINER_OK && objective != POPLINER_OBJECTIVE_BALANCE)
+        if (status == POPLINER_OK)
             status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_FOR_HARD,
                                            true, &search->split, error);
         if (status == POPLINER_OK)

@@ -1,0 +1,274 @@
+/* Stages that share IPUs, with more than a million splits, so that they are not listed: against
+ * every split, for every order of objectives that includes balance.
+ *
+ * The splits are gone through once for each objective, each time within the best for those before
+ * it. Costs are added up here, from what the units have; the solver reads a table and a callback.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "test.h"
+#include "test_data.h"
+
+#include "popliner/costs.h"
+#include "popliner/solver.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { NUM_STAGES = 6, MOST_UNITS = 48, NUM_TYPES = 5, MOST_OBJECTIVES = POPLINER_NUM_OBJECTIVES };
+/* The quick run has one chain of each map, and two orders of each. */
+enum { NUM_INSTANCES = 64, QUICK_EVERY = 21, QUICK_ORDERS = 2 };
+
+typedef struct chain {
+    uint64_t random;
+    size_t num_units;
+    uint64_t own_bytes[MOST_UNITS]; /* these add up */
+    unsigned types[MOST_UNITS];     /* of code, of which an IPU has each once */
+    uint64_t code_bytes[NUM_TYPES];
+    uint64_t cycles[MOST_UNITS];
+    uint64_t cut_bytes[MOST_UNITS]; /* by the unit after the cut */
+    const size_t *device_map;
+    size_t num_ipus;
+    popliner_costs *costs;
+} chain;
+
+static const size_t maps[][NUM_STAGES] = {
+    {0, 1, 2, 0, 1, 2}, {0, 1, 2, 2, 1, 0}, {0, 1, 2, 1, 2, 3}, {0, 1, 2, 3, 1, 0}};
+
+static uint64_t below(chain *c, uint64_t limit) {
+    c->random = test_random(c->random);
+    return (c->random >> 24) % limit;
+}
+
+static uint64_t code_of(const chain *c, unsigned types) {
+    uint64_t bytes = 0;
+    for (size_t t = 0; t < NUM_TYPES; ++t)
+        bytes += (types >> t & 1) * c->code_bytes[t];
+    return bytes;
+}
+
+/* ---- what the solver is given ---- */
+
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const chain *c = user;
+    unsigned types = 0;
+    (void)error;
+    *peak_bytes = 0;
+    for (size_t i = 0; i < num_stages; ++i)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; ++unit) {
+            *peak_bytes += c->own_bytes[unit];
+            types |= c->types[unit];
+        }
+    *peak_bytes += code_of(c, types);
+    return POPLINER_OK;
+}
+
+static void fill_costs(chain *c) {
+    assert_int_equal(popliner_costs_create(c->num_units, 1, &c->costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < c->num_units; ++first) {
+        uint64_t cycles = 0;
+        if (first > 0)
+            popliner_costs_set_cut(c->costs, first, c->cut_bytes[first], NULL);
+        for (size_t last = first; last < c->num_units; ++last) {
+            const popliner_interval it = {first, last, 1};
+            uint64_t peak_bytes;
+            cycles += c->cycles[last];
+            shared_peak(c, &it, 1, &peak_bytes, NULL);
+            popliner_costs_set_peak(c->costs, first, last, 1, peak_bytes, NULL);
+            popliner_costs_set_cycles(c->costs, first, last, cycles, NULL);
+        }
+    }
+    popliner_costs_set_shared_peak(c->costs, shared_peak, c, true);
+}
+
+/* Half of the chains have nearly equal layers. Must stay where it is. */
+static void draw(chain *c, uint64_t seed) {
+    bool is_even = seed % 2 == 1;
+    *c = (chain){.random = seed,
+                 .num_units = is_even ? 48 : 46 + seed / 2 % 3,
+                 .device_map = maps[seed / 2 % (sizeof maps / sizeof *maps)]};
+    for (size_t t = 0; t < NUM_TYPES; ++t)
+        c->code_bytes[t] = below(c, 30);
+    for (size_t unit = 0; unit < c->num_units; ++unit) {
+        c->own_bytes[unit] = is_even ? 100 + below(c, 3) : below(c, 12);
+        c->types[unit] = is_even ? 1 : (unsigned)(below(c, 1 << NUM_TYPES) & below(c, 1 << 5));
+        c->cycles[unit] = is_even ? 50 + below(c, 3) : below(c, 12);
+        c->cut_bytes[unit] = below(c, 9);
+    }
+    for (size_t stage = 0; stage < NUM_STAGES; ++stage)
+        if (c->device_map[stage] >= c->num_ipus)
+            c->num_ipus = c->device_map[stage] + 1;
+    fill_costs(c);
+}
+
+/* ---- every split ---- */
+
+typedef struct load {
+    uint64_t own_bytes;
+    uint64_t cycles;
+    unsigned types;
+} load;
+
+typedef struct walk {
+    const chain *c;
+    bool spread_is_of_cycles;
+    uint64_t max[MOST_OBJECTIVES]; /* by objective: what a split may have */
+    popliner_objective objective;  /* that is made as small as possible */
+    uint64_t code_bytes[1 << NUM_TYPES];
+    size_t first_units[NUM_STAGES];
+    size_t num_splits;
+    uint64_t best; /* and the earliest split that has it */
+    size_t best_units[NUM_STAGES];
+    uint64_t best_values[MOST_OBJECTIVES];
+} walk;
+
+static void look_at(walk *w, const load *loads, uint64_t cut_bytes) {
+    uint64_t most[2] = {0, 0}; /* bytes, cycles */
+    uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
+    for (size_t ipu = 0; ipu < w->c->num_ipus; ++ipu) {
+        const uint64_t has[] = {loads[ipu].own_bytes + w->code_bytes[loads[ipu].types],
+                                loads[ipu].cycles};
+        for (size_t k = 0; k < 2; ++k) {
+            most[k] = has[k] > most[k] ? has[k] : most[k];
+            least[k] = has[k] < least[k] ? has[k] : least[k];
+        }
+    }
+    size_t k = w->spread_is_of_cycles;
+    const uint64_t values[MOST_OBJECTIVES] = {[POPLINER_OBJECTIVE_MEMORY] = most[0],
+                                              [POPLINER_OBJECTIVE_CYCLES] = most[1],
+                                              [POPLINER_OBJECTIVE_TRAFFIC] = cut_bytes,
+                                              [POPLINER_OBJECTIVE_IPUS] = w->c->num_ipus,
+                                              [POPLINER_OBJECTIVE_BALANCE] = most[k] - least[k]};
+    ++w->num_splits;
+    for (size_t i = 0; i < MOST_OBJECTIVES; ++i)
+        if (values[i] > w->max[i])
+            return;
+    if (values[w->objective] >= w->best)
+        return;
+    w->best = values[w->objective];
+    memcpy(w->best_units, w->first_units, sizeof w->best_units);
+    memcpy(w->best_values, values, sizeof values);
+}
+
+static void go_through(walk *w, size_t stage, const load *loads, uint64_t cut_bytes) {
+    const chain *c = w->c;
+    size_t first = w->first_units[stage];
+    size_t to_come = NUM_STAGES - stage - 1;
+    load now[NUM_STAGES];
+    memcpy(now, loads, sizeof now);
+    load *mine = &now[c->device_map[stage]];
+    for (size_t unit = first; unit + to_come < c->num_units; ++unit) {
+        mine->own_bytes += c->own_bytes[unit];
+        mine->cycles += c->cycles[unit];
+        mine->types |= c->types[unit];
+        if (to_come > 0) {
+            w->first_units[stage + 1] = unit + 1;
+            go_through(w, stage + 1, now, cut_bytes + c->cut_bytes[unit + 1]);
+        }
+    }
+    if (to_come == 0)
+        look_at(w, now, cut_bytes);
+}
+
+/* Leaves the best split in w, and in bounds[i] the best that objective i can be. */
+static void find_best(walk *w, const popliner_solver_options *options, uint64_t *bounds) {
+    for (unsigned types = 0; types < 1 << NUM_TYPES; ++types)
+        w->code_bytes[types] = code_of(w->c, types);
+    memset(w->max, 0xff, sizeof w->max);
+    w->spread_is_of_cycles = false;
+    for (size_t i = 0; options->objectives[i] != POPLINER_OBJECTIVE_BALANCE; ++i)
+        if (options->objectives[i] == POPLINER_OBJECTIVE_CYCLES)
+            w->spread_is_of_cycles = true;
+    for (size_t i = 0; i < options->num_objectives; ++i) {
+        const load nothing[NUM_STAGES] = {{0, 0, 0}};
+        w->objective = options->objectives[i];
+        w->best = UINT64_MAX;
+        w->num_splits = 0;
+        go_through(w, 0, nothing, 0);
+        assert_true(w->num_splits > 1000000);
+        bounds[i] = w->best;
+        w->max[w->objective] = w->best + w->best * (uint64_t)options->slack_percent / 100;
+    }
+}
+
+/* ---- orders of objectives ---- */
+
+enum { MOST_ORDERS = 300 };
+
+typedef struct orders {
+    popliner_objective objectives[MOST_ORDERS][MOST_OBJECTIVES];
+    size_t lengths[MOST_ORDERS];
+    size_t count;
+} orders;
+
+/* Adds all that begin with `so_far` and include balance. */
+static void list_orders(orders *o, const popliner_objective *so_far, size_t length) {
+    popliner_objective longer[MOST_OBJECTIVES];
+    bool is_used[MOST_OBJECTIVES] = {false};
+    for (size_t i = 0; i < length; ++i)
+        is_used[longer[i] = so_far[i]] = true;
+    if (is_used[POPLINER_OBJECTIVE_BALANCE]) {
+        memcpy(o->objectives[o->count], so_far, length * sizeof *so_far);
+        o->lengths[o->count++] = length;
+    }
+    for (size_t next = 0; next < MOST_OBJECTIVES; ++next)
+        if (!is_used[next]) {
+            longer[length] = (popliner_objective)next;
+            list_orders(o, longer, length + 1);
+        }
+}
+
+/* ---- both ---- */
+
+static void check(chain *c, const popliner_solver_options *options) {
+    walk w = {.c = c};
+    uint64_t bounds[MOST_OBJECTIVES];
+    popliner_plan *plan = NULL;
+    popliner_error error;
+    find_best(&w, options, bounds);
+    if (popliner_solve(c->costs, options, &plan, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(popliner_plan_get_summary(plan)->status, POPLINER_PLAN_OPTIMAL);
+    for (size_t i = 0; i < options->num_objectives; ++i) {
+        const popliner_plan_value *value = popliner_plan_value_at(plan, i);
+        assert_int_equal(value->objective, options->objectives[i]);
+        assert_int_equal(value->bound, bounds[i]);
+        assert_int_equal(value->value, w.best_values[options->objectives[i]]);
+    }
+    for (size_t stage = 0; stage < NUM_STAGES; ++stage)
+        assert_int_equal(popliner_plan_stage_at(plan, stage)->first_unit, w.best_units[stage]);
+    popliner_plan_free(plan);
+}
+
+static void balance_in_every_order(void **state) {
+    (void)state;
+    static chain c;
+    static orders o;
+    list_orders(&o, NULL, 0);
+    assert_int_equal(o.count, 261); /* the sum over k of k! * (k + 1) choices of k others of 4 */
+    size_t per_instance = (o.count + NUM_INSTANCES - 1) / NUM_INSTANCES;
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
+        if (!test_takes_case(seed, QUICK_EVERY))
+            continue;
+        draw(&c, seed);
+        size_t num_orders = test_takes_all() ? per_instance : QUICK_ORDERS;
+        for (size_t i = 0; i < num_orders; ++i) {
+            size_t order = (seed * per_instance + i) * 100 % o.count;
+            popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
+            options.device_map = c.device_map;
+            options.num_mapped_stages = NUM_STAGES;
+            options.objectives = o.objectives[order];
+            options.num_objectives = o.lengths[order];
+            options.slack_percent = i == 0 ? 10.0 : 0.0;
+            check(&c, &options);
+        }
+        popliner_costs_free(c.costs);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(balance_in_every_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
