@@ -43,13 +43,13 @@ static void finds_the_best_of_short_chains(void **state) {
     static shared_instance in;
     size_t num_checked = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
-        if (!test_takes_case(seed, 8))
+        if (!test_takes_case(seed, 16))
             continue;
         draw_shared_instance(&in, seed);
-        in.filter.spread_is_of_cycles = seed / 8 % 2 == 0;
+        in.filter.spread_is_of_cycles = seed / 16 % 2 == 0;
         every_split e = try_every_split(&in, in.options.max_stage_bytes);
-        if (e.num_splits > 0 && seed / 16 % 2 == 0) {
-            in.filter.max_spread = e.least_spread + seed / 32 % 3 * 2;
+        if (e.num_splits > 0 && seed / 32 % 2 == 0) {
+            in.filter.max_spread = e.least_spread + seed / 64 % 3 * 2;
             e = try_every_split(&in, in.options.max_stage_bytes);
         }
         pl_shared shared = {0};
