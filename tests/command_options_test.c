@@ -685,7 +685,7 @@ static void refuses_what_is_wrong_on_standard_input(void **state) {
     /* what is read must not be overwritten, whatever it is called */
     copy_file(COSTS, file, SIZE_MAX);
     RUN_FROM(&run, file, "--costs", "-", "--solve", "--num-ipus=2", "--write-lp", file);
-    assert_refused(&run, 2, "would overwrite the file of costs that is read");
+    assert_refused(&run, 2, "would overwrite a file of --costs");
 }
 
 /* ---- Formats -------------------------------------------------------------------------------- */

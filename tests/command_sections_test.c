@@ -265,7 +265,7 @@ static void files_are_written_once(void **state) {
         output("layers", "link.csv"));
     assert_refused(&run, 2, "link.csv");
     RUN(&run, SAMPLE, "--output", output("tiles", "new"), "--save-to-file", in_scratch("new"));
-    assert_refused(&run, 2, "is the file of --save-to-file, too");
+    assert_refused(&run, 2, "is the file of --output, too");
     RUN(&run, SAMPLE, "--output", output("tiles", "link.csv"), "--save-to-file",
         in_scratch("same.csv"));
     assert_refused(&run, 2, "same.csv");
@@ -274,9 +274,9 @@ static void files_are_written_once(void **state) {
     assert_int_equal(mkdir(in_scratch("folder"), 0755), 0);
     assert_int_equal(symlink("folder", in_scratch("way")), 0);
     RUN(&run, SAMPLE, "--trace", in_scratch("folder/one"), "--html", in_scratch("./folder/one"));
-    assert_refused(&run, 2, "folder/one: is the file of --trace ");
+    assert_refused(&run, 2, "folder/one: is the file of --html ");
     RUN(&run, SAMPLE, "--html", in_scratch("folder/one"), "--output", output("tiles", "way/one"));
-    assert_refused(&run, 2, "way/one: is the file of --html ");
+    assert_refused(&run, 2, "folder/one: is the file of --output ");
     RUN(&run, SAMPLE, "--output", output("tiles", "folder/one"), "--output",
         output("layers", "way/../folder/../folder/one"));
     assert_refused(&run, 2, "is the file of another --output ");
@@ -284,7 +284,7 @@ static void files_are_written_once(void **state) {
     /* by a link that leads to what is not there yet */
     assert_int_equal(symlink("folder/one", in_scratch("late")), 0);
     RUN(&run, SAMPLE, "--trace", in_scratch("late"), "--html", in_scratch("folder/one"));
-    assert_refused(&run, 2, "folder/one: is the file of --trace ");
+    assert_refused(&run, 2, "late: is the file of --html ");
     assert_holds(in_scratch("folder"), "");
 }
 
@@ -298,7 +298,7 @@ static void what_is_read_is_not_overwritten(void **state) {
     test_write_bytes(config, "{\"solve\": true}", 15);
     const uint64_t before = hash_file(config);
     RUN(&run, SAMPLE, "--config", config, "--html", in_scratch("./config.json"));
-    assert_refused(&run, 2, "config.json: would overwrite the file of --config that is read");
+    assert_refused(&run, 2, "config.json: would overwrite a file of --config");
     assert_int_equal(hash_file(config), before);
     make_directory(report);
     copy_file(SAMPLE "/profile.pop", in_scratch("report/profile.pop"), SIZE_MAX);

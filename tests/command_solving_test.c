@@ -1904,7 +1904,7 @@ static void written_programs_have_the_same_optimum(void **state) {
     char *copy = strdup(in_scratch("costs.json"));
     copy_file(REGIONS, copy, SIZE_MAX);
     RUN(&run, "--costs", copy, "-q", "--solve", "--write-lp", copy);
-    assert_refused(&run, 2, "would overwrite the file of costs that is read");
+    assert_refused(&run, 2, "would overwrite a file of --costs");
     assert_int_equal(hash_file(copy), hash_file(REGIONS));
     copy_file(CASE_PROFILE, copy, SIZE_MAX);
     RUN(&run, copy, CASE_DEBUG, "-q", "--solve", "--write-mps", copy);

@@ -251,6 +251,27 @@ static void lists_reports_by_the_bytes_of_their_names(void **state) {
     free(nowhere);
 }
 
+/* Reading them tells why; without them a directory would seem to hold fewer. */
+static void lists_reports_that_cannot_be_examined(void **state) {
+    touch(*state, "a/profile.pop");
+    touch(*state, "b/debug.cbor");
+    touch(*state, "file");
+    char *odd = test_path(*state, "b/profile.pop");
+    char *entry = test_path(*state, "c");
+    char *lock = test_path(*state, ".lock");
+    assert_int_equal(symlink("nowhere", odd), 0);
+    assert_int_equal(symlink("nowhere", entry), 0);
+    assert_int_equal(symlink("nowhere", lock), 0); /* as editors make them */
+    expect_reports(*state, "a b c");
+    assert_int_equal(unlink(odd), 0);
+    expect_reports(*state, "a c");
+    mkdir(odd, 0700);
+    expect_reports(*state, "a b c");
+    free(lock);
+    free(entry);
+    free(odd);
+}
+
 static void names_the_reports_in_a_directory(void **state) {
     touch(*state, "other/debug.cbor");
     touch(*state, "file");
@@ -291,6 +312,7 @@ int main(void) {
         IN_DIRECTORY(takes_names_without_a_slash),
         IN_DIRECTORY(says_what_is_missing),
         IN_DIRECTORY(lists_reports_by_the_bytes_of_their_names),
+        IN_DIRECTORY(lists_reports_that_cannot_be_examined),
         IN_DIRECTORY(names_the_reports_in_a_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

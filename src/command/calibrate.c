@@ -4,8 +4,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/calibrate.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +43,6 @@ static char *join(const char *directory, const char *name) {
     return path;
 }
 
-/* Whether a file can be read. */
-static bool is_there(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (file != NULL)
-        (void)fclose(file); /* it was only read */
-    return file != NULL;
-}
-
 /* By name, but numbers in them by their size: ipu2 before ipu10. */
 static int compare_names(const void *first, const void *second) {
     const char *a = *(char *const *)first;
@@ -77,40 +67,26 @@ static int compare_names(const void *first, const void *second) {
     return strcmp(a, b);
 }
 
-/* Lists the sub-directories that hold a report. */
+/* Lists the reports of a directory. */
 static popliner_status list_directories(const char *path, reports *r, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    size_t capacity = 0;
-    const struct dirent *entry;
-    DIR *directory = opendir(path);
-    if (directory == NULL)
-        return session_fail(error, POPLINER_ERROR_INPUT, "--calibrate %s: cannot be read: %s", path,
-                            strerror(errno));
-    while (status == POPLINER_OK && (entry = readdir(directory)) != NULL) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char *report = join(path, entry->d_name);
-        char *profile = report == NULL ? NULL : join(report, "profile.pop");
-        if (profile == NULL) {
+    popliner_reports *all = NULL;
+    popliner_error told = {0};
+    popliner_status status = popliner_reports_find(path, &all, &told);
+    if (status != POPLINER_OK)
+        return session_fail(error, status, "--calibrate %s", told.message);
+    const size_t count = popliner_reports_count(all);
+    r->directories = calloc(count + 1, sizeof *r->directories);
+    if (r->directories == NULL)
+        status = fail_memory(error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        const char *name = popliner_reports_at(all, i);
+        char *report = name[0] == '.' ? NULL : join(path, name);
+        if (report != NULL)
+            r->directories[r->num_directories++] = report;
+        else if (name[0] != '.')
             status = fail_memory(error);
-        } else if (is_there(profile)) {
-            if (r->num_directories == capacity) {
-                capacity = capacity == 0 ? 16 : 2 * capacity;
-                char **grown = realloc(r->directories, capacity * sizeof *grown);
-                if (grown == NULL)
-                    status = fail_memory(error);
-                else
-                    r->directories = grown;
-            }
-            if (status == POPLINER_OK) {
-                r->directories[r->num_directories++] = report;
-                report = NULL;
-            }
-        }
-        free(report);
-        free(profile);
     }
-    closedir(directory);
+    popliner_reports_free(all);
     if (r->num_directories > 0)
         qsort(r->directories, r->num_directories, sizeof *r->directories, compare_names);
     return status;
@@ -145,11 +121,25 @@ static popliner_status fail_number(const session *s, size_t num_stages, size_t n
                         s->options.evaluate, num_stages, num_stages == 1 ? "stage" : "stages");
 }
 
-static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popliner_error *error) {
-    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
+/* Finds the reports, and checks their number where each is of one IPU. */
+static popliner_status find_ipus(const session *s, reports *r, size_t num_stages,
+                                 popliner_error *error) {
     popliner_status status = find_reports(s->options.calibrate, r, error);
     if (status == POPLINER_OK && r->num_directories > 0 && r->num_directories != num_stages)
         status = fail_number(s, num_stages, r->num_directories, error);
+    return status;
+}
+
+popliner_status calibrate_check(const session *s, size_t num_stages, popliner_error *error) {
+    reports r = {0};
+    popliner_status status = find_ipus(s, &r, num_stages, error);
+    free_reports(&r);
+    return status;
+}
+
+static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popliner_error *error) {
+    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_status status = find_ipus(s, r, num_stages, error);
     if (status != POPLINER_OK)
         return status;
     r->ipus = calloc(num_stages, sizeof *r->ipus);

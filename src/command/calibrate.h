@@ -12,6 +12,9 @@ popliner_status calibrate_and_print(session *s, const popliner_request *asked,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error);
 
+/* Finds the reports of --calibrate without reading them. Errors: as calibrate_and_print. */
+popliner_status calibrate_check(const session *s, size_t num_stages, popliner_error *error);
+
 /* Reads --calibration, if it was given, and warns if it was made for something else. */
 popliner_status read_calibration(session *s, popliner_error *error);
 

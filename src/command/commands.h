@@ -30,8 +30,19 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
 popliner_status solve_certificate(session *s, popliner_certificate **certificate,
                                   popliner_error *error);
 
-/* --compare */
-popliner_status compare_and_print(session *s, popliner_error *error);
+/* Refuse what they would refuse of the options, now that the names of layers are known, without
+ * measuring stages. Whatever they tell the log comes again. */
+popliner_status diagnose_check(session *s, popliner_error *error);
+popliner_status evaluate_check(session *s, popliner_error *error);
+popliner_status solve_check(session *s, popliner_error *error);
+
+/* --compare: reads the other side, which is freed with session_free whatever comes; then what
+ * changed. *other stays where it is. */
+popliner_status compare_open(const session *s, session *other, popliner_error *error);
+/* Says in the error, if there is one, that it is of the other side. Returns the status. */
+popliner_status compare_name_other(const session *other, popliner_status status,
+                                   popliner_error *error);
+popliner_status compare_and_print(session *s, session *other, popliner_error *error);
 
 /* --solve, of a profile or of --costs */
 popliner_status solve_and_print(session *s, popliner_error *error);

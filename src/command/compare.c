@@ -47,9 +47,8 @@ static popliner_status open_other(session *other, popliner_error *error) {
     return session_open(other, error);
 }
 
-/* Says of which file a failure is. */
-static popliner_status fail_of_other(const session *other, popliner_status status,
-                                     popliner_error *error) {
+popliner_status compare_name_other(const session *other, popliner_status status,
+                                   popliner_error *error) {
     const popliner_error told = *error;
     if (status == POPLINER_OK || strstr(error->message, other->options.profile) != NULL)
         return status;
@@ -231,19 +230,23 @@ static popliner_status print_changes(session *s, const popliner_changes *changes
     return status;
 }
 
-popliner_status compare_and_print(session *s, popliner_error *error) {
+popliner_status compare_open(const session *s, session *other, popliner_error *error) {
+    begin_other(other, s);
+    popliner_status status = compare_name_other(other, open_other(other, error), error);
+    if (status == POPLINER_OK && (s->options.solve || s->options.evaluate != NULL))
+        status = check_limits(s, other, error);
+    return status;
+}
+
+popliner_status compare_and_print(session *s, session *other, popliner_error *error) {
     const bool has_plan = s->options.solve || s->options.evaluate != NULL;
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     popliner_certificate *before = NULL;
     popliner_certificate *now = NULL;
     popliner_changes *changes = NULL;
-    session other;
-    begin_other(&other, s);
-    popliner_status status = fail_of_other(&other, open_other(&other, error), error);
-    if (status == POPLINER_OK && has_plan)
-        status = check_limits(s, &other, error);
-    if (status == POPLINER_OK && has_plan)
-        status = fail_of_other(&other, make_certificate(&other, &before, error), error);
+    popliner_status status = POPLINER_OK;
+    if (has_plan)
+        status = compare_name_other(other, make_certificate(other, &before, error), error);
     if (status == POPLINER_OK && has_plan)
         status = make_certificate(s, &now, error);
     input.before_certificate = before;
@@ -251,7 +254,7 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK && has_plan && (before == NULL || now == NULL))
         s->failed_softly = true; /* no layer was found, which the log tells */
     else if (status == POPLINER_OK)
-        status = make_changes(s, &other, &input, &changes, error);
+        status = make_changes(s, other, &input, &changes, error);
     if (status == POPLINER_OK && changes != NULL)
         status = print_changes(s, changes, error);
     if (status == POPLINER_OK && now != NULL)
@@ -261,6 +264,5 @@ popliner_status compare_and_print(session *s, popliner_error *error) {
     popliner_changes_free(changes);
     popliner_certificate_free(now);
     popliner_certificate_free(before);
-    session_free(&other);
     return status;
 }

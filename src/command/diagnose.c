@@ -27,6 +27,25 @@ static popliner_status parse_layers(const request *r, const char *layers, size_t
     return POPLINER_OK;
 }
 
+/* Puts --layers in terms of the chain's units. */
+static popliner_status take_layers(session *s, popliner_memory_model model,
+                                   popliner_diagnosis_options *how, popliner_error *error) {
+    request r = {0};
+    const popliner_chain *chain = NULL;
+    popliner_status status = popliner_analysis_chain(s->analysis, model, &chain, error);
+    if (status == POPLINER_OK && s->options.layers != NULL)
+        status = request_name_chain(&r, chain, error);
+    if (status == POPLINER_OK && s->options.layers != NULL)
+        status = parse_layers(&r, s->options.layers, &how->first_unit, &how->last_unit, error);
+    request_free(&r);
+    return status;
+}
+
+popliner_status diagnose_check(session *s, popliner_error *error) {
+    popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
+    return take_layers(s, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &how, error);
+}
+
 /* Warns of what the diagnosis found wrong with itself: bytes that neither are explained nor
  * missing, or explained beyond the truth. */
 static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnosis) {
@@ -56,18 +75,12 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
     enum { SHOWN = 20 };
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_diagnosis *diagnosis = NULL;
-    request r = {0};
-    const popliner_chain *chain = NULL;
     popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     bool shows_all = s->options.verbose || s->options.format == POPLINER_FORMAT_JSON;
     char *text = NULL;
     how.memory_model = model;
     how.layer_operations_only = s->options.layer_operations_only;
-    popliner_status status = popliner_analysis_chain(s->analysis, model, &chain, error);
-    if (status == POPLINER_OK && s->options.layers != NULL)
-        status = request_name_chain(&r, chain, error);
-    if (status == POPLINER_OK && s->options.layers != NULL)
-        status = parse_layers(&r, s->options.layers, &how.first_unit, &how.last_unit, error);
+    popliner_status status = take_layers(s, model, &how, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_diagnose(s->analysis, &how, &diagnosis, error);
     bool contradicts = status == POPLINER_OK && warn_of_contradictions(s, diagnosis);
@@ -96,6 +109,5 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
         status = session_print(text, error);
     }
     popliner_diagnosis_free(diagnosis);
-    request_free(&r);
     return status;
 }

@@ -143,6 +143,18 @@ static popliner_status can_evaluate(session *s, bool *can, popliner_error *error
     return strcmp(s->options.evaluate, "whole") != 0 ? can_split(s, can, error) : POPLINER_OK;
 }
 
+popliner_status evaluate_check(session *s, popliner_error *error) {
+    given_split split = {0};
+    bool can = true;
+    popliner_status status = can_evaluate(s, &can, error);
+    if (status == POPLINER_OK && can)
+        status = split_take(s, NULL, &split, error);
+    if (status == POPLINER_OK && can && s->options.calibrate != NULL && !s->is_other)
+        status = calibrate_check(s, split.num_cuts + 1, error);
+    split_free(&split);
+    return status;
+}
+
 popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
                                      popliner_error *error) {
     given_split split = {0};

@@ -148,6 +148,8 @@ void log_message(log_state *log, popliner_level level, const char *format, ...) 
     char short_text[4000];
     va_list arguments;
     va_list again;
+    if (log->is_mute)
+        return;
     va_start(arguments, format);
     va_copy(again, arguments);
     int length = vsnprintf(short_text, sizeof short_text, format, arguments);

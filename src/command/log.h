@@ -12,6 +12,7 @@
 
 typedef struct log_state {
     popliner_level least_level; /* messages below it are dropped */
+    bool is_mute; /* log_message tells nothing; what the library tells, perhaps once, is told */
     bool shows_progress;
     const char *about;        /* the file that messages are about, before each; NULL: not said */
     size_t bar_width;         /* characters of the bar that stands on the terminal's last line */

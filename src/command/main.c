@@ -12,6 +12,7 @@
 #include "command/page.h"
 #include "command/reports.h"
 #include "command/request.h"
+#include "command/run_files.h"
 #include "command/sections.h"
 #include "popliner/popliner.h"
 
@@ -63,11 +64,48 @@ static void warn_of_unused(session *s) {
                     o->option, o->value, o->before);
 }
 
-static popliner_status perform(session *s, popliner_error *error) {
+/* Refuses what one side of the run cannot do. The log is told when it does it. */
+static popliner_status check_side(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    const bool failed_softly = s->failed_softly;
+    popliner_status status = POPLINER_OK;
+    s->log.is_mute = true;
+    if (o->diagnose && !s->is_other)
+        status = diagnose_check(s, error);
+    if (status == POPLINER_OK && o->evaluate != NULL)
+        status = evaluate_check(s, error);
+    if (status == POPLINER_OK && o->solve)
+        status = solve_check(s, error);
+    s->log.is_mute = false;
+    s->failed_softly = failed_softly;
+    return status;
+}
+
+/* Reads what --compare needs and refuses what cannot be done, before anything is printed or
+ * written. */
+static popliner_status check_ahead(session *s, session *other, popliner_error *error) {
+    const options *o = &s->options;
+    const bool has_more = o->save_to_file != NULL || o->has_section || o->has_plot ||
+                          o->num_outputs > 0 || o->memory_totals || o->operation_breakdown ||
+                          o->layer_breakdown || o->memory_affinity || o->interlayer_communication ||
+                          o->diagnose || o->compare != NULL || (o->evaluate != NULL && o->solve);
+    popliner_status status = POPLINER_OK;
+    if (o->compare != NULL)
+        status = compare_open(s, other, error);
+    if (status == POPLINER_OK && has_more)
+        status = check_side(s, error);
+    if (status == POPLINER_OK && o->compare != NULL)
+        status = compare_name_other(other, check_side(other, error), error);
+    return status;
+}
+
+static popliner_status perform(session *s, session *other, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = request_check(o, error);
     if (status == POPLINER_OK)
         status = emit_check(o, error);
+    if (status == POPLINER_OK)
+        status = check_run_files(o, error);
     if (status == POPLINER_OK)
         warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)
@@ -82,6 +120,8 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = session_open(s, error);
     if (status == POPLINER_OK)
         status = load_ahead(s, error);
+    if (status == POPLINER_OK)
+        status = check_ahead(s, other, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
         status = store_analysis(s, error);
     if (status == POPLINER_OK && (o->has_section || o->has_plot) && !options_show_plan(o))
@@ -98,7 +138,7 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = diagnose_and_print(s, error);
     /* a comparison splits both profiles itself */
     if (status == POPLINER_OK && o->compare != NULL)
-        status = compare_and_print(s, error);
+        status = compare_and_print(s, other, error);
     if (status == POPLINER_OK && o->compare == NULL && o->evaluate != NULL)
         status = evaluate_and_print(s, error);
     if (status == POPLINER_OK && o->compare == NULL && o->solve)
@@ -110,6 +150,7 @@ static popliner_status perform(session *s, popliner_error *error) {
 
 int main(int argc, char **argv) {
     session s = {0};
+    session other = {0}; /* what --compare compares with */
     popliner_error error = {0};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
     log_begin(&s.log, POPLINER_LEVEL_INFO, true);
@@ -124,13 +165,14 @@ int main(int argc, char **argv) {
         limits_begin(&s.options);
         session_begin(&s);
         double start = log_seconds();
-        status = perform(&s, &error);
+        status = perform(&s, &other, &error);
         log_step(&s.log, "Total", start);
     }
     if (status != POPLINER_OK)
         limits_name_option(&s.options, &error);
     if (status != POPLINER_OK)
         log_message(&s.log, POPLINER_LEVEL_ERROR, "%s", error.message);
+    session_free(&other);
     session_free(&s);
     options_free(&s.options);
     return status == POPLINER_OK && s.failed_softly ? 1 : exit_status(status);

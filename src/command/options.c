@@ -15,6 +15,9 @@ typedef enum kind {
     KIND_HEADING,  /* no option: begins a group of the help */
     KIND_FLAG,     /* bool at `offset` */
     KIND_TEXT,     /* const char * at `offset` */
+    KIND_WRITTEN,  /* the same, the path of a file that is written */
+    KIND_READ,     /* of a file that is read */
+    KIND_REPORTS,  /* of a report, or of a directory with some */
     KIND_COUNT,    /* size_t at `offset`, at least 1 */
     KIND_NUMBER,   /* the same, but may be 0 */
     KIND_BYTES,    /* uint64_t at `offset`, at least 1 */
@@ -99,23 +102,23 @@ static const option table[] = {
      "the plan of --solve or --evaluate for a framework, instead\nof what these print, or into a "
      "file: json, optimum,\npoptorch, megatron, vllm, torch, titan, accelerate,\ntensorflow, "
      "popart, popxl (docs/emit.md)"},
-    {KIND_TEXT, 0, "html", "FILE", NULL, offsetof(options, html),
+    {KIND_WRITTEN, 0, "html", "FILE", NULL, offsetof(options, html),
      "write a page for a browser that shows the profile, and\nthe plan of --solve or --evaluate: "
      "its cuts can be moved\n(docs/page.md)"},
     {KIND_CHOICE, 0, "plot", PLOTS, PLOTS, 0,
      "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: what each "
      "stage of --solve or\n--evaluate needs, instead of what they print"},
-    {KIND_TEXT, 0, "trace", "FILE", NULL, offsetof(options, trace),
+    {KIND_WRITTEN, 0, "trace", "FILE", NULL, offsetof(options, trace),
      "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the stages "
      "of --solve or\n--evaluate (docs/trace.md)"},
-    {KIND_TEXT, 0, "compare", "OTHER", NULL, offsetof(options, compare),
+    {KIND_REPORTS, 0, "compare", "OTHER", NULL, offsetof(options, compare),
      "what changed since OTHER, the profile, directory or\nstored analysis before: device, tiles, "
      "categories,\nlayers; with --solve or --evaluate also the stages,\ninstead of what these "
      "print (docs/compare.md)"},
     {KIND_GROWTH, 0, "max-growth", "[WHAT=]PERCENT,...", NULL, 0,
      "with --compare: exit status 1 if the largest tile, of the\nmodel or of the stages, grew by "
      "more; WHAT: any of the\ntiles, categories, layers, stages, or the cycles"},
-    {KIND_TEXT, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
+    {KIND_WRITTEN, 0, "save-to-file", "FILE", NULL, offsetof(options, save_to_file),
      "store the analysis; later runs load it faster"},
     {KIND_FLAG, 0, "load-from-file", NULL, NULL, offsetof(options, load_from_file),
      "PROFILE is such a stored analysis; give no DEBUG"},
@@ -154,12 +157,13 @@ static const option table[] = {
     {KIND_TEXT, 0, "pareto", "A,B", OBJECTIVES, offsetof(options, pareto),
      "with --solve, instead of --objective: a table of all best\ncompromises of two objectives; "
      "more of them (A,B,C)\ndecide between equal splits"},
-    {KIND_TEXT, 0, "costs", "FILE", NULL, offsetof(options, costs),
+    {KIND_READ, 0, "costs", "FILE", NULL, offsetof(options, costs),
      "solve for costs from a file, or from standard input\n(-), instead of a profile "
      "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
-    {KIND_TEXT, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
+    {KIND_WRITTEN, 0, "write-lp", "FILE", NULL, offsetof(options, write_lp),
      "with --solve: write the integer program of the first\nobjective as CPLEX LP"},
-    {KIND_TEXT, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps), "the same as free MPS"},
+    {KIND_WRITTEN, 0, "write-mps", "FILE", NULL, offsetof(options, write_mps),
+     "the same as free MPS"},
     {KIND_CHOICE, 0, "solver", "auto|ilp|dp|greedy", "auto|ilp|dp|greedy", 0,
      "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
      "programs alone;\ndp: a dynamic program alone; greedy: the algorithm of\nPopLiner 1.0.0"},
@@ -244,10 +248,10 @@ static const option table[] = {
      "a cycle), to add up\ngradients (default: no end to it)"},
 
     {KIND_HEADING, 0, "Profiles of pipelines", NULL, NULL, 0, NULL},
-    {KIND_TEXT, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
+    {KIND_REPORTS, 0, "calibrate", "DIR", NULL, offsetof(options, calibrate),
      "with --evaluate: compare what is predicted with the\npipeline as it was compiled; DIR is its "
      "report, or has\none for each IPU (0/profile.pop, ...)"},
-    {KIND_TEXT, 0, "calibration", "FILE", NULL, offsetof(options, calibration),
+    {KIND_READ, 0, "calibration", "FILE", NULL, offsetof(options, calibration),
      "predict with the correction that --calibrate printed\nwith --format json"},
     {KIND_NUMBER, 0, "ipu", "N", NULL, offsetof(options, ipu),
      "tables, --diagnose and --save-to-file for the tiles of\nthis IPU alone, which are numbered "
@@ -292,7 +296,7 @@ static const option table[] = {
      "answer with its proof (docs/certificate.md);\n"
      "--memory-totals has json, too; --diagnose and\n"
      "--evaluate have json alone (default: text to read)"},
-    {KIND_TEXT, 0, "config", "FILE", NULL, offsetof(options, config_path),
+    {KIND_READ, 0, "config", "FILE", NULL, offsetof(options, config_path),
      "options from a JSON object with their names as keys; what\nthe command line gives, too, "
      "counts instead\n(docs/config.md)"},
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
@@ -632,6 +636,9 @@ static popliner_status set(const option *o, const char *value, options *result,
         *(bool *)place = true;
         break;
     case KIND_TEXT:
+    case KIND_WRITTEN:
+    case KIND_READ:
+    case KIND_REPORTS:
         *(const char **)place = value;
         break;
     case KIND_COUNT:
@@ -1624,6 +1631,32 @@ const option_described *options_describe(size_t i, option_described *described) 
                                     .choices = o->choices,
                                     .help = o->help};
     return described;
+}
+
+const option_path *options_path_at(const options *o, size_t i, option_path *path) {
+    for (size_t k = 0; k < NUM_OPTIONS; k++) {
+        const option *own = &table[k];
+        const size_t count = own->kind == KIND_OUTPUT    ? o->num_outputs
+                             : own->kind == KIND_EMIT    ? o->num_emits
+                             : own->kind == KIND_WRITTEN ? 1
+                             : own->kind == KIND_READ    ? 1
+                             : own->kind == KIND_REPORTS ? 1
+                                                         : 0;
+        for (size_t n = 0; n < count; n++) {
+            const char *value = own->kind == KIND_OUTPUT ? o->outputs[n].path
+                                : own->kind == KIND_EMIT
+                                    ? o->emits[n].path
+                                    : *(const char *const *)((const char *)o + own->offset);
+            if (value == NULL || i-- > 0)
+                continue;
+            *path = (option_path){own->name, value,
+                                  own->kind == KIND_READ      ? PATH_READ
+                                  : own->kind == KIND_REPORTS ? PATH_READ_REPORT
+                                                              : PATH_WRITTEN};
+            return path;
+        }
+    }
+    return NULL;
 }
 
 void options_print_help(FILE *stream) {

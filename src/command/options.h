@@ -196,6 +196,21 @@ typedef struct option_described {
 /* Fills and returns `described`; NULL behind the last row. */
 const option_described *options_describe(size_t i, option_described *described);
 
+/* A file or a directory that an option names. */
+typedef enum path_use {
+    PATH_WRITTEN,
+    PATH_READ,        /* one file, or "-" of --costs */
+    PATH_READ_REPORT, /* a profile or stored analysis, a report, or a directory with some */
+} path_use;
+typedef struct option_path {
+    const char *option; /* without "--" */
+    const char *path;
+    path_use use;
+} option_path;
+
+/* Fills and returns `path`; NULL after the last. PROFILE and DEBUG are not among them. O(options). */
+const option_path *options_path_at(const options *o, size_t i, option_path *path);
+
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);
 

@@ -24,13 +24,17 @@ static char *join(const char *directory, const char *name) {
     return path;
 }
 
-/* Whether the directory is a report. */
+/* Whether the directory is a report, whose profile can be examined. */
 static bool is_report(const char *directory) {
     struct stat info;
-    char *profile = join(directory, "profile.pop");
-    const bool is_there = profile != NULL && stat(profile, &info) == 0 && !S_ISDIR(info.st_mode);
+    char *profile = NULL;
+    char *debug = NULL;
+    const bool is_found =
+        stat(directory, &info) == 0 && S_ISDIR(info.st_mode) &&
+        popliner_analysis_locate(directory, NULL, &profile, &debug, NULL) == POPLINER_OK;
     free(profile);
-    return is_there;
+    free(debug);
+    return is_found;
 }
 
 void report_names_free(report_names *names) {
@@ -65,9 +69,13 @@ static popliner_status add(report_names *r, const char *directory, const char *n
 
 bool report_names_are_in(const char *directory) {
     popliner_reports *all = NULL;
-    const bool are_there = !is_report(directory) &&
-                           popliner_reports_find(directory, &all, NULL) == POPLINER_OK &&
-                           popliner_reports_count(all) > 0;
+    bool are_there = false;
+    if (!is_report(directory) && popliner_reports_find(directory, &all, NULL) == POPLINER_OK)
+        for (size_t i = 0; !are_there && i < popliner_reports_count(all); i++) {
+            char *report = join(directory, popliner_reports_at(all, i));
+            are_there = report != NULL && is_report(report);
+            free(report);
+        }
     popliner_reports_free(all);
     return are_there;
 }

@@ -11,7 +11,6 @@
 #include "command/limits.h"
 #include "command/names.h"
 #include "command/report_names.h"
-#include "command/written_files.h"
 #include "popliner/printable.h"
 
 popliner_status(session_fail)(popliner_error *error, popliner_status status, const char *format,
@@ -120,20 +119,9 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
     popliner_status status =
         popliner_analysis_locate(o->profile, o->debug, &profile, &debug, error);
     if (status == POPLINER_OK)
-        status = check_written_files(o, profile, debug, error);
-    if (status == POPLINER_OK)
         status = popliner_analysis_read(profile, debug, how, &s->analysis, error);
     free(profile);
     free(debug);
-    return status;
-}
-
-static popliner_status load_analysis(session *s, const popliner_analysis_options *how,
-                                     popliner_error *error) {
-    const options *o = &s->options;
-    popliner_status status = check_written_files(o, o->profile, NULL, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_load(o->profile, how, &s->analysis, error);
     return status;
 }
 
@@ -207,9 +195,9 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.should_stop = limits_are_over;
     how.listener = &s->listener;
     how.option_names = &s->names;
-    popliner_status status = check_compared_files(o, error);
-    if (status == POPLINER_OK)
-        status = o->load_from_file ? load_analysis(s, &how, error) : read_profile(s, &how, error);
+    popliner_status status = o->load_from_file
+                                 ? popliner_analysis_load(o->profile, &how, &s->analysis, error)
+                                 : read_profile(s, &how, error);
     if (status != POPLINER_OK) {
         add_hint(s, error);
         return status;

@@ -83,9 +83,21 @@ static popliner_status begin_solving(session *s, request *r, bool *can, popliner
         status = complete_links(s, r, error);
     if (status == POPLINER_OK && *can)
         status = check_profile(s, r, error);
-    /* stages are measured once for both */
-    if (status == POPLINER_OK && *can && s->options.html != NULL && s->options.total_ipus == 0)
-        status = popliner_page_prepare(s->analysis, &r->asked, error);
+    return status;
+}
+
+/* Stages are measured once for the answer and the page. */
+static popliner_status prepare_page(const session *s, const request *r, popliner_error *error) {
+    return s->options.html != NULL && s->options.total_ipus == 0
+               ? popliner_page_prepare(s->analysis, &r->asked, error)
+               : POPLINER_OK;
+}
+
+popliner_status solve_check(session *s, popliner_error *error) {
+    request r = {0};
+    bool can;
+    popliner_status status = begin_solving(s, &r, &can, error);
+    request_free(&r);
     return status;
 }
 
@@ -95,6 +107,8 @@ popliner_status solve_certificate(session *s, popliner_certificate **certificate
     bool can;
     *certificate = NULL;
     popliner_status status = begin_solving(s, &r, &can, error);
+    if (status == POPLINER_OK && can)
+        status = prepare_page(s, &r, error);
     if (status == POPLINER_OK && can)
         status = popliner_analysis_solve(s->analysis, &r.asked, certificate, error);
     if (status == POPLINER_OK && can)
@@ -142,6 +156,8 @@ popliner_status solve_and_print(session *s, popliner_error *error) {
     request r = {0};
     bool can;
     popliner_status status = begin_solving(s, &r, &can, error);
+    if (status == POPLINER_OK && can)
+        status = prepare_page(s, &r, error);
     if (status == POPLINER_OK && can && s->options.total_ipus > 0)
         status = replicas_print_profile(s, &r, error);
     else if (status == POPLINER_OK && can)

@@ -12,7 +12,6 @@
 #include "command/request.h"
 #include "command/standard_input.h"
 #include "command/sweep.h"
-#include "command/written_files.h"
 #include "popliner/costs.h"
 #include "popliner/variants.h"
 
@@ -89,9 +88,6 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         .copies = r->asked.copies,
         .max_stages = stages_to_know(o, r),
     };
-    if (status == POPLINER_OK)
-        status =
-            check_written_files(o, is_standard_input(o) ? "/dev/stdin" : o->costs, NULL, error);
     if (status == POPLINER_OK)
         status = read_file(o, &pipeline, file, error);
     if (status == POPLINER_OK)

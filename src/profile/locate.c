@@ -57,14 +57,34 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Whether the path is a link that leads nowhere. */
+static bool is_dangling(const char *path) {
+    struct stat info;
+    return stat(path, &info) != 0 && lstat(path, &info) == 0;
+}
+
+/* Whether there is something to be read as a report: also what cannot be examined, as a folder that
+ * may not be opened, a link that leads nowhere or a directory of the profile's name. Reading it
+ * will say what is wrong, where nothing would seem to be there. */
+static bool is_report(const char *folder, const char *profile) {
+    struct stat info;
+    const char *name = strrchr(folder, '/') + 1;
+    if (stat(profile, &info) == 0 || lstat(profile, &info) == 0)
+        return true;
+    return (errno != ENOENT && errno != ENOTDIR) || (name[0] != '.' && is_dangling(folder));
+}
+
 /* Adds a name if that is a report. False without memory. */
 static bool add_report(popliner_reports *reports, const char *directory, const char *name) {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return true;
+    char *folder = join(directory, "", name);
     char *profile = join(directory, name, "/profile.pop");
-    const bool is_added = profile != NULL &&
-                          (!is_file(profile) || pl_names_number(&reports->names, name) != SIZE_MAX);
+    const bool is_added =
+        folder != NULL && profile != NULL &&
+        (!is_report(folder, profile) || pl_names_number(&reports->names, name) != SIZE_MAX);
     free(profile);
+    free(folder);
     return is_added;
 }
 
@@ -109,17 +129,29 @@ const char *popliner_reports_at(const popliner_reports *reports, size_t i) {
     return i < reports->names.count ? reports->names.items[i] : NULL;
 }
 
+/* Adds those of the reports whose profiles can be examined to `readable`. False without memory. */
+static bool find_readable(const char *directory, const pl_names *reports, pl_names *readable) {
+    bool memory = true;
+    for (size_t i = 0; memory && i < reports->count; i++) {
+        char *profile = join(directory, reports->items[i], "/profile.pop");
+        memory = profile != NULL &&
+                 (!is_file(profile) || pl_names_number(readable, reports->items[i]) != SIZE_MAX);
+        free(profile);
+    }
+    return memory;
+}
+
 /* "a/, b/ and c/ do: name one of them"; nothing if there are none. */
-static void list_reports(const popliner_reports *reports, pl_text *text) {
+static void list_reports(const pl_names *reports, pl_text *text) {
     enum { MAX_NAMED = 5 };
-    const size_t count = reports->names.count;
+    const size_t count = reports->count;
     const size_t num_named = count < MAX_NAMED ? count : MAX_NAMED;
     for (size_t i = 0; i < num_named; i++)
         pl_text_format(text, "%s%s/",
                        i == 0                                     ? ""
                        : i + 1 == num_named && num_named == count ? " and "
                                                                   : ", ",
-                       reports->names.items[i]);
+                       reports->items[i]);
     if (num_named < count)
         pl_text_format(text, " and %zu more", count - num_named);
     if (count > 0)
@@ -129,20 +161,24 @@ static void list_reports(const popliner_reports *reports, pl_text *text) {
 /* Refuses a directory that holds no profile. One that cannot be listed has no reports to name. */
 static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
     pl_text text = {0};
+    pl_names readable = {0};
     popliner_reports *reports = NULL;
     struct stat info;
     char *path = join(directory, "", "profile.pop");
-    const int fault = path != NULL && stat(path, &info) != 0 ? errno : 0;
+    const int fault = path == NULL ? 0 : stat(path, &info) != 0 ? errno : EISDIR;
+    const bool is_odd = fault == EISDIR || (path != NULL && is_dangling(path));
     free(path);
     if (path == NULL)
         return pl_fail_memory(error, "file names");
-    if (fault == EACCES)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", directory,
-                       strerror(fault));
+    if (fault == EACCES || is_odd)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s%s: cannot be read: %s", directory,
+                       is_odd ? "/profile.pop" : "", strerror(fault));
     popliner_status status = popliner_reports_find(directory, &reports, error);
-    if (reports != NULL)
-        list_reports(reports, &text);
+    if (reports != NULL && !find_readable(directory, &reports->names, &readable))
+        status = POPLINER_ERROR_MEMORY;
+    list_reports(&readable, &text);
     popliner_reports_free(reports);
+    pl_names_free(&readable);
     if (status == POPLINER_ERROR_MEMORY || text.failed)
         status = pl_fail_memory(error, "file names");
     else

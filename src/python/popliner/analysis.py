@@ -640,7 +640,8 @@ def locate(path: Path, debug_path: Optional[Path] = None) -> Tuple[str, Optional
 
 def reports(directory: Path) -> List[str]:
     """The names of the reports that a directory holds: its sub-directories with a profile.pop, as
-    "training" and "inference"."""
+    "training" and "inference". Also those that cannot be examined, which reading tells: a directory
+    that may not be opened, a link that leads nowhere, a directory called profile.pop."""
     handle = make(library.popliner_reports_find, file_name(directory, "the directory"),
                   free=library.popliner_reports_free, turn=Turn())
     return [os.fsdecode(library.popliner_reports_at(handle.pointer, i))

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _XOPEN_SOURCE 700 /* readlink */
+#include "command/run_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command/report_names.h"
+#include "command/session.h"
+#include "popliner/analysis.h"
+
+/* What SQLite keeps beside a database. */
+static const char *const parts[] = {"-wal", "-journal", "-shm"};
+enum { NUM_PARTS = sizeof parts / sizeof *parts };
+
+/* ---- names ---- */
+
+static popliner_status fail_memory(popliner_error *error) {
+    return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
+}
+
+/* The directory of a file; NULL without memory. The caller frees it. */
+static char *directory_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    return length == 0 ? strdup(".") : strndup(path, length);
+}
+
+/* Returns the last part of a path. */
+static const char *own_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* The first `length` bytes of a text and another text; NULL without memory. The caller frees it. */
+static char *append(const char *text, size_t length, const char *more) {
+    char *both = malloc(length + strlen(more) + 1);
+    if (both != NULL) {
+        memcpy(both, text, length);
+        strcpy(both + length, more);
+    }
+    return both;
+}
+
+/* The path of what a path leads to if it is a link, be it there or not; NULL without memory. The
+ * caller frees it. */
+static char *follow_links(const char *path) {
+    enum { MOST_LINKS = 40, ROOM = 4096 };
+    char link[ROOM];
+    char *at = strdup(path);
+    for (int i = 0; at != NULL && i < MOST_LINKS; i++) {
+        const ssize_t length = readlink(at, link, sizeof link - 1);
+        if (length <= 0 || length == ROOM - 1)
+            break;
+        link[length] = '\0';
+        char *next = append(at, link[0] == '/' ? 0 : (size_t)(own_name(at) - at), link);
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
+/* ---- places ---- */
+
+/* Where a file is, or would be made. */
+typedef struct place {
+    dev_t device; /* of the file; of its folder where it is not there */
+    ino_t inode;
+    bool is_regular;
+    char *name; /* owned; NULL: it is there. In its folder, or all where there is no folder */
+} place;
+
+static void take_identity(place *p, const struct stat *info) {
+    p->device = info->st_dev;
+    p->inode = info->st_ino;
+    p->is_regular = S_ISREG(info->st_mode);
+}
+
+/* False without memory. */
+static bool find_place(const char *path, place *found) {
+    struct stat info;
+    *found = (place){.name = NULL};
+    if (stat(path, &info) == 0) {
+        take_identity(found, &info);
+        return true;
+    }
+    char *at = follow_links(path);
+    char *folder = at == NULL ? NULL : directory_of(at);
+    if (folder != NULL && stat(folder, &info) == 0) {
+        take_identity(found, &info);
+        found->name = strdup(own_name(at));
+    } else if (folder != NULL) {
+        found->name = strdup(at);
+    }
+    free(folder);
+    free(at);
+    return found->name != NULL;
+}
+
+static bool is_same_place(const place *a, const place *b) {
+    if (a->name == NULL || b->name == NULL)
+        return a->name == b->name && a->device == b->device && a->inode == b->inode;
+    return a->device == b->device && a->inode == b->inode && strcmp(a->name, b->name) == 0;
+}
+
+/* ---- the list ---- */
+
+typedef enum file_kind { FILE_READ, FILE_WRITTEN, FILE_STREAM } file_kind;
+
+typedef struct run_file {
+    file_kind kind;     /* a stream is written, too */
+    const char *option; /* NULL: none gave it */
+    const char *what;   /* without an option: as messages call it */
+    char *path;         /* owned */
+    place place;
+} run_file;
+
+typedef struct file_list {
+    run_file *files;
+    size_t count;
+    bool failed; /* without memory */
+} file_list;
+
+static void free_list(file_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->files[i].path);
+        free(list->files[i].place.name);
+    }
+    free(list->files);
+}
+
+/* Takes `path` over; NULL is one that there was no memory for. */
+static void add(file_list *list, file_kind kind, const char *option, const char *what, char *path) {
+    run_file f = {.kind = kind, .option = option, .what = what, .path = path};
+    run_file *files = path == NULL || !find_place(path, &f.place)
+                          ? NULL
+                          : realloc(list->files, (list->count + 1) * sizeof *files);
+    list->failed = list->failed || files == NULL;
+    if (files == NULL) {
+        free(f.place.name);
+        free(path);
+        return;
+    }
+    list->files = files;
+    list->files[list->count++] = f;
+}
+
+/* A standard stream, if it is a regular file: others take whatever comes. */
+static void add_stream(file_list *list, file_kind kind, int number, const char *option,
+                       const char *what) {
+    static const char *const paths[] = {"/dev/fd/0", "/dev/fd/1", "/dev/fd/2"};
+    struct stat info;
+    if (fstat(number, &info) != 0 || !S_ISREG(info.st_mode))
+        return;
+    add(list, kind, option, what, strdup(paths[number]));
+    if (!list->failed) {
+        /* whatever the name leads to, where there is no such folder */
+        place *p = &list->files[list->count - 1].place;
+        free(p->name);
+        p->name = NULL;
+        take_identity(p, &info);
+    }
+}
+
+/* A database, and what SQLite keeps beside it. */
+static void add_database(file_list *list, const char *option, const char *what, const char *path) {
+    add(list, FILE_READ, option, what, strdup(path));
+    for (size_t i = 0; i < NUM_PARTS; i++)
+        add(list, FILE_READ, option, what, append(path, strlen(path), parts[i]));
+}
+
+/* All that is read of a report, or would be if it were there. `path` is as for
+ * popliner_analysis_locate. */
+static void add_report(file_list *list, const char *option, const char *path, const char *debug) {
+    static const char *const notes[] = {"framework.json", "app.json"};
+    char *profile = NULL;
+    char *found = NULL;
+    /* what cannot be found is refused when it is to be read */
+    list->failed = list->failed || popliner_analysis_locate(path, debug, &profile, &found, NULL) ==
+                                       POPLINER_ERROR_MEMORY;
+    const char *base = profile == NULL ? path : profile;
+    const size_t folder_length = (size_t)(own_name(base) - base);
+    add_database(list, option, "profile", base);
+    add(list, FILE_READ, option, "debug information",
+        found != NULL ? strdup(found) : append(base, folder_length, "debug.cbor"));
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        add(list, FILE_READ, option, notes[i], append(base, folder_length, notes[i]));
+    free(profile);
+    free(found);
+}
+
+/* A report, or a directory with some. */
+static void add_reports(file_list *list, const char *option, const char *path) {
+    popliner_reports *all = NULL;
+    add_report(list, option, path, NULL);
+    if (popliner_reports_find(path, &all, NULL) == POPLINER_OK)
+        for (size_t i = 0; i < popliner_reports_count(all); i++) {
+            char *folder = append(path, strlen(path), "/");
+            char *report =
+                folder == NULL ? NULL : append(folder, strlen(folder), popliner_reports_at(all, i));
+            if (report != NULL)
+                add_report(list, option, report, NULL);
+            list->failed = list->failed || report == NULL;
+            free(report);
+            free(folder);
+        }
+    popliner_reports_free(all);
+}
+
+/* PROFILE and DEBUG. */
+static popliner_status add_profile(file_list *list, const options *o, popliner_error *error) {
+    report_names names = {0};
+    popliner_status status = POPLINER_OK;
+    if (o->reports.count > 0)
+        status = report_names_find(o, &names, error);
+    else if (o->load_from_file)
+        add_database(list, NULL, "stored analysis", o->profile);
+    else
+        add_report(list, NULL, o->profile, o->debug);
+    for (size_t i = 0; status == POPLINER_OK && i < names.count; i++)
+        add_report(list, NULL, names.paths[i], o->debug);
+    report_names_free(&names);
+    return status;
+}
+
+static void add_option(file_list *list, const option_path *p) {
+    switch (p->use) {
+    case PATH_WRITTEN:
+        add(list, FILE_WRITTEN, p->option, NULL, strdup(p->path));
+        break;
+    case PATH_READ:
+        if (strcmp(p->option, "costs") == 0 && strcmp(p->path, "-") == 0)
+            add_stream(list, FILE_READ, STDIN_FILENO, p->option, NULL);
+        else
+            add(list, FILE_READ, p->option, NULL, strdup(p->path));
+        break;
+    case PATH_READ_REPORT:
+        add_reports(list, p->option, p->path);
+        break;
+    }
+}
+
+static popliner_status make_list(file_list *list, const options *o, popliner_error *error) {
+    option_path p;
+    popliner_status status = POPLINER_OK;
+    add_stream(list, FILE_STREAM, STDOUT_FILENO, NULL, "standard output");
+    add_stream(list, FILE_STREAM, STDERR_FILENO, NULL, "standard error");
+    for (size_t i = 0; options_path_at(o, i, &p) != NULL; i++)
+        add_option(list, &p);
+    if (o->profile != NULL)
+        status = add_profile(list, o, error);
+    return status == POPLINER_OK && list->failed ? fail_memory(error) : status;
+}
+
+/* ---- what is refused ---- */
+
+/* Storing replaces the file of that name, whatever it is. */
+static bool is_stored(const run_file *f) {
+    return f->option != NULL && strcmp(f->option, "save-to-file") == 0;
+}
+
+/* Refuses a file that is read. */
+static popliner_status check_not_read(const file_list *list, const options *o, const run_file *f,
+                                      popliner_error *error) {
+    const char *option = f->option == NULL ? "" : f->option;
+    const char *name = f->kind == FILE_STREAM ? f->what : f->path;
+    const char *dashes = f->option == NULL ? "" : "--";
+    const char *blank = f->option == NULL ? "" : " ";
+    for (size_t i = 0; i < list->count; i++) {
+        const run_file *read = &list->files[i];
+        /* what is loaded has been read when it is stored again */
+        const bool is_stored_again = is_stored(f) && o->load_from_file && read->option == NULL;
+        if (read->kind != FILE_READ || is_stored_again || !is_same_place(&f->place, &read->place))
+            continue;
+        return read->option == NULL ? session_fail(error, POPLINER_ERROR_USAGE,
+                                                   "%s%s%s%s: would overwrite the %s that is read",
+                                                   dashes, option, blank, name, read->what)
+                                    : session_fail(error, POPLINER_ERROR_USAGE,
+                                                   "%s%s%s%s: would overwrite a file of --%s",
+                                                   dashes, option, blank, name, read->option);
+    }
+    return POPLINER_OK;
+}
+
+/* Refuses a file that SQLite would take for one that belongs to a database beside it. */
+static popliner_status check_not_part(const run_file *f, popliner_error *error) {
+    struct stat info;
+    char *at = follow_links(f->path);
+    popliner_status status = at == NULL ? fail_memory(error) : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < NUM_PARTS; i++) {
+        const size_t length = strlen(at);
+        const size_t own_length = strlen(parts[i]);
+        if (length <= own_length || strcmp(at + length - own_length, parts[i]) != 0)
+            continue;
+        at[length - own_length] = '\0';
+        if (stat(at, &info) == 0 && S_ISREG(info.st_mode))
+            status = session_fail(error, POPLINER_ERROR_USAGE,
+                                  "--%s %s: would be taken for a part of %s, beside which it is",
+                                  f->option, f->path, at);
+        at[length - own_length] = parts[i][0];
+    }
+    free(at);
+    return status;
+}
+
+/* Whether two are one file, of which the second would be all that is left. Devices take all that is
+ * written. */
+static bool is_one_file(const run_file *f, const run_file *other) {
+    const bool is_replaced = f->place.is_regular || f->place.name != NULL;
+    if (f->kind == FILE_STREAM)
+        return false;
+    if (other->kind != FILE_STREAM)
+        return strcmp(f->path, other->path) == 0 ||
+               (is_replaced && is_same_place(&f->place, &other->place));
+    /* who names the device means it, unless the file is replaced */
+    return (is_stored(f) || strncmp(f->path, "/dev/", 5) != 0) &&
+           is_same_place(&f->place, &other->place);
+}
+
+/* Refuses two that are one. */
+static popliner_status check_apart(const file_list *list, size_t i, popliner_error *error) {
+    const run_file *f = &list->files[i];
+    for (size_t k = 0; k < i; k++) {
+        const run_file *other = &list->files[k];
+        if (other->kind == FILE_READ || !is_one_file(f, other))
+            continue;
+        if (other->kind == FILE_STREAM)
+            return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: is %s, too", f->option,
+                                f->path, other->what);
+        const bool is_option = strcmp(f->option, other->option) == 0;
+        const bool is_name = strcmp(f->path, other->path) == 0;
+        return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: is the file of %s--%s%s%s, too",
+                            f->option, f->path, is_option ? "another " : "", other->option,
+                            is_name ? "" : " ", is_name ? "" : other->path);
+    }
+    return POPLINER_OK;
+}
+
+/* Refuses a place where no file can be put: a device must not be replaced. */
+static popliner_status check_stored_file(const char *path, popliner_error *error) {
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
+                            S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
+    popliner_status status = POPLINER_OK;
+    char *directory = directory_of(path);
+    if (directory == NULL)
+        status = fail_memory(error);
+    else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
+        status = session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory",
+                              path, directory);
+    else if (access(directory, W_OK | X_OK) != 0)
+        status =
+            session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s",
+                         path, directory, strerror(errno));
+    free(directory);
+    return status;
+}
+
+/* Why a file cannot be written, as errno has it; 0 if it can. */
+static int fault_of_writing(const char *path) {
+    struct stat info;
+    int fault = 0;
+    if (stat(path, &info) == 0)
+        return S_ISDIR(info.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
+    if (errno != ENOENT)
+        return errno;
+    char *directory = directory_of(path);
+    if (directory == NULL)
+        fault = ENOMEM;
+    else if (access(directory, W_OK | X_OK) != 0)
+        fault = errno;
+    free(directory);
+    return fault;
+}
+
+static popliner_status check_writable(const run_file *f, popliner_error *error) {
+    static const struct {
+        const char *option;
+        const char *what;
+    } names[] = {
+        {"write-lp", "the integer program"},
+        {"write-mps", "the integer program"},
+        {"trace", "the trace"},
+        {"html", "the page"},
+        {"output", "the section"},
+        {"emit", "the plan"},
+    };
+    if (is_stored(f))
+        return check_stored_file(f->path, error);
+    const int fault = fault_of_writing(f->path);
+    if (fault == ENOMEM)
+        return fail_memory(error);
+    const char *what = "the file";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        what = strcmp(f->option, names[i].option) == 0 ? names[i].what : what;
+    return fault == 0
+               ? POPLINER_OK
+               : session_fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
+                              f->option, f->path, what, strerror(fault));
+}
+
+popliner_status check_run_files(const options *o, popliner_error *error) {
+    file_list list = {0};
+    popliner_status status = make_list(&list, o, error);
+    for (size_t i = 0; status == POPLINER_OK && i < list.count; i++)
+        if (list.files[i].kind == FILE_WRITTEN)
+            status = check_apart(&list, i, error);
+    for (size_t i = 0; status == POPLINER_OK && i < list.count; i++) {
+        const run_file *f = &list.files[i];
+        if (f->kind == FILE_READ)
+            continue;
+        status = f->kind == FILE_WRITTEN ? check_not_part(f, error) : POPLINER_OK;
+        if (status == POPLINER_OK)
+            status = check_not_read(&list, o, f, error);
+        if (status == POPLINER_OK && f->kind == FILE_WRITTEN)
+            status = check_writable(f, error);
+    }
+    free_list(&list);
+    return status;
+}
