@@ -73,6 +73,25 @@ static const popliner_chain *chain_of(popliner_analysis *analysis, popliner_memo
 
 static size_t num_solved;
 
+/* The analysis' own table, whose marks are the layers, gives the same split without another word. */
+static void check_own_table(popliner_analysis *analysis, const popliner_request *request,
+                            const popliner_plan *expected) {
+    popliner_costs *costs = NULL;
+    popliner_plan *plan = NULL;
+    popliner_error error = {.message = ""};
+    popliner_solver_options options = *request->solver;
+    check(popliner_analysis_costs(analysis, request, &costs, &error), &error);
+    if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
+        options.max_stage_bytes = popliner_analysis_profile(analysis)->target.bytes_per_tile;
+    check(popliner_solve(costs, &options, &plan, &error), &error);
+    assert_int_equal(plan->num_stages, expected->num_stages);
+    assert_int_equal(plan->peak_bytes, expected->peak_bytes);
+    for (size_t i = 0; i < plan->num_stages; i++)
+        assert_int_equal(plan->stages[i].first_unit, expected->stages[i].first_unit);
+    popliner_plan_free(plan);
+    popliner_costs_free(costs);
+}
+
 /* The answer for a request, against brute force over a table that was measured by itself. */
 static void check_answer(popliner_analysis *analysis, const popliner_costs *costs,
                          const popliner_request *request) {
@@ -80,6 +99,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     popliner_error error = {.message = ""};
     check(popliner_analysis_solve(analysis, request, &certificate, &error), &error);
     popliner_solver_options options = *request->solver;
+    check_own_table(analysis, request, popliner_certificate_get_info(certificate)->plan);
     uint8_t counted[MOST_BRUTE_UNITS];
     const popliner_chain *chain = chain_of(analysis, request->memory_model);
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)

@@ -66,7 +66,7 @@ static void refuses_what_makes_no_sense(void **state) {
     popliner_costs_free(costs);
     costs = three_units_with_cuts(true);
     links[1] = (popliner_ipu_link){1, 0, {1, 1}};
-    assert_refuses(costs, &options, "ipu_links: the link of IPUs 1 and 0 is given twice");
+    assert_refuses(costs, &options, "ipu_links: IPUs 0 and 1 are given twice");
     links[1] = (popliner_ipu_link){4, 4, {1, 1}};
     assert_refuses(costs, &options, "ipu_links: IPU 4 has no link to itself");
     links[1] = (popliner_ipu_link){4, 5, {0, 1}};

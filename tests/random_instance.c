@@ -291,7 +291,12 @@ static void draw_pairs(instance *in) {
     for (size_t tries = 1 + below(in, MOST_RANDOM_ENTRIES); tries > 0 && n > 1; --tries) {
         size_t first = below(in, n);
         size_t second = (first + 1 + below(in, n - 1)) % n;
-        if (!in->follows_split || split_ipu(in, first) == split_ipu(in, second))
+        bool is_new = true;
+        for (size_t i = 0; i < o->num_pairs; ++i)
+            is_new = is_new &&
+                     (in->pairs[i].first_unit != first || in->pairs[i].second_unit != second) &&
+                     (in->pairs[i].first_unit != second || in->pairs[i].second_unit != first);
+        if (is_new && (!in->follows_split || split_ipu(in, first) == split_ipu(in, second)))
             in->pairs[o->num_pairs++] = (popliner_pair){first, second};
     }
     o->pairs = in->pairs;
@@ -302,7 +307,11 @@ static void draw_placements(instance *in) {
     for (size_t tries = 1 + below(in, MOST_RANDOM_ENTRIES); tries > 0; --tries) {
         size_t unit = below(in, in->num_units);
         size_t ipu = in->follows_split ? split_ipu(in, unit) : draw_ipu(in);
-        in->placements[o->num_placements++] = (popliner_placement){unit, ipu};
+        bool is_new = true;
+        for (size_t i = 0; i < o->num_placements; ++i)
+            is_new = is_new && in->placements[i].unit != unit;
+        if (is_new)
+            in->placements[o->num_placements++] = (popliner_placement){unit, ipu};
     }
     o->placements = in->placements;
 }

@@ -28,6 +28,9 @@ extern "C" {
  * any operation). */
 #define POPLINER_PEAK_FORBIDDEN UINT64_MAX
 
+/* The largest number that an IPU has, in whatever names one. */
+#define POPLINER_MAX_IPU 65535
+
 /* The memory of one IPU that has not the same as the others, in bytes on each tile. */
 typedef struct popliner_ipu_limit {
     size_t ipu;
@@ -81,6 +84,18 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
 void popliner_costs_free(popliner_costs *costs);
 
 size_t popliner_costs_num_units(const popliner_costs *costs);
+
+/* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
+ * for units that do not count, such as the head and the tail of a chain. NULL: all count, as in a
+ * new table. Copied. A solver's options may have other marks. Tables of an analysis or a file count
+ * their layers. Errors: MEMORY. O(num_units). */
+popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
+                                                 const uint8_t *counted_units,
+                                                 popliner_error *error);
+
+/* Returns these marks, [num_units], as long as the table lives or others are set; NULL if all units
+ * count. O(1). */
+const uint8_t *popliner_costs_counted_units(const popliner_costs *costs);
 
 /* Setters end in USAGE, and change nothing, where there is no such interval, cut or place in a
  * pipeline. Getters then return POPLINER_PEAK_FORBIDDEN for a peak, and 0 for cycles and cuts. */

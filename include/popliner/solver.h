@@ -35,7 +35,7 @@ typedef enum popliner_objective {
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
 
-/* "memory", "cycles", "traffic", "ipus", "balance". */
+/* "memory", "cycles", "traffic", "ipus", "balance"; NULL for an objective that there is not. */
 const char *popliner_objective_name(popliner_objective objective);
 
 typedef enum popliner_plan_status {
@@ -67,7 +67,8 @@ typedef enum popliner_proof {
     POPLINER_NUM_PROOFS,
 } popliner_proof;
 
-/* "none", "dynamic_program", "integer_program", "search", "enumeration". */
+/* "none", "dynamic_program", "integer_program", "search", "enumeration"; NULL for a proof that
+ * there is not. */
 const char *popliner_proof_name(popliner_proof proof);
 
 /* The value that was reached for one objective, within the best for those before it, and the bound:
@@ -309,7 +310,7 @@ typedef struct popliner_solver_options {
     size_t min_units; /* of a stage; the command asks for 1, which rules out a head alone */
     size_t max_units; /* of a stage; 0 for any */
     /* What counts for these two: one mark per unit, 0 for those that do not (a chain's head and
-     * tail). NULL: all do. */
+     * tail). NULL: those of the costs, popliner_costs_counted_units. */
     const uint8_t *counted_units;
     const popliner_cut_rule *cut_rules; /* one per unit (the first means nothing), or NULL */
     const popliner_pair *pairs;

@@ -26,6 +26,7 @@
 #include "show/page_variables.h"
 #include "show/report_parts.h"
 #include "solve/links.h"
+#include "solve/options_check.h"
 
 enum {
     MAX_UNITS = 400,               /* of a chain whose stages a page can hold */
@@ -67,7 +68,7 @@ static popliner_status take_options(task *t, const popliner_page_options *option
     if (status == POPLINER_OK)
         status = pl_analysis_take_request(t->options.request, &t->request, error);
     if (status == POPLINER_OK)
-        status = pl_solver_options_take(t->request.solver, &t->solver, &listener, error);
+        status = pl_solver_options_take(t->request.solver, NULL, &t->solver, &listener, error);
     if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "a page finds the best split; the greedy algorithm looks for another one");
@@ -571,6 +572,9 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     t.chain = analysis->models[t.request.memory_model].chain;
+    status = pl_options_check(&t.solver, popliner_chain_num_units(t.chain), NULL, error);
+    if (status != POPLINER_OK)
+        return status;
     add_head(&t);
     add_wishes(&t);
     add_plan(&t);

@@ -15,6 +15,7 @@
 #include "memory/parameters.h"
 #include "profile/profile_data.h"
 #include "solve/links.h"
+#include "solve/options_check.h"
 #include "solve/variants.h"
 
 void pl_task_free(pl_task *t) {
@@ -70,7 +71,7 @@ static popliner_status take_request(const popliner_request *request, popliner_re
         status = check_calibration(&own->calibration, error);
     /* the method is looked at before the rest of the options can be taken */
     if (status == POPLINER_OK)
-        status = pl_solver_options_take(own->solver, &options, &listener, error);
+        status = pl_solver_options_take(own->solver, NULL, &options, &listener, error);
     return status;
 }
 
@@ -181,7 +182,7 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     popliner_solver_options complete;
     popliner_solver_options *own = &t->solver.options;
     size_t num_units = popliner_chain_num_units(t->chain);
-    popliner_status status = pl_solver_options_take(callers, &complete, &t->listener, error);
+    popliner_status status = pl_solver_options_take(callers, NULL, &complete, &t->listener, error);
     if (status == POPLINER_OK)
         status = pl_owned_options_copy(&t->solver, &complete, num_units, error);
     if (status != POPLINER_OK)
@@ -193,8 +194,9 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
         own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
-    if (own->counted_units != NULL)
-        return POPLINER_OK;
+    status = pl_options_check(own, num_units, NULL, error);
+    if (status != POPLINER_OK || own->counted_units != NULL)
+        return status;
     t->solver.counted_units = pl_new_array(num_units, sizeof *t->solver.counted_units);
     if (t->solver.counted_units == NULL)
         return pl_fail_memory(error, "the options of the solver");
@@ -375,6 +377,8 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
         pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
     if (status == POPLINER_OK)
         status = pl_recomputing_add_cycles(a, t->chain, &t->pipeline, t->costs, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;
 }
 

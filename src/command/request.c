@@ -5,6 +5,7 @@
 #include "command/copies.h"
 #include "command/names.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,8 +116,6 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *number, cons
     return *end > text;
 }
 
-enum { MAX_IPU = 65535 };
-
 static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
                                         popliner_error *error) {
     *count = 0;
@@ -125,7 +124,7 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
         return fail_memory(error);
     for (const char *rest = text;; rest++) {
         uint64_t ipu;
-        if (!parse_number(rest, MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
+        if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--device-map %s: expected the IPU of each stage, like 0,1,2,0",
                                 text);
@@ -303,6 +302,12 @@ static popliner_status parse_cuts(request *r, const repeated *list, const char *
     return POPLINER_OK;
 }
 
+/* Whether two pairs are of the same units. */
+static bool is_same_pair(const popliner_pair *a, const popliner_pair *b) {
+    return (a->first_unit == b->first_unit && a->second_unit == b->second_unit) ||
+           (a->first_unit == b->second_unit && a->second_unit == b->first_unit);
+}
+
 /* "A,B"; names may hold commas, too, so every comma is tried. */
 static popliner_status parse_pairs(request *r, const repeated *list, popliner_error *error) {
     r->pairs = new_array(list->count, sizeof *r->pairs);
@@ -325,6 +330,10 @@ static popliner_status parse_pairs(request *r, const repeated *list, popliner_er
                 "--together %s: expected the names of two layers, like 0,5%s", text,
                 request_suggest_of_two(
                     r, text, ',', "; --layer-breakdown lists the layers that there are", hint));
+        for (size_t k = 0; k < r->solver.num_pairs; k++)
+            if (is_same_pair(&r->pairs[k], &pair))
+                return session_fail(error, POPLINER_ERROR_USAGE,
+                                    "--together %s: these two are together already", text);
         r->pairs[r->solver.num_pairs++] = pair;
     }
     return POPLINER_OK;
@@ -335,7 +344,7 @@ static popliner_status check_places(const char *text, popliner_error *error) {
     const char *sign = strrchr(text, '=');
     const char *end = NULL;
     uint64_t number = 0;
-    if (sign == NULL || !parse_number(sign + 1, MAX_IPU, &number, &end) || *end != '\0')
+    if (sign == NULL || !parse_number(sign + 1, POPLINER_MAX_IPU, &number, &end) || *end != '\0')
         return session_fail(error, POPLINER_ERROR_USAGE,
                             "--place %s: expected a layer and its IPU, like 3=0, or some: 3=0,5=1",
                             text);
@@ -352,7 +361,7 @@ static popliner_status add_place(request *r, const char **rest, popliner_error *
     for (size_t i = strlen(text); i-- > 0 && place.unit == SIZE_MAX;) {
         uint64_t ipu = 0;
         const char *behind = NULL;
-        if (text[i] != '=' || !parse_number(text + i + 1, MAX_IPU, &ipu, &behind) ||
+        if (text[i] != '=' || !parse_number(text + i + 1, POPLINER_MAX_IPU, &ipu, &behind) ||
             (*behind != ',' && *behind != '\0'))
             continue;
         end = behind;
@@ -361,6 +370,10 @@ static popliner_status add_place(request *r, const char **rest, popliner_error *
     }
     if (place.unit == SIZE_MAX)
         return no_layer(r, "place", text, (size_t)(end - text), name_length, error);
+    for (size_t i = 0; i < r->solver.num_placements; i++)
+        if (r->placements[i].unit == place.unit)
+            return session_fail(error, POPLINER_ERROR_USAGE, "--place %.*s: it has an IPU already",
+                                (int)(end - text), text);
     r->placements[r->solver.num_placements++] = place;
     *rest = *end == ',' ? end + 1 : NULL;
     return POPLINER_OK;
@@ -410,13 +423,15 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
     return status;
 }
 
-/* Adds a limit, in the place of one for the same IPU that is there already. */
-static void set_limit(request *r, popliner_ipu_limit limit) {
+/* Adds a limit, unless there is one of that IPU. */
+static bool add_limit(request *r, popliner_ipu_limit limit) {
     size_t i = 0;
     while (i < r->solver.num_ipu_limits && r->ipu_limits[i].ipu != limit.ipu)
         i++;
-    r->ipu_limits[i] = limit;
-    r->solver.num_ipu_limits += i == r->solver.num_ipu_limits;
+    if (i < r->solver.num_ipu_limits)
+        return false;
+    r->ipu_limits[r->solver.num_ipu_limits++] = limit;
+    return true;
 }
 
 static popliner_status parse_limits(request *r, const repeated *list,
@@ -428,24 +443,28 @@ static popliner_status parse_limits(request *r, const repeated *list,
     if (r->ipu_limits == NULL)
         return fail_memory(error);
     r->solver.ipu_limits = r->ipu_limits;
-    for (size_t i = 0; file != NULL && i < file->num_ipu_limits; i++)
-        set_limit(r, file->ipu_limits[i]);
     for (size_t i = 0; i < list->count; i++) {
         for (const char *rest = list->texts[i];; rest++) {
             uint64_t ipu = 0;
             uint64_t bytes = 0;
-            if (!parse_number(rest, MAX_IPU, &ipu, &rest) || *rest != '=' ||
+            if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
                 (rest = popliner_size_take(rest + 1, &bytes)) == NULL ||
                 (*rest != ',' && *rest != '\0'))
                 return session_fail(
                     error, POPLINER_ERROR_USAGE,
                     "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",
                     list->texts[i]);
-            set_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes});
+            if (!add_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes}))
+                return session_fail(error, POPLINER_ERROR_USAGE,
+                                    "--ipu-mem-per-tile %s: IPU %" PRIu64 " has a limit already",
+                                    list->texts[i], ipu);
             if (*rest == '\0')
                 break;
         }
     }
+    /* those of the command line come before those of the file */
+    for (size_t i = 0; file != NULL && i < file->num_ipu_limits; i++)
+        (void)add_limit(r, file->ipu_limits[i]);
     return POPLINER_OK;
 }
 
@@ -473,7 +492,7 @@ static popliner_status add_speeds(request *r, const char *text, popliner_error *
     for (const char *rest = text;; rest++) {
         uint64_t ipu = 0;
         popliner_ipu_speed speed = {0, 0};
-        if (!parse_number(rest, MAX_IPU, &ipu, &rest) || *rest != '=' ||
+        if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
             !parse_speed(rest + 1, &speed.millionths, &rest) || (*rest != ',' && *rest != '\0'))
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--ipu-speed %s: expected IPUs and speeds from 0.001 to 1000, with "
@@ -544,8 +563,9 @@ static const char *take_pair(const char *text, popliner_ipu_link *link) {
     uint64_t first = 0;
     uint64_t second = 0;
     const char *rest = text;
-    if (!parse_number(text, MAX_IPU, &first, &rest) || *rest != '-' ||
-        !parse_number(rest + 1, MAX_IPU, &second, &rest) || *rest != '=' || first == second)
+    if (!parse_number(text, POPLINER_MAX_IPU, &first, &rest) || *rest != '-' ||
+        !parse_number(rest + 1, POPLINER_MAX_IPU, &second, &rest) || *rest != '=' ||
+        first == second)
         return NULL;
     link->first_ipu = (size_t)first;
     link->second_ipu = (size_t)second;

@@ -28,8 +28,9 @@ struct popliner_costs {
     pl_peak_line *more_lines;
     size_t num_more_lines;
     size_t more_lines_capacity;
-    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
-    uint64_t *cycles;     /* a triangle, or NULL */
+    uint64_t *cuts_bytes;   /* by the unit after the cut; element 0 is 0 */
+    uint64_t *cycles;       /* a triangle, or NULL */
+    uint8_t *counted_units; /* [num_units], or NULL if all count */
     size_t max_stages_to_end;
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
@@ -97,6 +98,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->more_lines);
     free(costs->cuts_bytes);
     free(costs->cycles);
+    free(costs->counted_units);
     free(costs->owned_user);
     forget_items(costs);
     free(costs);
@@ -104,6 +106,25 @@ void popliner_costs_free(popliner_costs *costs) {
 
 size_t popliner_costs_num_units(const popliner_costs *costs) {
     return costs->num_units;
+}
+
+popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
+                                                 const uint8_t *counted_units,
+                                                 popliner_error *error) {
+    uint8_t *own = NULL;
+    if (counted_units != NULL) {
+        own = pl_new_array(costs->num_units, sizeof *own);
+        if (own == NULL)
+            return pl_fail_memory(error, "the marks of the units");
+        memcpy(own, counted_units, costs->num_units * sizeof *own);
+    }
+    free(costs->counted_units);
+    costs->counted_units = own;
+    return POPLINER_OK;
+}
+
+const uint8_t *popliner_costs_counted_units(const popliner_costs *costs) {
+    return costs->counted_units;
 }
 
 /* The place of an interval in a triangle. */

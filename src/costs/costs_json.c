@@ -269,6 +269,9 @@ static popliner_status read_all(pl_costs_json *r) {
         status = pl_costs_json_read_units(r, intervals != NULL);
     if (status == POPLINER_OK)
         status = popliner_costs_create(r->num_units, 1, &r->file->costs, r->json.error);
+    if (status == POPLINER_OK)
+        status =
+            popliner_costs_set_counted_units(r->file->costs, r->file->counted_units, r->json.error);
     if (status == POPLINER_OK && r->has_cycles)
         status = pl_costs_add_cycles(r->file->costs, r->json.error);
     if (status == POPLINER_OK)

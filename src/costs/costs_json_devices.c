@@ -9,7 +9,7 @@
 
 #include "base/growth.h"
 
-enum { MAX_DEVICES = 65536 };
+enum { MAX_DEVICES = POPLINER_MAX_IPU + 1 };
 
 /* "0", "17", but not "017": so that no device can be there twice. NULL if it is none, else what
  * follows. */

@@ -15,6 +15,7 @@
 #include "model/operations_data.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"
+#include "solve/options_check.h"
 
 /* The stages of the plan that run on the IPU of one of them, as intervals. */
 static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval *stages) {
@@ -289,7 +290,9 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
     if (status == POPLINER_OK)
         status = pl_pipeline_check(&pipeline, error);
     if (status == POPLINER_OK)
-        status = pl_solver_options_take(own.options, options, listener, error);
+        status = pl_solver_options_take(own.options, own.costs, options, listener, error);
+    if (status == POPLINER_OK)
+        status = pl_options_check(options, popliner_costs_num_units(own.costs), NULL, error);
     if (status != POPLINER_OK)
         return status;
     *input = (pl_certificate_input){
@@ -314,6 +317,16 @@ static const char *const *choices_of(const popliner_certificate_input *input) {
     return status == POPLINER_OK ? own.stage_choices : NULL;
 }
 
+popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
+                                          const popliner_plan *plan, popliner_error *error) {
+    if (plan == NULL || plan->num_units == 0 || plan->num_units == input->num_units)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "the plan is of costs of %zu units, but these have %zu; give the costs that "
+                   "were solved",
+                   plan->num_units, input->num_units);
+}
+
 popliner_status popliner_certificate_create(const popliner_certificate_input *input,
                                             popliner_certificate **certificate,
                                             popliner_error *error) {
@@ -324,6 +337,8 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     popliner_status status = pl_certificate_take_input(input, &own, &options, &listener, error);
     if (status == POPLINER_OK && input->plan == NULL)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
+    if (status == POPLINER_OK)
+        status = pl_certificate_check_plan(&own, input->plan, error);
     if (status == POPLINER_OK)
         status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
     if (status != POPLINER_OK)

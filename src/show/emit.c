@@ -734,6 +734,8 @@ popliner_status popliner_emit_replicas(const popliner_replicas *replicas,
         status = pl_certificate_take_input(names, &input, &solver, &listener, error);
     if (status == POPLINER_OK && best == NULL)
         status = pl_emit_refuse(&e, error, "nothing fits, so there is no plan to write");
+    if (status == POPLINER_OK)
+        status = pl_certificate_check_plan(&input, best->plan, error);
     if (status != POPLINER_OK)
         return status;
     e.num_replicas = best->num_replicas;

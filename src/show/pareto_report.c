@@ -32,6 +32,8 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
     char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
     *result = NULL;
     popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    for (size_t i = 0; status == POPLINER_OK && popliner_pareto_plan_at(pareto, i) != NULL; i++)
+        status = pl_certificate_check_plan(&input, popliner_pareto_plan_at(pareto, i), error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {

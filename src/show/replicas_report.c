@@ -129,6 +129,10 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
     *result = NULL;
     popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    const popliner_replicas_candidate *c;
+    for (size_t i = 0;
+         status == POPLINER_OK && (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
+        status = pl_certificate_check_plan(&input, c->plan, error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
@@ -138,7 +142,6 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         pl_text_format(&text, "%s%c", heads[i],
                        i + 1 < sizeof heads / sizeof *heads ? delimiter : '\n');
-    const popliner_replicas_candidate *c;
     for (size_t i = 0; (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
         add_row(c, &input, i == popliner_replicas_get_summary(replicas)->best, delimiter, &text);
     return pl_report_finish_printable(&text, status, result, error);

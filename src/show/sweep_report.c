@@ -42,6 +42,8 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
     popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
     if (status == POPLINER_OK)
         status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    for (size_t i = 0; status == POPLINER_OK && i < own.num_values; i++)
+        status = pl_certificate_check_plan(&input, own.plans[i], error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {

@@ -5,6 +5,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/objectives.h"
+#include "solve/options_check.h"
 #include "solve/plan_data.h"
 
 #include <inttypes.h>
@@ -72,9 +73,12 @@ popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak,
     if (num_units == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a chain needs at least one unit, but there is none to split");
-    if (options->max_stages == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "max_stages: 0, but at least one stage must be allowed");
+    popliner_status status = pl_options_check(options, num_units, NULL, error);
+    if (status == POPLINER_OK && options->max_stages == 0)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "max_stages: 0, but at least one stage must be allowed");
+    if (status != POPLINER_OK)
+        return status;
 
     greedy search = {num_units, peak, user, plan,
                      options->max_stages < num_units ? options->max_stages : num_units};
@@ -85,7 +89,6 @@ popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak,
     /* proportions as PopLiner has them: the products decide at the last byte, and are rounded */
     static const double proportions[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
     static const int percents[] = {50, 60, 70, 80, 90, 100};
-    popliner_status status = POPLINER_OK;
     bool placed = false;
     for (size_t min_units = 3; min_units >= 1 && !placed; --min_units) {
         for (size_t i = 0; i < sizeof percents / sizeof *percents && !placed; ++i) {

@@ -5,7 +5,6 @@
 #include "base/growth.h"
 #include "base/product.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 bool pl_links_exist(const popliner_solver_options *options) {
@@ -102,37 +101,4 @@ const uint64_t *pl_links_before(const pl_links *links, size_t place) {
     if (links->cycles == NULL)
         return NULL;
     return links->cycles + (place <= links->num_places ? links->row[place] : 0) * links->width;
-}
-
-static popliner_status check_bandwidth(popliner_bandwidth bandwidth, const char *whose,
-                                       popliner_error *error) {
-    if ((bandwidth.bytes == 0) == (bandwidth.cycles == 0))
-        return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "%s: %" PRIu64 " bytes in %" PRIu64 " cycles, but both must be at least 1",
-                   whose, bandwidth.bytes, bandwidth.cycles);
-}
-
-popliner_status pl_links_check(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_error *error) {
-    const popliner_ipu_link *links = options->ipu_links;
-    if (pl_links_exist(options) && !popliner_costs_has_cycles(costs))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "bandwidths of links need costs that have cycles; leave them out");
-    popliner_status status = check_bandwidth(options->link_bandwidth, "link_bandwidth", error);
-    for (size_t i = 0; status == POPLINER_OK && i < options->num_ipu_links; ++i) {
-        size_t first = links[i].first_ipu;
-        size_t second = links[i].second_ipu;
-        if (first == second)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "ipu_links: IPU %zu has no link to itself",
-                           first);
-        for (size_t j = 0; j < i; ++j)
-            if ((links[j].first_ipu == first && links[j].second_ipu == second) ||
-                (links[j].first_ipu == second && links[j].second_ipu == first))
-                return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "ipu_links: the link of IPUs %zu and %zu is given twice", first,
-                               second);
-        status = check_bandwidth(links[i].bandwidth, "ipu_links", error);
-    }
-    return status;
 }

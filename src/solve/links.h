@@ -43,8 +43,4 @@ void pl_links_free(pl_links *links);
  * the one before it. NULL without any links. O(1). */
 const uint64_t *pl_links_before(const pl_links *links, size_t place);
 
-/* Whether the links of the options make sense. Errors: USAGE. O(links^2). */
-popliner_status pl_links_check(const popliner_costs *costs, const popliner_solver_options *options,
-                               popliner_error *error);
-
 #endif

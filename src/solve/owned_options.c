@@ -9,12 +9,14 @@
 #include "base/structs.h"
 
 popliner_status pl_solver_options_take(const popliner_solver_options *callers,
-                                       popliner_solver_options *own, popliner_listener *listener,
-                                       popliner_error *error) {
+                                       const popliner_costs *costs, popliner_solver_options *own,
+                                       popliner_listener *listener, popliner_error *error) {
     *own = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     *listener = (popliner_listener)POPLINER_LISTENER_INIT;
     popliner_status status =
         pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error);
+    if (own->counted_units == NULL && costs != NULL)
+        own->counted_units = popliner_costs_counted_units(costs);
     if (status != POPLINER_OK || own->listener == NULL)
         return status;
     status = pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error);

@@ -6,11 +6,12 @@
 
 #include "popliner/solver.h"
 
-/* Completes what the caller set (NULL: nothing) with the defaults, and its listener, if it has one,
- * as *listener, which the options then refer to. Errors: USAGE for a struct_size. */
+/* Completes what the caller set (NULL: nothing) with the defaults and the marks of the costs (NULL:
+ * not made yet), and its listener, if it has one, as *listener, which the options then refer to.
+ * Errors: USAGE for a struct_size. */
 popliner_status pl_solver_options_take(const popliner_solver_options *callers,
-                                       popliner_solver_options *own, popliner_listener *listener,
-                                       popliner_error *error);
+                                       const popliner_costs *costs, popliner_solver_options *own,
+                                       popliner_listener *listener, popliner_error *error);
 
 /* Zero-initialise; free with pl_owned_options_free. */
 typedef struct pl_owned_options {

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "solve/options_check.h"
 #include "solve/owned_options.h"
 #include "solve/solving.h"
 
@@ -73,15 +74,17 @@ static void drop_dominated(popliner_pareto *pareto) {
     pareto->summary.num_points = num_kept;
 }
 
-static void summarise(popliner_pareto *pareto) {
+static void summarise(popliner_pareto *pareto, size_t num_units) {
     popliner_pareto_summary *summary = &pareto->summary;
     summary->is_complete = !summary->is_stopped;
     for (size_t i = 0; i < summary->num_points; ++i)
         summary->is_complete =
             summary->is_complete && pareto->plans[i].status == POPLINER_PLAN_OPTIMAL;
     drop_dominated(pareto);
-    for (size_t i = 0; i < summary->num_points; ++i)
+    for (size_t i = 0; i < summary->num_points; ++i) {
+        pareto->plans[i].num_units = num_units;
         pl_plan_summarise(&pareto->plans[i]);
+    }
 }
 
 /* What is a question to popliner_solve but none here. */
@@ -107,7 +110,9 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
     popliner_listener listener;
     pl_solving solving = {0};
     *pareto = NULL;
-    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
+    if (status == POPLINER_OK)
+        status = pl_options_check(&own, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
         status = check(&own, error);
     if (status != POPLINER_OK)
@@ -126,7 +131,7 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
         popliner_pareto_free(made);
         return status;
     }
-    summarise(made);
+    summarise(made, popliner_costs_num_units(costs));
     *pareto = made;
     return POPLINER_OK;
 }

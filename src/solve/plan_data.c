@@ -7,13 +7,13 @@
 
 const char *popliner_objective_name(popliner_objective objective) {
     static const char *const names[] = {"memory", "cycles", "traffic", "ipus", "balance"};
-    return names[objective];
+    return (unsigned)objective < POPLINER_NUM_OBJECTIVES ? names[objective] : NULL;
 }
 
 const char *popliner_proof_name(popliner_proof proof) {
     static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
                                         "enumeration"};
-    return names[proof];
+    return (unsigned)proof < POPLINER_NUM_PROOFS ? names[proof] : NULL;
 }
 
 popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popliner_error *error) {

@@ -11,6 +11,7 @@ struct popliner_plan {
     popliner_plan_status status;
     popliner_plan_stage *stages; /* owned */
     size_t num_stages;
+    size_t num_units; /* of the costs; 0 where the plan tells of no unit */
     bool is_stopped;
 
     uint64_t peak_bytes;

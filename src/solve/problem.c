@@ -131,12 +131,9 @@ static void apply(pl_problem *p, rules *r, const popliner_constraint *c) {
     case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
         r->cuts[c->unit + 1] = POPLINER_CUT_FORBIDDEN;
         break;
-    case POPLINER_CONSTRAINT_PLACEMENT: {
-        int64_t *ipu = &p->unit_ipu[c->unit];
-        int64_t wanted = (int64_t)c->ipu;
-        *ipu = *ipu == PL_ANY_IPU || *ipu == wanted ? wanted : PL_NO_IPU;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        p->unit_ipu[c->unit] = (int64_t)c->ipu;
         break;
-    }
     case POPLINER_CONSTRAINT_PAIR: /* told by is_pair_active */
     case POPLINER_NUM_CONSTRAINT_KINDS:
         break;

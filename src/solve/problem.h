@@ -48,7 +48,7 @@ typedef struct pl_problem {
      * the last. Neither ever falls from one unit to the next. */
     size_t *min_end;
     size_t *max_end;
-    /* The IPU that each unit has to be on, PL_ANY_IPU, or PL_NO_IPU if there are several. */
+    /* The IPU that each unit has to be on, or PL_ANY_IPU. */
     int64_t *unit_ipu;
     size_t *next_placed; /* [units + 1] the first unit from there on that has to be on some */
     size_t *next_other;  /* [units] the first such unit behind it that has to be elsewhere */

@@ -11,6 +11,7 @@
 #include "base/product.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "solve/options_check.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
 
@@ -411,7 +412,7 @@ static popliner_status check_options(const popliner_costs *costs, const search *
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "replicas are not solved for with a device map, a slack or the greedy "
                        "method");
-    return POPLINER_OK;
+    return pl_options_check(&s->solver, s->num_units, costs, error);
 }
 
 /* Adds up what the units have, unless the caller does. */
@@ -571,7 +572,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     popliner_status status =
         pl_struct_take(&s.options, sizeof s.options, options, "popliner_replicas_options", error);
     if (status == POPLINER_OK)
-        status = pl_solver_options_take(s.options.solver, &s.solver, &listener, error);
+        status = pl_solver_options_take(s.options.solver, costs, &s.solver, &listener, error);
     if (status == POPLINER_OK)
         status = check_options(costs, &s, error);
     if (status == POPLINER_OK)

@@ -7,69 +7,12 @@
 #include "solve/infeasibility.h"
 #include "solve/integer_program_file.h"
 #include "solve/objectives.h"
+#include "solve/options_check.h"
 #include "solve/owned_options.h"
 #include "solve/solving.h"
-#include "solve/speeds.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Whether the lists of the options make sense. */
-static popliner_status check_lists(const popliner_costs *costs,
-                                   const popliner_solver_options *options, popliner_error *error) {
-    size_t num_units = popliner_costs_num_units(costs);
-    for (size_t i = 0; i < options->num_objectives; ++i) {
-        if ((int)options->objectives[i] < 0 || options->objectives[i] >= POPLINER_NUM_OBJECTIVES)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: there is no %d",
-                           (int)options->objectives[i]);
-        for (size_t j = 0; j < i; ++j)
-            if (options->objectives[i] == options->objectives[j])
-                return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %s is given twice",
-                               popliner_objective_name(options->objectives[i]));
-        if (options->objectives[i] == POPLINER_OBJECTIVE_CYCLES &&
-            !popliner_costs_has_cycles(costs))
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "the objective cycles needs costs that have cycles");
-    }
-    for (size_t i = 0; i < options->num_pairs; ++i)
-        if (options->pairs[i].first_unit >= num_units || options->pairs[i].second_unit >= num_units)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "pairs: units %zu and %zu are to be together, but there are only %zu",
-                           options->pairs[i].first_unit, options->pairs[i].second_unit, num_units);
-    for (size_t i = 0; i < options->num_placements; ++i)
-        if (options->placements[i].unit >= num_units || options->placements[i].ipu > INT64_MAX)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "placements: unit %zu is to be on IPU %zu, but there are only %zu units",
-                           options->placements[i].unit, options->placements[i].ipu, num_units);
-    return POPLINER_OK;
-}
-
-static popliner_status check_options(const popliner_costs *costs,
-                                     const popliner_solver_options *options,
-                                     popliner_error *error) {
-    if (options->num_mapped_stages == 0 && options->max_stages == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "max_stages: 0, but at least one stage must be allowed");
-    if (options->method == POPLINER_METHOD_ILP && !pl_glpk_exists())
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: integer programs need GLPK, which this libpopliner was built "
-                       "without (POPLINER_GLPK=OFF)");
-    if (options->method != POPLINER_METHOD_AUTO && options->method != POPLINER_METHOD_ILP &&
-        options->method != POPLINER_METHOD_DYNAMIC_PROGRAMMING)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "method: there is no %d", (int)options->method);
-    if (isnan(options->time_limit_seconds) || options->time_limit_seconds < 0.0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "time_limit_seconds: %g, but it must not be negative",
-                       options->time_limit_seconds);
-    if (!(options->slack_percent >= 0.0) || isinf(options->slack_percent))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: %g, but it must be a percentage from 0",
-                       options->slack_percent);
-    popliner_status status = pl_speeds_check(costs, options, error);
-    if (status == POPLINER_OK)
-        status = pl_links_check(costs, options, error);
-    return status == POPLINER_OK ? check_lists(costs, options, error) : status;
-}
 
 /* What only the problem made of the options tells. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
@@ -116,7 +59,8 @@ popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *cost
     solving->objectives = pl_objectives_of(options, &solving->num_objectives);
     search->problem = &solving->problem;
     search->stop = &solving->stop;
-    popliner_status status = check_options(costs, options, error);
+    popliner_status status =
+        pl_options_check(options, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
         status = pl_problem_create(&solving->problem, costs, options, NULL, error);
     if (status == POPLINER_OK)
@@ -241,14 +185,15 @@ static popliner_status write_program(const popliner_costs *costs,
     pl_written_program asked = {
         .problem = &problem, .filter = &limits, .shared = &search.shared, .format = file.format};
     size_t num_objectives;
-    asked.objective = pl_objectives_of(options, &num_objectives)[0];
-    popliner_status status = check_options(costs, options, error);
+    popliner_status status =
+        pl_options_check(options, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
         status = pl_problem_create(&problem, costs, options, NULL, error);
     if (status == POPLINER_OK)
         status = check_problem(&problem, error);
     if (status != POPLINER_OK)
         goto done;
+    asked.objective = pl_objectives_of(options, &num_objectives)[0];
     limits = pl_filter_of_limits(&problem);
     limits.spread_is_of_cycles = pl_spread_is_of_cycles(options);
     search.filter = limits;
@@ -289,7 +234,7 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
     popliner_solver_options own;
     popliner_listener listener;
     *plan = NULL;
-    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
     if (status != POPLINER_OK)
         return status;
     popliner_plan *made = calloc(1, sizeof *made);
@@ -304,6 +249,7 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
         popliner_plan_free(made);
         return status;
     }
+    made->num_units = popliner_costs_num_units(costs);
     pl_plan_summarise(made);
     *plan = made;
     return POPLINER_OK;
@@ -314,7 +260,7 @@ static popliner_status write_with(const popliner_costs *costs,
                                   program_file file, popliner_error *error) {
     popliner_solver_options own;
     popliner_listener listener;
-    popliner_status status = pl_solver_options_take(options, &own, &listener, error);
+    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
     return status == POPLINER_OK ? write_program(costs, &own, plan, file, error) : status;
 }
 

@@ -25,8 +25,4 @@ uint64_t pl_speed_most(uint64_t millionths, uint64_t limit);
 /* The fewest cycles that take an IPU at least `limit`, or UINT64_MAX if that is less. */
 uint64_t pl_speed_fewest(uint64_t millionths, uint64_t limit);
 
-/* Whether the speeds of the options make sense. Errors: USAGE. O(speeds^2). */
-popliner_status pl_speeds_check(const popliner_costs *costs, const popliner_solver_options *options,
-                                popliner_error *error);
-
 #endif

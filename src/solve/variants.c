@@ -13,6 +13,7 @@
 #include "costs/ways.h"
 #include "solve/links.h"
 #include "solve/objectives.h"
+#include "solve/options_check.h"
 #include "solve/owned_options.h"
 #include "solve/plan_data.h"
 #include "solve/stop.h"
@@ -309,6 +310,12 @@ static popliner_status check(const search *s, popliner_error *error) {
 
 static popliner_status begin_search(search *s, popliner_error *error) {
     const popliner_solver_options *o = &s->options;
+    popliner_status status =
+        pl_options_check(o, popliner_costs_num_units(s->costs), s->costs, error);
+    if (status == POPLINER_OK)
+        status = check(s, error);
+    if (status != POPLINER_OK)
+        return status;
     s->objectives = pl_objectives_of(o, &s->num_objectives);
     while (s->cycles_at < s->num_objectives &&
            s->objectives[s->cycles_at] != POPLINER_OBJECTIVE_CYCLES)
@@ -316,15 +323,10 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     s->stop = (pl_stop){o->time_limit_seconds > 0.0 ? pl_clock_seconds() + o->time_limit_seconds
                                                     : INFINITY,
                         o->should_stop, o->should_stop_user};
-    popliner_status status = check(s, error);
     if (s->file != NULL)
         s->variants = s->file->variants;
     /* a file has no table for longer pipelines yet, and mostly needs none */
     s->with_reasons = s->file == NULL && !o->without_reasons;
-    if (status == POPLINER_OK && s->cycles_at < s->num_objectives &&
-        !popliner_costs_has_cycles(s->costs))
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the objective cycles needs costs that have cycles");
     return status;
 }
 
@@ -370,7 +372,8 @@ static popliner_status solve(search *s, const popliner_solver_options *options,
     popliner_variants_answer *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the variants of the stages");
-    popliner_status status = pl_solver_options_take(options, &s->options, &listener, error);
+    popliner_status status =
+        pl_solver_options_take(options, s->costs, &s->options, &listener, error);
     if (status == POPLINER_OK)
         status = begin_search(s, error);
     bool has_cycles = s->cycles_at < s->num_objectives;

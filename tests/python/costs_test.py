@@ -139,6 +139,43 @@ class Solving(unittest.TestCase):
             costs.set_peaks(numpy.array([[2, inf, inf], [0, 2, inf], [0, 0, 2]], dtype=object))
             self.assertEqual(costs.solve(max_stages=3).peak_bytes, 2)
 
+    def test_units_that_do_not_count(self):
+        costs = popliner.Costs.of_units([{"name": "head", "layer": False, "memory": 1},
+                                         {"name": "a", "memory": 9}, {"name": "b", "memory": 9}])
+        own = popliner.Costs(3)
+        own.set_peaks([[1, 10, 19], [0, 9, 18], [0, 0, 9]])
+        self.assertIsNone(own.counted_units)
+        # alone the head is a stage of one unit, but of no layer
+        self.assertEqual(own.solve(max_stages=3, min_units=1).peak_bytes, 9)
+        own.set_counted_units([False, True, True])
+        for table in (costs, own):
+            self.assertEqual(table.counted_units, [False, True, True])
+            answer = table.solve(max_stages=3, min_units=1)
+            self.assertEqual([(it.first_unit, it.last_unit) for it in answer.stages],
+                             [(0, 1), (2, 2)])
+            self.assertEqual(table.solve(max_stages=3, min_units=1, counted_units=[1, 1, 1])
+                             .peak_bytes, 9)
+        own.set_counted_units(None)
+        self.assertIsNone(own.counted_units)
+        with self.assertRaisesRegex(popliner.UsageError, "2 marks for 3 units"):
+            own.set_counted_units([1, 0])
+
+    def test_what_the_library_refuses_in_any_request(self):
+        costs = popliner.Costs(3, unit_names=["a", "b", "c"])
+        for fault, members in (("device_map: IPU 18446744073709551615",
+                                {"device_map": [2**64 - 1]}),
+                               ("ipu_limits: IPU 65536", {"ipu_limits": {65536: 5}}),
+                               ("placements: unit 0", {"place": [("a", 0), ("a", 1)]}),
+                               ("pairs: units 0 and 1", {"together": [("a", "b"), ("b", "a")]}),
+                               ("objectives: memory", {"objectives": "memory,memory"})):
+            for method in popliner.Method:
+                if method == popliner.Method.ILP and not popliner.has_glpk():
+                    continue
+                with self.assertRaisesRegex(popliner.UsageError, fault):
+                    costs.solve(method=method, **members)
+            with self.assertRaisesRegex(popliner.UsageError, fault):
+                costs.pareto(**{"objectives": "memory,traffic", **members})
+
     def test_places_in_a_pipeline(self):
         costs = popliner.Costs(3, max_stages=3)
         for place in (1, 2, 3):

@@ -250,8 +250,7 @@ class Analysis(Owner):
         r_ = taken(request, members, defaults)
         chain = self.chain(r_.memory_model)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
-        r_ = taken(r_, {}, {"counted_units": counted,
-                            "max_stage_bytes": self.profile.info.bytes_per_tile or None})
+        r_ = taken(r_, {}, {"max_stage_bytes": self.profile.info.bytes_per_tile or None})
         asked = Asked(r_, Units(chain.labels, counted), self._held().turn)
         asked.listening = Listening(r_.message, r_.progress, r_.step).or_else(self._listening)
         return asked
@@ -298,8 +297,7 @@ class Analysis(Owner):
         usual = Request()
         defaults = {name: value for name, value in vars(request).items()
                     if value != getattr(usual, name)}
-        defaults["counted_units"] = (counted if request.counted_units is None
-                                     else request.counted_units)
+        defaults.pop("counted_units", None)  # the table has them
         if request.max_stage_bytes is None and info.bytes_per_tile > 0:
             defaults["max_stage_bytes"] = info.bytes_per_tile
         if request.ipu_links and request.link_bandwidth is None and info.clock_hz > 0:

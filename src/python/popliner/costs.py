@@ -19,8 +19,8 @@ from .enums import Objective, ProgramFormat, Recompute, Schedule
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .records import Interval
-from .request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, taken,
-                      weight_of)
+from .request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, counted_marks,
+                      taken, weight_of)
 
 #: The peak of an interval that must not be a stage.
 FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
@@ -179,7 +179,7 @@ class Costs(Owner):
         count = library.popliner_costs_num_units(info.costs)
         counted = (None if not info.counted_units
                    else [bool(info.counted_units[i]) for i in range(count)])
-        defaults = cls._defaults_of(info, counted)
+        defaults = cls._defaults_of(info)
         defaults.update({name: members[name] for name in ("schedule", "recompute", "copies")
                          if name in members})
         result = cls.__new__(cls)
@@ -196,14 +196,12 @@ class Costs(Owner):
     _variants_file: Optional[Handle] = None
 
     @staticmethod
-    def _defaults_of(info: Any, counted: Optional[Sequence[bool]]) -> Dict[str, Any]:
+    def _defaults_of(info: Any) -> Dict[str, Any]:
         result: Dict[str, Any] = {}
         if info.num_ipus > 0:
             result["max_stages"] = info.num_ipus
         if info.bytes_per_tile > 0:
             result["max_stage_bytes"] = info.bytes_per_tile
-        if counted is not None:
-            result["counted_units"] = counted
         result["ipu_limits"] = {info.ipu_limits[i].ipu: info.ipu_limits[i].bytes
                                 for i in range(info.num_ipu_limits)}
         result["ipu_speeds"] = {info.ipu_speeds[i].ipu: info.ipu_speeds[i].millionths / 1000000
@@ -242,6 +240,20 @@ class Costs(Owner):
         """What an IPU is busy with the stage for."""
         self._set(library.popliner_costs_set_cycles, size(first_unit, "first_unit"),
                   size(last_unit, "last_unit"), number(cycles, "cycles"))
+
+    def set_counted_units(self, counted: Optional[Iterable[Any]]) -> None:
+        """Which units count for the min_units and max_units of a stage: a mark for each. None:
+        all. Of a file and of a profile these are the layers."""
+        marks = None if counted is None else counted_marks(counted, self.num_units)
+        handle = self._held()
+        call(library.popliner_costs_set_counted_units, handle.pointer, marks, turns=(handle.turn,))
+
+    @property
+    def counted_units(self) -> Optional[List[bool]]:
+        """These marks; None if all units count."""
+        handle = self._held()
+        marks = ask(handle.turn, library.popliner_costs_counted_units, handle.pointer)
+        return [bool(marks[i]) for i in range(self.num_units)] if marks else None
 
     def _rows(self, table: Any, what: str) -> List[list]:
         """The rows of a square table; what is left of the diagonal is not looked at."""

@@ -90,7 +90,8 @@ class Request:
     ipu_limits: Mapping[int, Union[int, str]] = dataclasses.field(default_factory=dict)
     min_units: int = 0  #: of a stage
     max_units: int = 0  #: of a stage; 0 for any
-    #: a mark for each unit: whether it counts for these two. None: the layers do
+    #: a mark for each unit: whether it counts for these two. None: those of the costs, the
+    #: layers of a file or a profile
     counted_units: Optional[Sequence[bool]] = None
     cut_after: Sequence[UnitName] = ()  #: units with a cut behind them
     no_cut_after: Sequence[UnitName] = ()  #: units without
@@ -191,6 +192,14 @@ def objectives_of(objectives: Any) -> List[int]:
 def _array(kind: Any, values: Sequence[Any]) -> Any:
     """An array for the library; NULL if it is empty."""
     return (kind * len(values))(*values) if values else None
+
+
+def counted_marks(counted: Any, num_units: int) -> Any:
+    """The marks of units for the library."""
+    marks = [bool(mark) for mark in listed(counted, "counted_units")]
+    if len(marks) != num_units:
+        raise UsageError(f"counted_units has {len(marks)} marks for {num_units} units")
+    return _array(ctypes.c_uint8, marks)
 
 
 def pairs_of(values: Any, what: str) -> List[Tuple[Any, Any]]:
@@ -301,11 +310,7 @@ class Asked:
         o.min_units = size(r.min_units, "min_units")
         o.max_units = size(r.max_units, "max_units")
         if r.counted_units is not None:
-            marks = [bool(mark) for mark in listed(r.counted_units, "counted_units")]
-            if len(marks) != len(units.names):
-                raise UsageError(f"counted_units has {len(marks)} marks for {len(units.names)} "
-                                 f"units")
-            o.counted_units = _array(ctypes.c_uint8, marks)
+            o.counted_units = counted_marks(r.counted_units, len(units.names))
         self.set_constraints(o, r, units)
         o.without_reasons = bool(r.without_reasons)
         o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")

@@ -163,9 +163,7 @@ class _Group:
         """Of each stage the most that any profile needs, and of each cut the sum."""
         n = len(self.names)
         own = [part.analysis.costs(self.measuring()) for part in self.parts]
-        defaults = {name: value for name, value in own[0].defaults.items()
-                    if name != "counted_units"}
-        defaults["counted_units"] = self.counted
+        defaults = dict(own[0].defaults)
 
         def most(function: Any, first: int, last: int) -> Any:
             values = []
@@ -177,6 +175,7 @@ class _Group:
         places = self.places(own)
         result = Costs(n, places, unit_names=self.names)
         result._take(result._held(), self.names, defaults=defaults, counted=self.counted)
+        result.set_counted_units(self.counted)
         for place in range(1, places + 1):
             result.set_peaks([[most(lambda it, i, j: it.peak(i, j, place), first, last)
                                if first <= last else 0 for last in range(n)]
