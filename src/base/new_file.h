@@ -7,8 +7,10 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* A file that is being written. What is to become a regular file is written beside it, under a name
- * that no other run has, and takes its place when it is whole; until then what was there stays. It
+/* A file that is being written. What is to become a regular file is written beside it, without a
+ * name where the system has such files, else under one that no other run has ("popliner-*.part"),
+ * and takes its place when it is whole; until then what was there stays. Of a file without a name
+ * nothing is left if the process is killed, but between the two calls that name and rename it. It
  * gets the mode and, where that is allowed, the owner of the file that it replaces. A link stays,
  * and what it leads to is replaced. Until it is ended the thread blocks the signals that ask it to
  * end, which would leave what is half written. To be ended by the same thread, the last one
@@ -16,7 +18,7 @@
 typedef struct pl_new_file {
     int file;         /* open for reading and writing */
     char *path;       /* owned: where it will be; NULL: it is written where it is */
-    char *part;       /* owned: where it is until then */
+    char *part;       /* owned: where it is until then; NULL: it has no name */
     sigset_t signals; /* that were blocked before */
 } pl_new_file;
 
@@ -26,7 +28,8 @@ typedef struct pl_new_file {
  * here and below; then there is nothing to end. */
 int pl_new_file_begin(pl_new_file *new_file, const char *path);
 
-/* The same for what cannot be written from the beginning to the end: never where it is. */
+/* The same for what is written by its name, new_file->part, and not from the beginning to the end:
+ * never where it is. */
 int pl_new_file_begin_apart(pl_new_file *new_file, const char *path);
 
 int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length);
