@@ -71,11 +71,15 @@ expect() { # what, expected, actual
     }
 }
 expect version "popliner $6" "$("$root/usr/bin/popliner" --version)"
-"$root/usr/bin/popliner" "$tests/../data/sample" --solve --num-ipus 2 >/dev/null 2>"$scratch/solved"
+documents=$root/usr/share/doc/popliner
+"$root/usr/bin/popliner" "$documents/data/sample" --solve --num-ipus 2 >"$scratch/answer" \
+    2>"$scratch/solved"
 grep -q 'SUCCESS: \[ Head 0 1 | 2 3 Tail \]' "$scratch/solved"
 expect "libraries of the command" 1 \
     "$(readelf -d "$root/usr/bin/popliner" | grep -c 'NEEDED.*libpopliner.so')"
 [ -e "$root/usr/share/man/man1/popliner.1.gz" ]
+python3 "$tests/guide_test.py" "$documents/docs/guide.md" "$root/usr/bin/popliner" \
+    "$root/usr/bin/popliner-mkprofile" >/dev/null
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$root/usr/lib/python3/dist-packages" \
     python3 -c 'import popliner; costs = popliner.Costs(4)
 costs.fill_peaks(lambda first, last: last - first + 1)
@@ -129,7 +133,7 @@ cp /etc/resolv.conf "$clean/etc/resolv.conf"
 mkdir -p "$clean/packages" "$clean/project" "$clean/used"
 cp "$scratch"/here/*.deb "$scratch/use.sh" "$clean/packages"
 rm -f "$clean"/packages/*-dbgsym_*
-cp -R "$source/tests" "$source/data" "$clean/project"
+cp -R "$source/tests" "$clean/project"
 in_clean() {
     quietly env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive \
         chroot "$clean" "$@"
@@ -138,7 +142,7 @@ in_clean apt-get update -q
 # the command alone first: what it needs has to come with it
 in_clean sh -c 'cd /packages && apt-get install -y -q --no-install-recommends ./popliner_*.deb \
     ./libpopliner0.1_*.deb'
-in_clean popliner /project/data/sample --solve --num-ipus 2
+in_clean popliner /usr/share/doc/popliner/data/sample --solve --num-ipus 2
 in_clean sh -c 'cd /packages && apt-get install -y -q --no-install-recommends ./*.deb gcc \
     libc6-dev cmake make pkg-config'
 in_clean sh /packages/use.sh "" /project/tests cmake cc /used "$version"
