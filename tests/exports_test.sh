@@ -2,7 +2,7 @@
 # The shared libraries export popliner_* alone, with the version of the interface, and what the
 # symbols files of Debian list; every public header stands on its own, in C and in C++, no text of
 # the library leads to an option of the command, and it tells of every structure.
-# Arguments: the shared library, that of the solver, the source folder, the version of the interface.
+# Arguments: both shared libraries, the source folder, the version of the interface.
 set -eu
 library=$1
 solver=$2

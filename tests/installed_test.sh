@@ -113,32 +113,40 @@ if [ -z "${POPLINER_TEST_ALL:-}" ]; then
     exit 0
 fi
 
-# Where the shared libraries are not there, pkg-config links the static ones. Moved once more.
-static=$scratch/static
-cp -R "$scratch/popliner" "$static"
-find "$static" -name '*.so*' -exec rm {} +
-with_pkg_config() { # prefix, source, module, program, arguments of pkg-config...
-    export PKG_CONFIG_PATH="$1/${library_folder#"$scratch/popliner/"}/pkgconfig"
-    source=$2
-    module=$3
-    program=$4
-    shift 4
+# By pkg-config. The archives lie beside the shared libraries, and are linked.
+export PKG_CONFIG_PATH="$library_folder/pkgconfig"
+with_pkg_config() { # module, source, program, further options of pkg-config and the compiler
     # shellcheck disable=SC2046,SC2086 # several options each
-    quietly "$compiler" $sanitizers "$source" $(pkg-config "$@" --cflags --libs "$module") \
-        -o "$program"
+    quietly "$compiler" $sanitizers "$project/$2" $(pkg-config ${4:-} --cflags --libs "$1") ${5:-} \
+        -o "$scratch/$3"
 }
-with_pkg_config "$scratch/popliner" "$project/main.c" popliner "$scratch/by_pkg_config"
+links_none_of() { # program, pattern
+    if readelf -d "$scratch/$1" | grep -E "NEEDED.*($2)"; then
+        echo "$1 is not to link $2"
+        exit 1
+    fi
+}
+with_pkg_config popliner main.c by_pkg_config
 prints_version "$scratch/by_pkg_config"
-with_pkg_config "$static" "$project/main.c" popliner "$scratch/by_static_pkg_config" --static
+with_pkg_config popliner-static main.c by_static_pkg_config
 prints_version "$scratch/by_static_pkg_config"
-! readelf -d "$scratch/by_static_pkg_config" | grep -q libpopliner
-with_pkg_config "$scratch/popliner" "$project/solver/main.c" popliner-solver "$scratch/solves"
+links_none_of by_static_pkg_config libpopliner
+with_pkg_config popliner-solver solver/main.c solves
 prints_plans "$scratch/solves"
-with_pkg_config "$static" "$project/solver/main.c" popliner-solver "$scratch/solves_static" --static
+with_pkg_config popliner-solver-static solver/main.c solves_static
 prints_plans "$scratch/solves_static" /nowhere
-! readelf -d "$scratch/solves_static" | grep -qE 'libpopliner|sqlite|pcre|cbor|jansson'
-for module in popliner popliner-solver; do
+links_none_of solves_static 'libpopliner|sqlite|pcre|cbor|jansson'
+for module in popliner popliner-static popliner-solver popliner-solver-static; do
     [ "$(pkg-config --define-variable=prefix=/else --cflags-only-I "$module" | tr -d ' ')" = \
         -I/else/include ]
     [ "$(pkg-config --modversion "$module")" = "$version" ]
 done
+
+# Without any shared library, as docs/packages.md says for Debian; sanitizers do not allow -static.
+if [ -z "$sanitizers" ] && [ -e "$("$compiler" -print-file-name=libltdl.a)" ]; then
+    of_glpk='-lcolamd -lamd -lsuitesparseconfig -lgmp -lz -lltdl'
+    grep -qFe "$of_glpk" "$documents/docs/packages.md"
+    with_pkg_config popliner-solver-static solver/main.c solves_alone --static "-static $of_glpk"
+    prints_plans "$scratch/solves_alone" /nowhere
+    links_none_of solves_alone lib
+fi

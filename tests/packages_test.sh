@@ -96,19 +96,16 @@ plans='proven 6: 0 2 4
 proven 9: 0 3 4'
 expect solver "$plans" "$("$scratch/solver/with_shared")"
 expect "static solver" "$plans" "$("$scratch/solver/with_static")"
-# by pkg-config; the linker takes an archive where it finds that first
-mkdir "$scratch/archives"
-ln -s "$libraries"/libpopliner*.a "$scratch/archives"
-build_with() { # module, program, source, options of the compiler, and of pkg-config
-    "$compiler" "$tests/embedding/$3" $4 $(pkg-config --cflags --libs $5 "$1") -o "$scratch/$2"
+build_with() { # module, program, source
+    "$compiler" "$tests/embedding/$3" $(pkg-config --cflags --libs "$1") -o "$scratch/$2"
 }
-build_with popliner by_pkg_config main.c "" ""
+build_with popliner by_pkg_config main.c
 expect pkg-config "$6" "$("$scratch/by_pkg_config")"
-build_with popliner by_static_pkg_config main.c "-L$scratch/archives" --static
+build_with popliner-static by_static_pkg_config main.c
 expect "static pkg-config" "$6" "$("$scratch/by_static_pkg_config")"
-build_with popliner-solver solves solver/main.c "" ""
+build_with popliner-solver solves solver/main.c
 expect "pkg-config of the solver" "$plans" "$("$scratch/solves")"
-build_with popliner-solver solves_static solver/main.c "-L$scratch/archives" --static
+build_with popliner-solver-static solves_static solver/main.c
 expect "static pkg-config of the solver" "$plans" "$("$scratch/solves_static")"
 expect "libraries of static programs" 0 \
     "$(readelf -d "$scratch/by_static_pkg_config" "$scratch/solves_static" |
