@@ -494,6 +494,96 @@ static void reads_texts_in_memory(void **state) {
     free(path);
 }
 
+/* Counts how often it is asked; true from `stop_at` on. */
+typedef struct asked {
+    size_t count;
+    size_t stop_at;
+} asked;
+
+static bool count_asked(void *user) {
+    asked *a = user;
+    return ++a->count >= a->stop_at;
+}
+
+/* A text of so many units in each format. */
+static void write_units(pl_text *text, size_t format, size_t num_units) {
+    static const char *const heads[] = {
+        "name,memory,time\n",
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [",
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [",
+        "{\"maxSizePerFPGA\": 1000000, \"maxFPGAs\": 4, \"maxCPUs\": 0, \"nodes\": [",
+        "",
+    };
+    static const char *const units[] = {
+        "u%zu,7,3\n", "%s{\"name\": \"u%zu\", \"memory\": 7}", "%s{\"name\": \"u%zu\"}",
+        "%s{\"id\": %zu, \"supportedOnFpga\": 1, \"cpuLatency\": 1, \"fpgaLatency\": 1, "
+        "\"isBackwardNode\": 0, \"size\": 1}",
+        "node%zu -- L -- forward_compute_time=1.0, backward_compute_time=1.0, "
+        "activation_size=1.0, parameter_size=1.0\n"};
+    pl_text_add(text, heads[format]);
+    for (size_t i = 0; i < num_units; i++) {
+        const char *comma = i == 0 ? "" : ",";
+        if (format == 0 || format == 4)
+            pl_text_format(text, units[format], i);
+        else
+            pl_text_format(text, units[format], comma, i);
+    }
+    if (format == 1)
+        pl_text_add(text, "]}");
+    if (format == 2)
+        pl_text_add(text,
+                    "], \"intervals\": [{\"first\": \"u0\", \"last\": \"u1\", \"memory\": 7}]}");
+    if (format == 3)
+        pl_text_add(text, "], \"edges\": [");
+    for (size_t i = 1; format >= 3 && i < num_units; i++)
+        pl_text_format(text,
+                       format == 3 ? "%s{\"sourceId\": %zu, \"destId\": %zu, \"cost\": 1}"
+                                   : "%s\tnode%zu -- node%zu\n",
+                       format == 4 || i == 1 ? "" : ",", i - 1, i);
+    if (format == 3)
+        pl_text_add(text, "]}");
+    assert_false(text->failed);
+}
+
+/* As long as it takes; between the units, of each format. */
+static void reading_can_be_stopped(void **state) {
+    (void)state;
+    for (size_t format = 0; format < 5; format++) {
+        pl_text text = {0};
+        popliner_costs_file *file = NULL;
+        popliner_error error = {0};
+        asked a = {.stop_at = SIZE_MAX};
+        popliner_pipeline pipeline = {
+            .max_stages = 4, .should_stop = count_asked, .should_stop_user = &a};
+        write_units(&text, format, 40);
+        popliner_status status =
+            popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, &error);
+        if (status != POPLINER_OK)
+            fail_msg("%zu: %s", format, error.message);
+        popliner_costs_file_free(file);
+        assert_true(a.count > 0);
+        a = (asked){.stop_at = 1};
+        assert_int_equal(
+            popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, &error),
+            POPLINER_ERROR_STOPPED);
+        assert_string_equal(error.message, "a text: reading the costs was stopped");
+        assert_null(file);
+        assert_int_equal(a.count, 1);
+        free(text.data);
+    }
+    /* and again and again, where it takes long: some 18 million stages */
+    pl_text text = {0};
+    popliner_costs_file *file = NULL;
+    asked a = {.stop_at = 3};
+    popliner_pipeline pipeline = {.should_stop = count_asked, .should_stop_user = &a};
+    write_units(&text, 0, 6000);
+    assert_int_equal(
+        popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, NULL),
+        POPLINER_ERROR_STOPPED);
+    assert_null(file);
+    free(text.data);
+}
+
 static void refuses_what_has_no_end(void **state) {
     popliner_costs_file *file = NULL;
     popliner_error error = {0};
@@ -773,6 +863,7 @@ int main(void) {
         IN_DIRECTORY(random_costs_are_what_a_naive_count_says),
         IN_DIRECTORY(refuses_what_is_no_file_of_costs),
         cmocka_unit_test(refuses_what_has_no_end),
+        cmocka_unit_test(reading_can_be_stopped),
         IN_DIRECTORY(refuses_wrong_values_by_their_place),
         IN_DIRECTORY(a_file_cut_off_anywhere_is_refused),
         IN_DIRECTORY(a_file_with_a_wrong_byte_is_read_or_refused),

@@ -195,7 +195,8 @@ typedef struct popliner_costs_file popliner_costs_file;
  *
  * On success *file is the caller's; else it is NULL. Errors: INPUT, with the file, the place in it
  * and the remedy, when it cannot be read, has none of the formats, breaks the rules of its format,
- * or has more than 16384 units; MEMORY. Cost: O(bytes) and, for n units, O(n^2) times the number of
+ * or has more than 16384 units; MEMORY; STOPPED by pipeline->should_stop, which is not asked while
+ * the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2) times the number of
  * regions. */
 popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);

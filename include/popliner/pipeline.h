@@ -13,6 +13,7 @@
 #ifndef POPLINER_PIPELINE_H
 #define POPLINER_PIPELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -103,6 +104,10 @@ typedef struct popliner_pipeline {
     /* Instead of what the schedule says, but OF_SCHEDULE; not for INFERENCE. With the schedule NONE
      * a stage trains, and what is sent leaves before the other pass runs. */
     popliner_copies copies;
+    /* Asked some fifty times a second while a file of costs is read: true ends that with STOPPED.
+     * NULL: never. Called by the reading thread alone, and not kept. */
+    bool (*should_stop)(void *user);
+    void *should_stop_user;
 } popliner_pipeline;
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
 
 #include "command/answer.h"
 #include "command/commands.h"
+#include "command/limits.h"
 #include "command/names.h"
 #include "command/pareto.h"
 #include "command/replicas.h"
@@ -19,15 +20,17 @@ static bool is_standard_input(const options *o) {
     return strcmp(o->costs, "-") == 0;
 }
 
-static popliner_status read_file(const options *o, const popliner_pipeline *pipeline,
+static popliner_status read_file(const options *o, const popliner_pipeline *asked,
                                  popliner_costs_file **file, popliner_error *error) {
+    popliner_pipeline pipeline = *asked;
     char *text = NULL;
     size_t length = 0;
+    pipeline.should_stop = limits_are_over;
     if (!is_standard_input(o))
-        return popliner_costs_file_read(o->costs, pipeline, file, error);
+        return popliner_costs_file_read(o->costs, &pipeline, file, error);
     popliner_status status = standard_input_read(&text, &length, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_file_parse(text, length, "standard input", pipeline, file, error);
+        status = popliner_costs_file_parse(text, length, "standard input", &pipeline, file, error);
     free(text);
     return status;
 }

@@ -34,6 +34,7 @@ static const char *const keys[NUM_COLUMNS] = {"name",   "memory",     "cycles", 
 typedef struct reader {
     const char *path;
     popliner_error *error;
+    popliner_costs_file *file;
     char *rest;      /* of the text, which becomes cells in place */
     size_t line;     /* of what was read last, from 1 */
     size_t end_line; /* behind it */
@@ -293,6 +294,8 @@ static popliner_status read_table(reader *r) {
     while (status == POPLINER_OK && r->num_cells > 0) {
         status = read_row(r);
         if (status == POPLINER_OK)
+            status = pl_costs_file_ask(r->file, r->path, r->error);
+        if (status == POPLINER_OK)
             status = take_row(r);
     }
     if (status == POPLINER_OK && json_array_size(r->units) == 0)
@@ -335,7 +338,7 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
                                   popliner_error *error) {
     char *copy = pl_copy_string(text, length);
-    reader r = {.path = path, .error = error, .rest = copy, .end_line = 1};
+    reader r = {.path = path, .error = error, .file = file, .rest = copy, .end_line = 1};
     popliner_status status = POPLINER_OK;
     pl_is_costs_csv(text + strspn(text, " \t\r\n"), &r.delimiter);
     r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);

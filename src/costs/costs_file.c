@@ -74,6 +74,13 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
     return status;
 }
 
+popliner_status pl_costs_file_ask(popliner_costs_file *file, const char *path,
+                                  popliner_error *error) {
+    return pl_bounds_ask(&file->bounds)
+               ? pl_fail(error, POPLINER_ERROR_STOPPED, "%s: reading the costs was stopped", path)
+               : POPLINER_OK;
+}
+
 static popliner_status read_json(const char *bytes, size_t length, const char *path,
                                  const popliner_pipeline *pipeline, popliner_costs_file *file,
                                  popliner_error *error) {
@@ -123,6 +130,10 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the file");
     made->info.cuts_per_unit = 1; /* bytes, if the format says nothing else */
+    if (pipeline != NULL) {
+        made->bounds.should_stop = pipeline->should_stop;
+        made->bounds.user = pipeline->should_stop_user;
+    }
     const char *bytes = text;
     if (strncmp(bytes, byte_order_mark, strlen(byte_order_mark)) == 0)
         bytes += strlen(byte_order_mark);
@@ -146,6 +157,7 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
         popliner_costs_file_free(made);
         return status;
     }
+    made->bounds = (pl_bounds){0};
     describe(made);
     *file = made;
     return POPLINER_OK;

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/bounds.h"
 #include "costs/variants.h"
 
 enum {
@@ -56,7 +57,12 @@ struct popliner_costs_file {
     popliner_ipu_link *links;   /* [info.num_ipu_links] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */
     pl_variants variants;       /* empty but for POPLINER_RECOMPUTE_AUTO of popliner's own format */
+    pl_bounds bounds;           /* while it is read */
 };
+
+/* Asks whether reading is to go on, which is cheap. Errors: STOPPED. */
+popliner_status pl_costs_file_ask(popliner_costs_file *file, const char *path,
+                                  popliner_error *error);
 
 /* Each fills the empty *file, whose owner frees it on failure, too. `path` is for messages.
  * Errors: INPUT, MEMORY. */

@@ -296,6 +296,8 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     if (pipeline != NULL)
         r.pipeline = *pipeline;
     r.pipeline.effects = 0; /* the file has all that its stages keep */
+    r.pipeline.should_stop = NULL;
+    r.pipeline.should_stop_user = NULL;
     file->additive.pipeline = r.pipeline;
     popliner_status status = read_all(&r);
     file->info.has_kept = r.has_kept;

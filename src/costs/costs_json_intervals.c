@@ -120,13 +120,15 @@ popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) 
         status = pl_costs_json_add_pipeline(r);
     if (status != POPLINER_OK)
         return status;
-    for (size_t first = 0; first < r->num_units; ++first)
+    for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
+        status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
         for (size_t last = first; last < r->num_units; ++last)
             pl_costs_forbid(r->file->costs, first, last);
-    for (size_t i = 0; i < json_array_size(list); ++i) {
-        status = read_interval(r, i, json_array_get(list, i));
-        if (status != POPLINER_OK)
-            return status;
     }
-    return check_listed_once(r, list);
+    for (size_t i = 0; status == POPLINER_OK && i < json_array_size(list); ++i) {
+        status = read_interval(r, i, json_array_get(list, i));
+        if (status == POPLINER_OK)
+            status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
+    }
+    return status == POPLINER_OK ? check_listed_once(r, list) : status;
 }

@@ -196,8 +196,9 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     if (status != POPLINER_OK)
         return status;
     uint64_t *kept = r->interval_bytes;
-    for (size_t first = 0; first < r->num_units; ++first) {
+    for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
         uint64_t cycles = 0;
+        status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
         pl_interval_sums_begin(&r->sums);
         for (size_t last = first; status == POPLINER_OK && last < r->num_units; ++last) {
             for (size_t i = 0; i < width; ++i)

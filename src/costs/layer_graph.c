@@ -102,6 +102,7 @@ static void free_amounts(amounts *a) {
 
 /* What a chain is judged by. */
 typedef struct judgement {
+    pl_bounds *bounds;
     size_t max_stages;
     uint64_t limit_bytes;
     uint64_t *best; /* [(num_units + 1) * (max_stages + 1)]: of the first units in so many stages */
@@ -116,7 +117,7 @@ static uint64_t slowest_stage(amounts *a, const judgement *j, size_t num_units, 
     for (size_t i = 0; i < (num_units + 1) * width; ++i)
         j->best[i] = UINT64_MAX;
     j->best[0] = 0;
-    for (size_t first = 0; first < num_units; ++first) {
+    for (size_t first = 0; first < num_units && !pl_bounds_ask(j->bounds); ++first) {
         const uint64_t *before = &j->best[first * width];
         uint64_t least_cycles = 0;
         pl_interval_sums_begin(&a->sums);
@@ -140,7 +141,8 @@ static uint64_t slowest_stage(amounts *a, const judgement *j, size_t num_units, 
     return least < known ? least : UINT64_MAX;
 }
 
-/* Makes the chain of one order and tries it; *slowest becomes its time if that is less. */
+/* Makes the chain of one order and tries it; *slowest becomes its time if that is less. False when
+ * memory is short, or reading is to end. */
 static bool try_order(const pl_unit_graph *units, pl_unit_order order, const judgement *j,
                       uint32_t *place, uint64_t *slowest) {
     amounts a = {0};
@@ -152,15 +154,16 @@ static bool try_order(const pl_unit_graph *units, pl_unit_order order, const jud
         *slowest = found < *slowest ? found : *slowest;
     }
     free_amounts(&a);
-    return done;
+    return done && !pl_bounds_are_over(j->bounds);
 }
 
 /* The order of which the best split is the fastest, of equal ones the first; *chosen stays as it is
  * if there is no split. The search begins with what twice the average takes, so that long stages
- * need not be looked at. */
+ * need not be looked at. False as try_order. */
 static bool choose_order(const pl_unit_graph *units, size_t max_stages, uint64_t limit_bytes,
-                         uint32_t *place, pl_unit_order *chosen) {
+                         uint32_t *place, pl_unit_order *chosen, pl_bounds *bounds) {
     judgement j = {
+        .bounds = bounds,
         .max_stages = max_stages < units->num_units ? max_stages : units->num_units,
         .limit_bytes = limit_bytes,
         .cycles_of_place = pl_new_array(units->num_units, sizeof *j.cycles_of_place),
@@ -204,14 +207,15 @@ static bool is_only_order(const pl_unit_graph *units, const uint32_t *place) {
 
 /* ---- The table ------------------------------------------------------------------------------ */
 
-static void fill_table(popliner_costs *costs, amounts *a) {
+/* Not all of it if reading is to end. */
+static void fill_table(popliner_costs *costs, amounts *a, pl_bounds *bounds) {
     size_t num_units = popliner_costs_num_units(costs);
     uint64_t cut = a->cut_changes[0];
     for (size_t unit = 1; unit < num_units; ++unit) {
         cut += a->cut_changes[unit];
         pl_costs_set_cut(costs, unit, cut);
     }
-    for (size_t first = 0; first < num_units; ++first) {
+    for (size_t first = 0; first < num_units && !pl_bounds_ask(bounds); ++first) {
         pl_interval_sums_begin(&a->sums);
         for (size_t last = first; last < num_units; ++last) {
             const uint64_t *totals = pl_interval_sums_extend(&a->sums);
@@ -241,7 +245,7 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
     if (status == POPLINER_OK)
         status = pl_costs_add_cycles(file->costs, error);
     if (status == POPLINER_OK)
-        fill_table(file->costs, &a);
+        fill_table(file->costs, &a, &file->bounds);
     free_amounts(&a);
     return status;
 }
@@ -274,11 +278,15 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
     place = pl_new_array(units.num_units, sizeof *place);
     if (place == NULL ||
         (several && !choose_order(&units, known_stages > 0 ? known_stages : USUAL_STAGES,
-                                  limit_bytes, place, &order)) ||
+                                  limit_bytes, place, &order, &file->bounds)) ||
         !pl_unit_order_make(&units, order, place))
-        status = pl_fail_memory(error, "the order of the graph's units");
+        status = pl_bounds_are_over(&file->bounds)
+                     ? POPLINER_OK
+                     : pl_fail_memory(error, "the order of the graph's units");
     else
         status = fill_file(graph, &units, place, file, error);
+    if (status == POPLINER_OK)
+        status = pl_costs_file_ask(file, path, error);
     if (status == POPLINER_OK && !is_only_order(&units, place)) {
         file->info.unit_order = pl_unit_order_name(order);
         pl_costs_set_unit_order(file->costs, file->info.unit_order);

@@ -241,6 +241,15 @@ class Stopping(unittest.TestCase):
         self.assertTrue(answer.is_stopped)
         self.assertEqual(set(asked), {threading.get_ident()})
 
+    def test_should_stop_reading_costs(self):
+        units = [{"name": str(i), "memory": 7} for i in range(40)]
+        asked = []
+        with self.assertRaisesRegex(popliner.StoppedError, "reading the costs was stopped"):
+            popliner.Costs.of_units(units, pipeline={"should_stop": lambda: asked.append(1) or True})
+        self.assertEqual(asked, [1])
+        costs = popliner.Costs.of_units(units, pipeline={"should_stop": lambda: False})
+        self.assertEqual(costs.solve(max_stages=4).peak_bytes, 70)
+
     def test_should_stop_reading(self):
         asked = []
 

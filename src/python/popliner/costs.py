@@ -13,7 +13,8 @@ from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Op
 from . import _declared as c
 from . import _html
 from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
-                       callback, failure, file_name, listed, make, member, number, size, text)
+                       callback, failure, file_name, listed, make, member, number, size, stop_of,
+                       text)
 from ._library import begin, library
 from .enums import Objective, ProgramFormat, Recompute, Schedule
 from .errors import UsageError
@@ -94,7 +95,8 @@ class Costs(Owner):
     @classmethod
     def read(cls, path: Path, **pipeline: Any) -> "Costs":
         """Reads a file in any of the formats of docs/costs.md. `schedule`, `recompute`,
-        `max_stages` and `copies`, of a request, say for which pipeline."""
+        `max_stages` and `copies`, of a request, say for which pipeline; `should_stop` is asked now
+        and then whether to raise StoppedError."""
         return cls._read(pipeline, library.popliner_costs_file_read, file_name(path))
 
     @classmethod
@@ -160,7 +162,7 @@ class Costs(Owner):
 
     @classmethod
     def _read(cls, members: Mapping[str, Any], function: Any, *arguments: Any) -> "Costs":
-        known = {"schedule", "recompute", "max_stages", "copies"}
+        known = {"schedule", "recompute", "max_stages", "copies", "should_stop"}
         for name in members:
             if name not in known:
                 raise TypeError(f"there is no {name!r} of a pipeline: expected some of "
@@ -171,6 +173,7 @@ class Costs(Owner):
         p.max_stages = size(members.get("max_stages", SIZE_MAX), "max_stages")
         p.copies = copies_of(members.get("copies"))
         turn = Turn()
+        p.should_stop = stop_of(members.get("should_stop"), c.popliner_pipeline_should_stop, turn)
         file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
                     turn=turn)
         info = library.popliner_costs_file_get_info(file.pointer).contents
