@@ -200,8 +200,8 @@ static void ends_reading_and_what_comes_after(void **state) {
             popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
             options.should_stop = stop_at_zero;
             options.should_stop_user = &c;
-            popliner_status status =
-                popliner_analysis_read(TEST_SAMPLE_DIRECTORY, NULL, &options, &analysis, &error);
+            popliner_status status = popliner_analysis_read(PROJECT_DIRECTORY "/data/sample", NULL,
+                                                            &options, &analysis, &error);
             if (status == POPLINER_OK)
                 status = popliner_analysis_solve(analysis, NULL, &answer, &error);
             assert_true(status == POPLINER_OK || status == POPLINER_ERROR_STOPPED);

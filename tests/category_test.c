@@ -3,12 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/category.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void knows_each_name_as_one_category(void **state) {
     (void)state;

@@ -20,8 +20,10 @@ import tempfile
 from decimal import Decimal
 from fractions import Fraction
 
+import cases
 
-TAKES_ALL = bool(os.environ.get("POPLINER_TEST_ALL"))
+
+TAKES_ALL = cases.takes_all()
 
 
 def check(holds, message):
@@ -524,8 +526,6 @@ def check_outputs(popliner, sample, work):
 
 def main():
     popliner, mkprofile, sample = sys.argv[1:]
-    if not TAKES_ALL:
-        print("[  QUICK   ] not all cases")
     with tempfile.TemporaryDirectory() as work:
         made = [os.path.join(work, f"made{number}") for number in range(5)]
         kinds = ("--layers 3 --seed 1", "--layers 4 --seed 2", "--layers 3 --seed 3 --training",

@@ -14,7 +14,7 @@
 #include "profile/read.h"
 #include "test_sql.h"
 
-#define SAMPLE TEST_SAMPLE_DIRECTORY "/profile.pop"
+#define SAMPLE PROJECT_DIRECTORY "/data/sample/profile.pop"
 
 /* Reads a copy of the sample after the statements, within so many bytes. */
 static popliner_status read_altered(const char *directory, const char *sql, uint64_t max_bytes,

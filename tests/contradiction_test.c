@@ -1,8 +1,8 @@
 /* Which constraints are said to contradict each other: against all smallest contradictions that
  * there are.
  *
- * A failure prints its instance and the two numbers that make it: "contradiction_test KIND SEED"
- * looks at that one again.
+ * A failure prints its instance and the two numbers that make it: "popliner_tests contradiction KIND
+ * SEED" looks at that one again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
@@ -213,7 +213,8 @@ static int replay(const kind *k, uint64_t seed) {
     return EXIT_SUCCESS;
 }
 
-int main(int num_arguments, char **arguments) {
+int main(void) {
+    uint64_t seed;
     struct CMUnitTest tests[NUM_KINDS + 4] = {
         cmocka_unit_test(names_a_map_that_is_too_short),
         cmocka_unit_test(names_too_few_stages),
@@ -222,8 +223,8 @@ int main(int num_arguments, char **arguments) {
     };
     for (size_t i = 0; i < NUM_KINDS; ++i) {
         tests[4 + i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
-        if (num_arguments == 3 && strcmp(arguments[1], kinds[i].name) == 0)
-            return replay(&kinds[i], strtoull(arguments[2], NULL, 10));
+        if (test_replays(kinds[i].name, &seed))
+            return replay(&kinds[i], seed);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import cases
+
 UNITS = {"": 1, "K": 1000, "M": 10**6, "KiB": 1 << 10, "MiB": 1 << 20}
 NAMES = ["a", "l,0", 'the "first"', " b", "c;d", "größe", "x" * 300, "name", "#1", "'"]
 
@@ -187,7 +189,7 @@ def check_wrong(popliner, scratch):
 
 def main():
     popliner = sys.argv[1]
-    count = 1000 if os.environ.get("POPLINER_TEST_ALL") == "1" else 40
+    count = 1000 if cases.takes_all() else 40
     with tempfile.TemporaryDirectory() as scratch:
         check_wrong(popliner, scratch)
         solved = check_random(popliner, scratch, count)

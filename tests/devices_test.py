@@ -4,7 +4,7 @@ word by word, in fractions, over every split of small random files of costs.
 
     devices_test.py POPLINER
 
-POPLINER_TEST_ALL makes many times as many.
+The full run takes many times as many.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 from fractions import Fraction
+
+import cases
 
 LISTS = ["cycles", "cycles,traffic", "memory,cycles", "cycles,balance", "traffic,cycles",
          "cycles,balance,memory", "cycles,memory,balance", "ipus,cycles", "memory,balance,cycles",
@@ -247,7 +249,7 @@ def solvers_of(popliner, path):
 
 
 def main(popliner):
-    count = 2000 if os.environ.get("POPLINER_TEST_ALL") else 120
+    count = 2000 if cases.takes_all() else 120
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "costs.json")
         solvers = solvers_of(popliner, path)

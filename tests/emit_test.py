@@ -8,7 +8,7 @@ written is read by second implementations, each from the source that is named th
 Python with stubs that record what is called; then every layer has to be in its stage, on its IPU.
 What cannot be said has to be refused by name, and nothing written.
 
-POPLINER_TEST_ALL asks for every format of every split that is refused, too, not for one of each.
+The full run asks for every format of every split that is refused, too, not for one of each.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -27,12 +27,14 @@ import sys
 import tempfile
 import types
 
+import cases
+
 FORMATS = ["json", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
            "tensorflow", "popart", "popxl"]
 HEAD_MODULES = ["model.embed_tokens", "model.\"quoted\""]
 TAIL_MODULES = ["model.norm", "lm_head"]
 PATH = "model.layers.{}"
-TEST_ALL = "POPLINER_TEST_ALL" in os.environ
+TEST_ALL = cases.takes_all()
 
 
 class Failure(Exception):

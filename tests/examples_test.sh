@@ -6,13 +6,15 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
+. "$(dirname "$0")/cases.sh"
 cmake=$1
 build=$2
 examples=$3
 sample=$4
 golden=$5
 compiler=$6
-flags=$7
+shift 6
+flags=$*
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -65,9 +67,8 @@ expect many_profiles "$expected" "$(./many_profiles "$sample" "$golden"/*/)"
 ./profile_tour "$sample/profile.pop" >"$scratch/tour"
 grep -q '[0-9]' "$scratch/tour"
 
-if [ -n "${POPLINER_TEST_ALL:-}" ]; then
+if takes_all; then
     ./host_with_glpk 1000
 else
-    echo "[  QUICK   ] not all cases"
     ./host_with_glpk 60
 fi

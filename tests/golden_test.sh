@@ -5,6 +5,7 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -euf # regexes among the options are no file patterns
+. "$(dirname "$0")/cases.sh"
 case $1 in
 /*) command=$1 ;;
 *) command=$PWD/$1 ;;
@@ -262,8 +263,7 @@ found=0  # splits where greedy finds none
 set +f
 folders=$(echo */)
 set -f
-if [ -z "${POPLINER_TEST_ALL:-}" ]; then
-    echo "[  QUICK   ] not all cases"
+if ! takes_all; then
     folders="popart-inf tensorflow-train"
     minimum=496
 fi

@@ -1,15 +1,17 @@
 #!/bin/sh
 # An installed popliner, moved to another folder, serves other projects through find_package and
 # pkg-config, and its documents link to files that are there. Arguments: cmake, the build folder,
-# the compiler, options for its sanitizers, the version.
+# the compiler, the version, options for sanitizers.
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
+. "$(dirname "$0")/cases.sh"
 cmake=$1
 build=$2
 compiler=$3
-sanitizers=$4
-version=$5
+version=$4
+shift 4
+sanitizers=$*
 project=$(dirname "$0")/embedding
 
 scratch=$(mktemp -d)
@@ -108,10 +110,7 @@ tr -s ' \n' ' ' <"$scratch/log" | grep -q 'there is no component unheard' || {
     exit 1
 }
 
-if [ -z "${POPLINER_TEST_ALL:-}" ]; then
-    echo "[  QUICK   ] not all cases"
-    exit 0
-fi
+takes_all || exit 0
 
 # By pkg-config. The archives lie beside the shared libraries, and are linked.
 export PKG_CONFIG_PATH="$library_folder/pkgconfig"

@@ -4,7 +4,7 @@ number of stages that --evaluate and --solve tell, and the best split among all.
 
     memory_model_test.py POPLINER MKPROFILE DIRECTORIES...
 
-POPLINER_TEST_ALL looks at many more splits, of all of these and of profiles of every kind that the
+The full run looks at many more splits, of all of these and of profiles of every kind that the
 generator makes.
 
 SPDX-License-Identifier: GPL-3.0-or-later
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import memory_model
 import profile_operations
 
@@ -294,12 +295,11 @@ def look_without_debug(command, folder, seed, number, features):
 
 def main():
     command, tool, *folders = sys.argv[1:]
-    every = bool(os.environ.get("POPLINER_TEST_ALL"))
+    every = cases.takes_all()
     features = subprocess.run([command, "--help"], stdout=subprocess.PIPE, check=True,
                               universal_newlines=True).stdout
     folders = [folder for folder in folders if os.path.exists(os.path.join(folder, "profile.pop"))]
     if not every:
-        print("[  QUICK   ] memory_model")
         folders = folders[4::3]
     number = 5 if every else 2
     counts, problems = collections.Counter(), []

@@ -1278,16 +1278,16 @@ static void the_checker_notices_changes(void **state) {
 static void the_checker_accepts_other_profiles(void **state) {
     (void)state;
     static const char *const others[] = {
-        REAL_DIRECTORY "/firehose",
-        GOLDEN_DIRECTORY "/popart-inf",
-        GOLDEN_DIRECTORY "/popart-inf-outline",
-        GOLDEN_DIRECTORY "/popart-train",
-        GOLDEN_DIRECTORY "/popart-train-outline",
-        GOLDEN_DIRECTORY "/popart-wide",
-        GOLDEN_DIRECTORY "/poptorch-inf",
-        GOLDEN_DIRECTORY "/poptorch-train-outline",
-        GOLDEN_DIRECTORY "/tensorflow-inf",
-        GOLDEN_DIRECTORY "/tensorflow-train",
+        PROJECT_DIRECTORY "/../shared/data/firehose",
+        PROJECT_DIRECTORY "/tests/golden/popart-inf",
+        PROJECT_DIRECTORY "/tests/golden/popart-inf-outline",
+        PROJECT_DIRECTORY "/tests/golden/popart-train",
+        PROJECT_DIRECTORY "/tests/golden/popart-train-outline",
+        PROJECT_DIRECTORY "/tests/golden/popart-wide",
+        PROJECT_DIRECTORY "/tests/golden/poptorch-inf",
+        PROJECT_DIRECTORY "/tests/golden/poptorch-train-outline",
+        PROJECT_DIRECTORY "/tests/golden/tensorflow-inf",
+        PROJECT_DIRECTORY "/tests/golden/tensorflow-train",
     };
     bool found = false;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

@@ -6,7 +6,7 @@ words in docs/costs.md, splits by enumeration, loads node by node on the graph i
 
 The small graphs are random ones that train, with backward nodes that have no forward node. The
 large one is made up; GRAPHS are published ones, which are left out if they are not there.
-POPLINER_TEST_ALL makes many times as many.
+The full run takes many times as many.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -19,6 +19,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import cases
 
 NAMES = ["by number", "depth first", "breadth first", "by heaviest path", "by least traffic"]
 
@@ -354,7 +356,7 @@ def check_like_authors(popliner, directory, path):
 
 def main():
     popliner, graphs = sys.argv[1], sys.argv[2:]
-    rounds = 1500 if os.environ.get("POPLINER_TEST_ALL") else 80
+    rounds = 1500 if cases.takes_all() else 80
     with tempfile.TemporaryDirectory() as directory:
         orders = {}
         for seed in range(rounds):

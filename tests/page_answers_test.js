@@ -12,12 +12,12 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
+const { takesAll } = require('./cases.js');
 const { makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
-const isWhole = process.env.POPLINER_TEST_ALL === '1';
-const numSplits = isWhole ? 50 : 10; // of each page
-const numSettings = isWhole ? 25 : 5;
+const numSplits = takesAll ? 50 : 10; // of each page
+const numSettings = takesAll ? 25 : 5;
 const MOST_MILLISECONDS = 50; // half of the answers may take longer where the machine is busy
 fs.mkdirSync(scratch, { recursive: true });
 

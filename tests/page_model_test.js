@@ -9,15 +9,15 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
+const { takesAll } = require('./cases.js');
 
 const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
 const Model = require(path.join(__dirname, '../src/show/page/model.js'));
-const isWhole = process.env.POPLINER_TEST_ALL === '1';
 // on each of nine pages: together more than 200 and 100
-const numSplits = isWhole ? 24 : 8;
-const numSettings = isWhole ? 12 : 5;
-const numConstraints = isWhole ? 30 : 5;
+const numSplits = takesAll ? 24 : 8;
+const numSettings = takesAll ? 12 : 5;
+const numConstraints = takesAll ? 30 : 5;
 
 // ---- random numbers that are the same each time ----
 

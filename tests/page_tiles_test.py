@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import sys
 
+import cases
 from memory_model import GROUP_OF, GROUPS, Model
 
 popliner, mkprofile, scratch, sample, *training = sys.argv[1:]
@@ -284,6 +285,6 @@ for folder in (*training, made):
     check_needs(folder, model, "--schedule", "popart", "--recompute", "full")
     check_needs(folder, model, "--schedule", "tf-grouped", "--accumulators", "auto")
     check_places(folder, model)
-if os.environ.get("POPLINER_TEST_ALL") == "1":
+if cases.takes_all():
     check_large(os.path.join(scratch, "large"))
 print("tiles and steps are as they should be")

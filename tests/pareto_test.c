@@ -2,8 +2,8 @@
  * and against all splits of thousands of random instances: every pair of objectives, with and
  * without further ones, every constraint, pipelines and shared IPUs.
  *
- * A failure prints its instance and the two numbers that make it: "pareto_test TEST SEED" solves
- * that one again.
+ * A failure prints its instance and the two numbers that make it: "popliner_tests pareto KIND SEED"
+ * solves that one again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
@@ -485,7 +485,8 @@ static void tells_what_is_known_when_it_is_stopped(void **state) {
     popliner_costs_free(costs);
 }
 
-int main(int num_arguments, char **arguments) {
+int main(void) {
+    uint64_t seed;
     struct CMUnitTest tests[NUM_KINDS + 5] = {
         [NUM_KINDS] = cmocka_unit_test(knows_the_points_of_three_units),
         [NUM_KINDS + 1] = cmocka_unit_test(nothing_that_fits_is_no_point),
@@ -495,8 +496,8 @@ int main(int num_arguments, char **arguments) {
     };
     for (size_t i = 0; i < NUM_KINDS; ++i) {
         tests[i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
-        if (num_arguments == 3 && strcmp(arguments[1], kinds[i].name) == 0)
-            return check_instance(&kinds[i], strtoull(arguments[2], NULL, 10)) == SIZE_MAX;
+        if (test_replays(kinds[i].name, &seed))
+            return check_instance(&kinds[i], seed) == SIZE_MAX;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import profile_relations as relations
 from profile_blobs import as_list, as_runs
 
@@ -382,13 +383,11 @@ def check_contradicting(popliner, report, scratch):
 
 def main():
     popliner, mkprofile = sys.argv[1:3]
-    takes_all = "POPLINER_TEST_ALL" in os.environ
-    if not takes_all:
-        print("[  QUICK   ] not all cases")
-    cases = [("popart", "training", "0|1"), ("tensorflow", "inference", "1"),
+    takes_all = cases.takes_all()
+    kinds = [("popart", "training", "0|1"), ("tensorflow", "inference", "1"),
              ("tensorflow", "training", "0"), ("popart", "inference", "0|1"),
              ("poptorch", "training", "1")]
-    for number, (framework, kind, cuts) in enumerate(cases if takes_all else cases[:2]):
+    for number, (framework, kind, cuts) in enumerate(kinds if takes_all else kinds[:2]):
         with tempfile.TemporaryDirectory() as scratch:
             report = os.path.join(scratch, "report")
             subprocess.run([mkprofile, "--preset", "bert-tiny", "--framework", framework,

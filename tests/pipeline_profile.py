@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import cases
+
 def numbers(blob):
     result, value = [], 0
     for byte in blob or b"":
@@ -487,19 +489,18 @@ def check_changes(path, framework, schedule, trains):
 
 def main():
     tool = sys.argv[1]
-    everything = len(sys.argv) > 2 or os.environ.get("POPLINER_TEST_ALL")
-    cases = []
+    everything = cases.takes_all()
+    kinds = []
     for framework in ("popart", "poptorch", "tensorflow"):
-        cases.append((framework, "grouped", True, ["--skips", "2"], "0|2"))
-        cases.append((framework, "grouped", False, ["--outline"], "1"))
-        cases.append((framework, "grouped", True, ["--outline", "--pieces", "2"], "0|1|2"))
+        kinds.append((framework, "grouped", True, ["--skips", "2"], "0|2"))
+        kinds.append((framework, "grouped", False, ["--outline"], "1"))
+        kinds.append((framework, "grouped", True, ["--outline", "--pieces", "2"], "0|1|2"))
     for schedule in ("interleaved", "sequential"):
-        cases.append(("tensorflow", schedule, True, ["--skips", "1"], "0|1|2"))
+        kinds.append(("tensorflow", schedule, True, ["--skips", "1"], "0|1|2"))
     if not everything:
-        print("[  QUICK   ] pipeline_profile")
-        cases = [cases[0], cases[8], cases[9]]
+        kinds = [kinds[0], kinds[8], kinds[9]]
     with tempfile.TemporaryDirectory() as directory:
-        for framework, schedule, trains, more, cuts in cases:
+        for framework, schedule, trains, more, cuts in kinds:
             options = ["--framework", framework, "--training" if trains else "--inference",
                        "--schedule", schedule, "--layers", "4", "--tiles", "9", "--hidden", "32",
                        "--sequence", "16", "--vocabulary", "200", "--pipeline", cuts, *more]

@@ -19,6 +19,8 @@ import sys
 import tempfile
 import termios
 
+import cases
+
 AXIS = 10
 HEIGHT = 16
 UPRIGHT = " ▁▂▃▄▅▆▇"
@@ -208,9 +210,7 @@ def check_refusals(popliner, directory):
 
 def main():
     popliner, mkprofile, *directories = sys.argv[1:]
-    takes_all = bool(os.environ.get("POPLINER_TEST_ALL"))
-    if not takes_all:
-        print("[  QUICK   ] not all cases")
+    takes_all = cases.takes_all()
     with tempfile.TemporaryDirectory() as work:
         if takes_all:
             directories.append(os.path.join(work, "made"))

@@ -5,9 +5,9 @@ the format may say in other words has the same answers.
 
     profile_checks_test.py POPLINER CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
-POPLINER_TEST_ALL tries every way, each on half of the latter, in turn. Otherwise every twelfth way
-is tried, on one of them, and a few of these are stored and asked for with --strict, too; and only
-every fifth clean one is looked at.
+The full run tries every way, each on half of the latter, in turn. The quick run tries every twelfth
+way on one of them, stores a few of these and asks for them with --strict, too, and looks at every
+fifth clean one only.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import profile_relations as relations
 from profile_blobs import as_list, as_runs
 
@@ -435,10 +436,9 @@ def try_corruption(popliner, folder, name, also_stored):
 def main():
     popliner, *folders = sys.argv[1:]
     clean, corrupted = folders[:folders.index("--")], folders[folders.index("--") + 1:]
-    every = bool(os.environ.get("POPLINER_TEST_ALL"))
+    every = cases.takes_all()
     clean = [folder for folder in clean if os.path.exists(os.path.join(folder, "profile.pop"))]
     if not every:
-        print("[  QUICK   ] profile_checks")
         clean = clean[::5]
     tasks = [(try_clean, popliner, folder) for folder in clean]
     tasks += [(try_other_words, popliner, folder, name)

@@ -129,7 +129,7 @@ static void reads_the_estimates_of_golden_profiles(void **state) {
 /* In the sample the compute sets have estimates, too. */
 static void reads_the_estimates_of_the_sample(void **state) {
     (void)state;
-    assert_true(check_estimates(TEST_SAMPLE_DIRECTORY "/profile.pop") > 500);
+    assert_true(check_estimates(PROJECT_DIRECTORY "/data/sample/profile.pop") > 500);
 }
 
 static void reads_the_estimates_of_the_real_profile(void **state) {

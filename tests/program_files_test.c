@@ -2,7 +2,8 @@
  * same optimum as brute force, or as the dynamic program where there are too many splits. Every
  * kind of request; numbers have fractions.
  *
- * A failure prints its instance and what makes it: "program_files_test KIND SEED" asks again. */
+ * A failure prints its instance and what makes it: "popliner_tests program_files KIND SEED" asks
+ * again. */
 #include "brute_force.h"
 #include "random_instance.h"
 #include "test_data.h"
@@ -430,14 +431,15 @@ static void stopped_solves_are_written(void **state) {
     free(path);
 }
 
-int main(int num_arguments, char **arguments) {
+int main(void) {
+    uint64_t seed;
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(other_solvers_find_the_same_optimum),
         IN_DIRECTORY(longer_chains_have_the_same_optimum),
         IN_DIRECTORY(stopped_solves_are_written),
     };
-    for (size_t i = 0; num_arguments == 3 && i < NUM_KINDS; ++i)
-        if (strcmp(arguments[1], kinds[i].name) == 0)
-            return check_instance(&kinds[i], strtoull(arguments[2], NULL, 10), "program") ? 0 : 1;
+    for (size_t i = 0; i < NUM_KINDS; ++i)
+        if (test_replays(kinds[i].name, &seed))
+            return check_instance(&kinds[i], seed, "program") ? 0 : 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import cases
+
 WAYS = ("none", "standard", "full")
 MODELS = ("--framework popart --layers 4 --seed 21",
           "--framework tensorflow --layers 3 --outline --seed 22",
@@ -123,7 +125,7 @@ def check(tool, profile, pipeline, splits, objective, limit, ways):
 
 def main():
     tool, maker = sys.argv[1:3]
-    takes_all = sys.argv[3:] == ["all"] or "POPLINER_TEST_ALL" in os.environ
+    takes_all = cases.takes_all()
     seen = []
     with tempfile.TemporaryDirectory() as folder:
         for number, model in enumerate(MODELS if takes_all else MODELS[:1]):

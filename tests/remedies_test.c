@@ -1,8 +1,8 @@
 /* What is said to be enough when nothing fits, against brute force: each remedy is one, one byte or
  * unit less is none, and what is no remedy would not be one.
  *
- * A failure prints its instance and the two numbers that make it: "remedies_test KIND SEED" looks
- * at that one again.
+ * A failure prints its instance and the two numbers that make it: "popliner_tests remedies KIND
+ * SEED" looks at that one again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
@@ -583,7 +583,8 @@ static void does_not_take_any_time(void **state) {
     popliner_costs_free(costs);
 }
 
-int main(int num_arguments, char **arguments) {
+int main(void) {
+    uint64_t seed;
     enum { NUM_OTHERS = 3 };
     struct CMUnitTest tests[NUM_KINDS + NUM_OTHERS] = {
         cmocka_unit_test(tells_of_another_ipu_that_would_do),
@@ -593,8 +594,8 @@ int main(int num_arguments, char **arguments) {
     for (size_t i = 0; i < NUM_KINDS; ++i) {
         tests[NUM_OTHERS + i] =
             (struct CMUnitTest){kinds[i].name, check_kind, NULL, tell_seed, &kinds[i]};
-        if (num_arguments == 3 && strcmp(arguments[1], kinds[i].name) == 0)
-            return replay(&kinds[i], strtoull(arguments[2], NULL, 10));
+        if (test_replays(kinds[i].name, &seed))
+            return replay(&kinds[i], seed);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@ docs/internals/memory-models.md: every split, interleaved or not, with every num
 
     replicas_documents_test.py POPLINER
 
-POPLINER_TEST_ALL makes many times as many files.
+The full run takes many times as many files.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -16,6 +16,8 @@ import random
 import subprocess
 import sys
 import tempfile
+
+import cases
 
 RULES = ["1f1b", "gpipe", "zero-bubble", "interleaved"]
 
@@ -145,7 +147,7 @@ def check(costs, asked, answer):
 
 def main():
     popliner = sys.argv[1]
-    number = 2000 if "POPLINER_TEST_ALL" in os.environ else 80
+    number = 2000 if cases.takes_all() else 80
     fitting = 0
     with tempfile.TemporaryDirectory() as directory:
         for seed in range(number):

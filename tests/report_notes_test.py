@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import sections_test
 
 GROUPS = ("framework", "app")
@@ -185,7 +186,7 @@ def main():
         count += look(command, schema, place, (None, dict.fromkeys(TEXTS, list(NUMBERS))), True)
         count += look(command, schema, place, ("a text", 5), True)
         count += look(command, schema, place, ([], {}), True)
-        for number in range(40 if os.environ.get("POPLINER_TEST_ALL") else 3):
+        for number in range(40 if cases.takes_all() else 3):
             count += look(command, schema, place, (by_chance(own), by_chance(own)), number % 4 == 0)
         left_out(command, place)
         limits(command, place)

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import sections_test
 
 NAMES = ("inference", "training")
@@ -346,7 +347,7 @@ def problem_of(work, *arguments):
 
 def main():
     command, tool, schema = sys.argv[1:]
-    every = bool(os.environ.get("POPLINER_TEST_ALL"))
+    every = cases.takes_all()
     schema = sections_test.Schema(schema)
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(problem_of, together, command, tool, schema, *model, every)

@@ -8,7 +8,7 @@ The other program writes in transactions, with a journal (DELETE) or a log (WAL)
 connection or a new one each time; or it asks for no lock and copies the one or the other state onto
 the file. Both states are answered for at rest first.
 
-With POPLINER_TEST_ALL 200 runs each, else 12.
+200 runs each, 12 in the quick run.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -23,8 +23,10 @@ import sys
 import tempfile
 import time
 
+import cases
+
 popliner, sample = sys.argv[1:]
-NUM_RUNS = 200 if os.environ.get("POPLINER_TEST_ALL") else 12
+NUM_RUNS = 200 if cases.takes_all() else 12
 QUESTIONS = (("--section", "variables"), ("--solve", "--num-ipus", "2", "--format", "json"))
 WAYS = ("DELETE", "WAL", "WAL, coming and going", "copied")
 # All that one state differs by from the other; the answers depend on both tables.

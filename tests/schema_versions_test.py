@@ -9,7 +9,7 @@ message; `told` and `warned` of, and `never`. Then every table and column of the
 away, one after another; DOCUMENT has a table of those that are needed and of those that are missed,
 and all others have to be harmless.
 
-Without POPLINER_TEST_ALL the harmless ones go all at once, and of the others every third.
+In the quick run the harmless ones go all at once, and of the others every third.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -22,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 
+import cases
+
 popliner, schemas, document, sample = sys.argv[1:]
-TAKES_ALL = bool(os.environ.get("POPLINER_TEST_ALL"))
+TAKES_ALL = cases.takes_all()
 QUESTIONS = (("--operation-breakdown",),
              ("--solve", "--num-ipus", "2", "--format", "json"),
              ("--solve", "--num-ipus", "3", "--memory-model", "popliner"),

@@ -6,7 +6,7 @@ docs/sections.schema.json describes it.
 
     sections_test.py POPLINER MKPROFILE SCHEMA DIRECTORIES...
 
-Without POPLINER_TEST_ALL only some of the profiles are looked at.
+The quick run looks at some of the profiles only.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import memory_model
 import pipeline_ipus_test
 import profile_relations as relations
@@ -1218,14 +1219,13 @@ PIPELINES = (("--framework popart --training --layers 2 --tiles 4 --pipeline 0",
 
 def main():
     command, tool, schema, *folders = sys.argv[1:]
-    every = bool(os.environ.get("POPLINER_TEST_ALL"))
+    every = cases.takes_all()
     for folder in list(folders):
         if not os.path.exists(os.path.join(folder, "profile.pop")):
             print(f"[  SKIPPED ] {folder} has no profile.pop")
             folders.remove(folder)
     sample = folders[0]
     if not every:
-        print("[  QUICK   ] sections")
         folders = folders[:1]
     else:  # every third, the real one at the end among them
         folders = folders[:1] + folders[1::3]

@@ -2,8 +2,8 @@
  * constraint alone and together with others, pipelines and shared IPUs, with limits of which about
  * a third cannot be met. Values are few, so that most instances have ties.
  *
- * A failure prints its instance and the two numbers that make it: "solver_random_test TEST SEED"
- * solves that one again.
+ * A failure prints its instance and the two numbers that make it: "popliner_tests solver_random KIND
+ * SEED" solves that one again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
@@ -223,12 +223,13 @@ static int replay(const kind *k, uint64_t seed) {
     return EXIT_SUCCESS;
 }
 
-int main(int num_arguments, char **arguments) {
+int main(void) {
+    uint64_t seed;
     struct CMUnitTest tests[NUM_KINDS];
     for (size_t i = 0; i < NUM_KINDS; ++i) {
         tests[i] = (struct CMUnitTest){kinds[i].name, check_kind, NULL, NULL, &kinds[i]};
-        if (num_arguments == 3 && strcmp(arguments[1], kinds[i].name) == 0)
-            return replay(&kinds[i], strtoull(arguments[2], NULL, 10));
+        if (test_replays(kinds[i].name, &seed))
+            return replay(&kinds[i], seed);
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

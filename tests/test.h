@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+/* Many tests are in one program: there "main" is defined as another name (tests/CMakeLists.txt). */
+int main(void);
+
 /* The next number of a 64-bit linear congruential sequence (Knuth's MMIX constants); use the upper
  * bits. */
 static inline uint64_t test_random(uint64_t previous) {

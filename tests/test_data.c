@@ -20,23 +20,6 @@ char *test_path(const char *directory, const char *name) {
     return path;
 }
 
-/* ---- Cases ---------------------------------------------------------------------------------- */
-
-bool test_takes_all(void) {
-    static bool is_told = false;
-    const char *all = getenv("POPLINER_TEST_ALL");
-    if (all != NULL && *all != '\0')
-        return true;
-    if (!is_told)
-        print_message("[  QUICK   ] not all cases\n"); /* tools/test looks for this */
-    is_told = true;
-    return false;
-}
-
-bool test_takes_case(size_t index, size_t every) {
-    return index % every == 0 || test_takes_all();
-}
-
 /* ---- Data ----------------------------------------------------------------------------------- */
 
 static bool is_directory(const char *path) {
@@ -46,11 +29,8 @@ static bool is_directory(const char *path) {
 
 static const char *golden_directory(void) {
     static const char *const places[] = {
-#ifdef POPLINER_GOLDEN_DIR
-        POPLINER_GOLDEN_DIR,
-#endif
-        TEST_SOURCE_DIR "/tests/golden",
-        TEST_SOURCE_DIR "/../shared/golden",
+        PROJECT_DIRECTORY "/tests/golden",
+        PROJECT_DIRECTORY "/../shared/golden",
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (is_directory(places[i]))
@@ -129,15 +109,15 @@ void test_each_golden_case(void (*check)(void *user, const test_golden_files *fi
 }
 
 char *test_firehose_file(const char *file) {
-    return if_readable(test_path(TEST_SOURCE_DIR "/../shared/data/firehose", file));
+    return if_readable(test_path(PROJECT_DIRECTORY "/../shared/data/firehose", file));
 }
 
 char *test_shared_file(const char *file) {
-    return if_readable(test_path(TEST_SOURCE_DIR "/../shared/data", file));
+    return if_readable(test_path(PROJECT_DIRECTORY "/../shared/data", file));
 }
 
 char *test_project_file(const char *file) {
-    char *path = if_readable(test_path(TEST_SOURCE_DIR, file));
+    char *path = if_readable(test_path(PROJECT_DIRECTORY, file));
     assert_non_null(path);
     return path;
 }

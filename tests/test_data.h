@@ -5,6 +5,7 @@
 #ifndef PL_TESTS_TEST_DATA_H
 #define PL_TESTS_TEST_DATA_H
 
+#include "cases.h"
 #include "test.h"
 
 #include <stdbool.h>
@@ -13,17 +14,9 @@
 
 enum { TEST_MOST_CASES = 32, TEST_CASE_NAME = 64 };
 
-/* Whether every case is to be checked (POPLINER_TEST_ALL is set), not only some as in the quick
- * run. The first "no" is printed, so that tools/test can say where cases were left out. */
-bool test_takes_all(void);
-
-/* Whether case `index` of many is to be checked: always in a complete run, and else if it is one of
- * every `every`, from the first on. */
-bool test_takes_case(size_t index, size_t every);
-
 /* The names of the golden cases in alphabetic order; 0 when there are none. They are folders of
- * POPLINER_GOLDEN_DIR, of tests/golden or of ../shared/golden, whichever exists first. The quick
- * run has one for each framework. */
+ * tests/golden or of ../shared/golden, whichever exists first. The quick run has one for each
+ * framework. */
 size_t test_golden_cases(char names[TEST_MOST_CASES][TEST_CASE_NAME]);
 
 /* The path of a golden case's file, or of a file of the real profile; NULL, with a message, when it

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import memory_model
 
 MADE = ["--framework popart --training --layers 3 --tiles 4 --seed 7",
@@ -247,9 +248,8 @@ def main():
     popliner, mkprofile, *directories = sys.argv[1:]
     directories = [folder for folder in directories
                    if os.path.exists(os.path.join(folder, "profile.pop"))]
-    takes_all = bool(os.environ.get("POPLINER_TEST_ALL"))
+    takes_all = cases.takes_all()
     if not takes_all:
-        print("[  QUICK   ] not all cases")
         directories = directories[:1]
     with tempfile.TemporaryDirectory() as work:
         made = []

@@ -601,7 +601,7 @@ static void check_profile(const char *path) {
 
 static void tells_of_the_sample_what_its_tables_hold(void **state) {
     (void)state;
-    check_profile(TEST_SAMPLE_DIRECTORY "/profile.pop");
+    check_profile(PROJECT_DIRECTORY "/data/sample/profile.pop");
 }
 
 static void check_golden_profile(void *user, const test_golden_files *files) {
@@ -633,7 +633,7 @@ static void tells_of_the_real_profile_what_its_tables_hold(void **state) {
 
 /* A copy of the sample on which `sql` was run; the caller frees its path. */
 static char *altered(void **state, const char *sql) {
-    return test_altered_copy(TEST_SAMPLE_DIRECTORY "/profile.pop", *state, sql);
+    return test_altered_copy(PROJECT_DIRECTORY "/data/sample/profile.pop", *state, sql);
 }
 
 static subject begin_altered(void **state, const char *sql, const popliner_listener *listener) {
@@ -988,7 +988,7 @@ static void refuses_numbers_beyond_the_last(void **state) {
 
 static void fills_structures_of_older_programs(void **state) {
     (void)state;
-    subject s = begin(TEST_SAMPLE_DIRECTORY "/profile.pop", NULL);
+    subject s = begin(PROJECT_DIRECTORY "/data/sample/profile.pop", NULL);
     popliner_error error = {.message = ""};
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     info.struct_size = offsetof(popliner_profile_info, num_vertices);
@@ -1035,7 +1035,7 @@ static void stops_a_visit_with_the_visitors_status(void **state) {
         {POPLINER_ERROR_STOPPED + 1, POPLINER_ERROR_USAGE},
         {12345, POPLINER_ERROR_USAGE},
     };
-    subject s = begin(TEST_SAMPLE_DIRECTORY "/profile.pop", NULL);
+    subject s = begin(PROJECT_DIRECTORY "/data/sample/profile.pop", NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stopper stop = {.left = 3, .status = cases[i].returned};
         popliner_error error = {.message = ""};

@@ -1,5 +1,5 @@
 /* Whatever SQLite asks of files fails, call by call: what is read is the same or refused, and what
- * was stored before is whole. Without POPLINER_TEST_ALL only some of the calls fail.
+ * was stored before is whole. In the quick run only some of the calls fail.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from cases import some, takes_all  # for the tests
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLE = os.path.join(ROOT, "data", "sample")
 COSTS = os.path.join(ROOT, "data", "costs")
@@ -23,17 +25,6 @@ MKPROFILE = os.environ.get("POPLINER_MKPROFILE", "")
 # What a library with sanitizers needs is loaded by now; compilers and the command do without.
 PRELOAD = os.environ.pop("LD_PRELOAD", "")
 PYTHON_ENVIRONMENT = {**os.environ, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {})}
-
-ALL = bool(os.environ.get("POPLINER_TEST_ALL"))
-
-
-def some(cases, step):
-    """All cases, or every so many of them in a quick run, which says so."""
-    if ALL:
-        return cases
-    print("[  QUICK   ] not all cases")
-    return cases[::step]
-
 
 _scratch = []
 

@@ -1,0 +1,31 @@
+/* Which cases a test takes: some in the quick run, all in the full run, and in the nightly run those
+ * too that take hours. ctest says which by an argument (tests/CMakeLists.txt).
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_TESTS_CASES_H
+#define PL_TESTS_CASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Takes the arguments of a test program after the name of the concept: --cases=quick, which is the
+ * default, --cases=full or --cases=nightly; or KIND SEED, for a single instance of random ones.
+ * False if they are something else. */
+bool test_choose_cases(int num_arguments, char **arguments);
+
+/* Whether every case is to be checked, as in the full and in the nightly run. The first "no" is
+ * printed: ctest fails a test that leaves cases out of the full run (tests/CMakeLists.txt). */
+bool test_takes_all(void);
+
+/* Whether even those are that take hours, as in the nightly run. */
+bool test_is_nightly(void);
+
+/* Whether case `index` of many is to be checked: always in a full run, and else if it is one of
+ * every `every`, from the first on. */
+bool test_takes_case(size_t index, size_t every);
+
+/* Whether the test was started for a single instance, of this kind; then its seed is told. */
+bool test_replays(const char *kind, uint64_t *seed);
+
+#endif

@@ -1,0 +1,28 @@
+"""Which cases a test takes: ctest passes --cases=quick, --cases=full or --cases=nightly, which is
+taken out of sys.argv here; docs/internals/tests.md says what they are.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import sys
+
+_CHOICES = ["--cases=quick", "--cases=full", "--cases=nightly"]
+_chosen = [_CHOICES.index(argument) for argument in sys.argv if argument in _CHOICES]
+sys.argv = [argument for argument in sys.argv if argument not in _CHOICES]
+
+
+def takes_all():
+    """Whether all cases are to be checked. A quick run says so that it leaves some out."""
+    if any(_chosen):
+        return True
+    print("[  QUICK   ] not all cases")
+    return False
+
+
+def is_nightly():
+    """Whether even those are that take hours."""
+    return 2 in _chosen
+
+
+def some(cases, step):
+    """All cases, or every so many of them in a quick run."""
+    return cases if takes_all() else cases[::step]

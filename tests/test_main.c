@@ -1,0 +1,29 @@
+/* A program that holds the tests of several concepts, and runs those of one:
+ *
+ *     PROGRAM CONCEPT [--cases=quick|full|nightly | KIND SEED]
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <string.h>
+
+#include "cases.h"
+#include "concepts.h"
+
+static int fail_usage(const char *program) {
+    fprintf(stderr,
+            "Usage: %s CONCEPT [--cases=quick|full|nightly | KIND SEED]\nConcepts:", program);
+    for (const test_concept *concept = test_concepts; concept->name != NULL; concept ++)
+        fprintf(stderr, " %s", concept->name);
+    fprintf(stderr, "\n");
+    return 2;
+}
+
+int main(int num_arguments, char **arguments) {
+    if (num_arguments < 2 || !test_choose_cases(num_arguments - 2, arguments + 2))
+        return fail_usage(arguments[0]);
+    for (const test_concept *concept = test_concepts; concept->name != NULL; concept ++) {
+        if (strcmp(concept->name, arguments[1]) == 0)
+        return concept->run();
+    }
+    return fail_usage(arguments[0]);
+}
