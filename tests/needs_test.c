@@ -204,8 +204,15 @@ static void verdicts_change_at_the_needs(void **state) {
         assert_int_equal(popliner_verdict_of(&d, cases[i].limit), cases[i].verdict);
         assert_string_equal(popliner_verdict_text(cases[i].verdict), cases[i].text);
     }
-    assert_string_equal(popliner_verdict_text((popliner_verdict)4), "");
+    assert_string_equal(popliner_verdict_text((popliner_verdict)5), "");
     assert_string_equal(popliner_verdict_text((popliner_verdict)-1), "");
+    /* tiles of several IPUs tell what one does not have, but not what it has */
+    d.num_ipus = 2;
+    assert_int_equal(popliner_verdict_of(&d, 99), POPLINER_FITS_NOT);
+    assert_int_equal(popliner_verdict_of(&d, 100), POPLINER_FITS_UNKNOWN);
+    assert_int_equal(popliner_verdict_of(&d, UINT64_MAX), POPLINER_FITS_UNKNOWN);
+    assert_string_equal(popliner_verdict_text(POPLINER_FITS_UNKNOWN), "is not known to fit");
+    d.num_ipus = 1;
     /* where all are one, there is no doubt */
     d.need_bytes[POPLINER_NEED_LEAST] = d.need_bytes[POPLINER_NEED_MOST] = 200;
     assert_int_equal(popliner_verdict_of(&d, 199), POPLINER_FITS_NOT);

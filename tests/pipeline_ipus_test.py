@@ -25,6 +25,7 @@ import profile_relations as relations
 from profile_blobs import as_list, as_runs
 
 TILES = 12
+LARGE = ("--mem-per-tile", "100M")
 TABLES = (["--memory-totals"], ["--memory-totals", "--format", "csv"],
           ["--operation-breakdown"], ["--operation-breakdown", "--memory-model", "full"],
           ["--layer-breakdown"], ["--layer-breakdown", "--memory-model", "full"],
@@ -381,6 +382,36 @@ def check_contradicting(popliner, report, scratch):
          run(popliner, report, "--memory-totals"))
 
 
+def check_verdicts(popliner, report, cuts):
+    """A stage of layers that are on several IPUs is not known to fit; one that needs more on the
+    tiles of these is known not to. Layers in the middle were compiled for the IPU that their cuts
+    say."""
+    ends = [int(cut) for cut in cuts.split("|")]
+
+    def evaluate(split, status, *more):
+        options = ["-q", "--evaluate", split, "--format", "json", *more]
+        return json.loads(run(popliner, report, *options, status=status)[0])
+
+    text, log = run(popliner, report, "--solve", "--num-ipus", "1", "--format", "json",
+                    *LARGE, status=(1,))
+    if "WARNING 1 of 1 stages is not known to fit" not in log:
+        sys.exit(log)
+    last = len(json.loads(text)["stages"][0]["layers"]) - 1
+    stage, = evaluate("whole", (1,), *LARGE)
+    same("all in one", (stage["fits"], stage["needs"]["verdict"]), (None, "is not known to fit"))
+    stage, = evaluate("whole", (1,), "--mem-per-tile", "1000")
+    same("too small", (stage["fits"], stage["needs"]["verdict"]), (False, "does not fit"))
+    for layer in range(ends[0] + 1, last):
+        split = f"{layer - 1}|{layer}"
+        stage = evaluate(split, (0, 1), *LARGE)[1]
+        same(split, (stage["fits"], stage["needs"]["verdict"]), (True, "fits for certain"))
+    for end in ends:
+        if 0 < end < last - 1:
+            split = f"{end - 1}|{end + 1}"
+            stage = evaluate(split, (1,), *LARGE)[1]
+            same(split, (stage["fits"], stage["needs"]["verdict"]), (None, "is not known to fit"))
+
+
 def main():
     popliner, mkprofile = sys.argv[1:3]
     takes_all = cases.takes_all()
@@ -396,6 +427,7 @@ def main():
                            check=True)
             check_ipus(popliner, report, scratch,
                        TABLES if takes_all or number == 1 else TABLES[::5])
+            check_verdicts(popliner, report, cuts)
             if takes_all or number == 1:
                 some = TABLES if takes_all else TABLES[::4]
                 check_stored(popliner, report, scratch, some)

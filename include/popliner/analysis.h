@@ -197,6 +197,12 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
  * warned. Lives as long as the analysis. O(1). */
 const popliner_check *popliner_analysis_check_at(const popliner_analysis *analysis, size_t i);
 
+/* Adds what the caller has told its users of the profile, so that certificates and pages that are
+ * made later have it, as they have the library's own warnings. Not while another thread uses the
+ * analysis. Errors: USAGE (no such level, no text), MEMORY. O(messages). */
+popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popliner_level level,
+                                              const char *text, popliner_error *error);
+
 /* The operations of the model. Errors: MEMORY. */
 popliner_status popliner_analysis_operations(popliner_analysis *analysis,
                                              const popliner_operations **operations,

@@ -6,6 +6,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
+#include "popliner/listener.h"
 #include "popliner/pipeline.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
@@ -71,6 +72,24 @@ popliner_certificate_get_info(const popliner_certificate *certificate);
  * behind the last stage, and without a profile. */
 const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
                                                             size_t stage);
+
+/* Whether the IPU of a stage fits within its limit, by all that is known of it. UNKNOWN after the
+ * last stage, and without a profile. O(1). */
+popliner_verdict popliner_certificate_verdict_at(const popliner_certificate *certificate,
+                                                 size_t stage);
+
+/* All that is to be said of the answer, a sentence or more each: the warnings of the profile, of the
+ * request and of the search; what is proven, where the bottleneck is, why nothing fits and what would
+ * be enough; then what was added. The log of the command, the JSON and pages are made of these. As
+ * long as the certificate lives, until something is added; NULL after the last. O(1). */
+const popliner_message *popliner_certificate_message_at(const popliner_certificate *certificate,
+                                                        size_t i);
+
+/* Adds what the caller has to say of the answer, unless it is there already. Not while another
+ * thread uses the certificate. Errors: USAGE (no such level, no text), MEMORY. O(messages). */
+popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
+                                                 popliner_level level, const char *text,
+                                                 popliner_error *error);
 
 /* What text is made of a certificate. */
 typedef enum popliner_certificate_form {

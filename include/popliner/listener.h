@@ -7,6 +7,7 @@
 #ifndef POPLINER_LISTENER_H
 #define POPLINER_LISTENER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,13 @@ typedef enum popliner_level {
     POPLINER_LEVEL_WARNING, /* the result may be poorer than the user expects, and why */
     POPLINER_LEVEL_ERROR,   /* the input breaks a promise; work goes on as well as it can */
 } popliner_level;
+
+/* A message that is kept with what it is about. */
+typedef struct popliner_message {
+    popliner_level level;
+    const char *text; /* as a listener gets it */
+    bool is_told;     /* a listener was told it when it came up */
+} popliner_message;
 
 /* Begin with POPLINER_LISTENER_INIT. */
 typedef struct popliner_listener {

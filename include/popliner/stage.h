@@ -104,6 +104,9 @@ typedef struct popliner_stage_detail {
     popliner_stage_variable variables[POPLINER_DETAIL_VARIABLES]; /* the largest there and then */
     uint64_t need_bytes[POPLINER_NUM_NEEDS]; /* of the largest tile each; EXPECTED is tile_bytes */
     int64_t correction_bytes; /* over all tiles: what a calibration adds, layout apart */
+    /* On how many IPUs of the profile its operations compute. Where these are several, all that is
+     * told here is of the tiles that they have there, which is less than one IPU would need. */
+    size_t num_ipus;
 } popliner_stage_detail;
 
 /* Whether a stage fits in so many bytes on its largest tile, by what is known of its needs. */
@@ -112,11 +115,13 @@ typedef enum popliner_verdict {
     POPLINER_FITS_PROBABLY,    /* with what is expected */
     POPLINER_FITS_PERHAPS,     /* with what it needs at least */
     POPLINER_FITS_NOT,
+    POPLINER_FITS_UNKNOWN, /* nothing tells: the profile has it on several IPUs */
 } popliner_verdict;
 
+/* Decides it; everything that shows a verdict has it from here. */
 popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes);
 
-/* "fits for certain", "probably fits", "may not fit", "does not fit". */
+/* "fits for certain", "probably fits", "may not fit", "does not fit", "is not known to fit". */
 const char *popliner_verdict_text(popliner_verdict verdict);
 
 /* How far what is expected is below so many bytes, or above them if less than 0, in spreads of

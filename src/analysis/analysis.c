@@ -44,9 +44,10 @@ static popliner_status create(const popliner_analysis_options *options,
     popliner_analysis *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the analysis");
-    made->listener = (popliner_listener)POPLINER_LISTENER_INIT;
-    popliner_status status = pl_struct_take(&made->listener, sizeof made->listener,
-                                            options->listener, "popliner_listener", error);
+    popliner_listener callers = POPLINER_LISTENER_INIT;
+    popliner_status status =
+        pl_struct_take(&callers, sizeof callers, options->listener, "popliner_listener", error);
+    pl_recorder_begin(&made->recorder, &callers, &made->listener);
     if (status == POPLINER_OK)
         status = pl_option_names_take(options->option_names, &made->option_names, error);
     if (status != POPLINER_OK) {
@@ -266,6 +267,7 @@ void popliner_analysis_free(popliner_analysis *analysis) {
     pl_stored_analysis_close(a->stored);
     free(a->layer_name_regex);
     free(a->first_layer_regex);
+    pl_messages_clear(&a->recorder.warnings);
     free(a);
 }
 
@@ -277,6 +279,15 @@ const popliner_profile *popliner_analysis_profile(const popliner_analysis *analy
 
 const popliner_check *popliner_analysis_check_at(const popliner_analysis *analysis, size_t i) {
     return i < PL_NUM_RELATIONS ? &analysis->checks[i] : NULL;
+}
+
+popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popliner_level level,
+                                              const char *text, popliner_error *error) {
+    if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
+                       (int)level);
+    pl_messages_add(&analysis->recorder.warnings, level, text, true);
+    return analysis->recorder.warnings.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
 }
 
 popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error) {

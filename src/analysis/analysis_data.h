@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/bounds.h"
+#include "base/messages.h"
 #include "costs/pipeline.h"
 #include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
@@ -41,8 +42,9 @@ typedef struct pl_analysis_file {
 } pl_analysis_file;
 
 struct popliner_analysis {
-    popliner_listener listener;
-    char *layer_name_regex; /* NULL: the usual one */
+    popliner_listener listener; /* tells the recorder, and it the caller's */
+    pl_recorder recorder;       /* of all that is told of the profile, not of a request */
+    char *layer_name_regex;     /* NULL: the usual one */
     char *first_layer_regex;
     popliner_layer_order layer_order;
     size_t num_threads;

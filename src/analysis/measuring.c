@@ -10,6 +10,7 @@
 #include "base/growth.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/stage_ipus.h"
 #include "profile/profile_data.h"
 
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
@@ -178,6 +179,10 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     if (status == POPLINER_OK) {
         m->detail = pl_stage_detail_of(parts->meter, &m->memory);
         finish_measurement(m);
+        status = pl_stage_ipus_count(analysis->profile, analysis->operations, parts->chain, stages,
+                                     num_stages, &m->detail.num_ipus, error);
+    }
+    if (status == POPLINER_OK) {
         *measurement = &m->told;
     } else {
         popliner_measurement_free((popliner_measurement *)m);

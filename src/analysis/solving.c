@@ -222,6 +222,7 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .meter = parts->meter,
         .stage_details = t->stages,
         .option_names = t->analysis->option_names,
+        .warnings = {&t->analysis->recorder.warnings, &t->recorder.warnings},
     };
     popliner_recompute *recomputes = NULL;
     popliner_status status = list_recomputes(t, plan->num_stages, &recomputes, error);
@@ -234,6 +235,8 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     if (status == POPLINER_OK)
         status = list_stages(t, input.stages_of_ways, error);
     if (status == POPLINER_OK)
+        status = pl_task_tell_training(t, error);
+    if (status == POPLINER_OK)
         status = pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
     /* stages, or the chain that they were made for, may come from the file */
     if (status == POPLINER_ERROR_INTERNAL && t->analysis->stored != NULL) {
@@ -245,10 +248,6 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     }
     if (status == POPLINER_OK)
         t->costs = NULL;
-    if (status == POPLINER_OK && (status = pl_task_tell_training(t, error)) != POPLINER_OK) {
-        popliner_certificate_free(*certificate);
-        *certificate = NULL;
-    }
     free(recomputes);
     free(names);
     return status;

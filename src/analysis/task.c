@@ -22,6 +22,7 @@ void pl_task_free(pl_task *t) {
     pl_owned_options_free(&t->solver);
     popliner_costs_free(t->costs);
     popliner_variants_answer_free(t->chosen);
+    pl_messages_clear(&t->recorder.warnings);
 }
 
 /* ---- making ready ---- */
@@ -189,8 +190,10 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
         return status;
     if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
         own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
-    if (own->listener == NULL)
-        own->listener = &t->analysis->listener;
+    const popliner_listener told =
+        own->listener != NULL ? *own->listener : t->analysis->recorder.callers;
+    pl_recorder_begin(&t->recorder, &told, &t->listener);
+    own->listener = &t->listener;
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (own->num_ipu_links > 0 && own->link_bandwidth.bytes == 0 && clock_hz > 0)
         own->link_bandwidth = (popliner_bandwidth){POPLINER_LINK_BYTES_PER_SECOND, clock_hz};
@@ -216,6 +219,14 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
+/* Keeps a warning for the certificate, and tells it unless that was done. */
+static void warn_once(pl_task *t, bool *was_told, const char *text) {
+    if (!*was_told)
+        pl_tell(&t->analysis->recorder.callers, POPLINER_LEVEL_WARNING, "%s", text);
+    *was_told = true;
+    pl_messages_add(&t->recorder.warnings, POPLINER_LEVEL_WARNING, text, true);
+}
+
 popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
     popliner_analysis *a = t->analysis;
     pl_model_parts *parts = &a->models[t->model];
@@ -223,7 +234,7 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
     bool is_training = false;
     bool has_schedule =
         t->pipeline.schedule != POPLINER_SCHEDULE_NONE || pl_pipeline_has_own_copies(&t->pipeline);
-    if (parts->told_training || t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
+    if (t->model != POPLINER_MEMORY_MODEL_FULL || t->is_greedy ||
         t->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE || t->num_stages == 1 ||
         (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&
          wanted != POPLINER_ACCUMULATORS_AUTO))
@@ -240,17 +251,17 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
         if (is_training)
             has_accumulators = pl_has_accumulators(a->profile);
     }
-    parts->told_training = true;
     if (status == POPLINER_OK && is_training && !has_schedule)
-        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The profile trains, but no schedule says what a pipeline keeps for its backward "
-                "passes: that, its buffers and its accumulators are not counted.");
+        warn_once(t, &parts->told_training,
+                  "The profile trains, but no schedule says what a pipeline keeps for its backward "
+                  "passes: that, its buffers and its accumulators are not counted.");
     else if (status == POPLINER_OK && is_training && !has_accumulators)
-        pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The profile has no accumulators of gradients, but a pipeline that trains has: %s.",
-                wanted == POPLINER_ACCUMULATORS_AUTO
-                    ? "as many bytes as its parameters are added to each stage"
-                    : "none are added, so stages will need more");
+        warn_once(t, &parts->told_training,
+                  wanted == POPLINER_ACCUMULATORS_AUTO
+                      ? "The profile has no accumulators of gradients, but a pipeline that trains "
+                        "has: as many bytes as its parameters are added to each stage."
+                      : "The profile has no accumulators of gradients, but a pipeline that trains "
+                        "has: none are added, so stages will need more.");
     return status;
 }
 
@@ -336,7 +347,7 @@ static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
     if (!pl_pipeline_keeps(&t->pipeline) || longest <= max_stages)
         return max_stages;
     if (longest < num_units)
-        pl_tell(&t->analysis->listener, POPLINER_LEVEL_WARNING,
+        pl_tell(&t->listener, POPLINER_LEVEL_WARNING,
                 "Pipelines of more than %zu stages are not looked at.", longest);
     return longest;
 }

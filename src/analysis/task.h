@@ -22,7 +22,8 @@ typedef struct pl_task {
     const popliner_chain *chain;
     const pl_stage_details *stages; /* those that were stored, or NULL */
     pl_owned_options solver;
-    popliner_listener listener; /* the solver's, if the caller has one for it */
+    popliner_listener listener; /* the solver's: tells the recorder */
+    pl_recorder recorder;       /* of all that is told of the request */
     popliner_costs *costs;
     unsigned ways;                    /* bits: what stages choose from; 0: all */
     const popliner_recompute *given;  /* the caller's, what each stage recomputes; NULL: as one */
@@ -42,8 +43,9 @@ popliner_status pl_task_begin(pl_task *task, popliner_analysis *analysis,
  * when nothing fits. Errors: MEMORY; those of a meter. */
 popliner_status pl_task_measure_costs(pl_task *task, uint64_t max_bytes, popliner_error *error);
 
-/* Warns, once, of a profile that trains while no schedule says what a pipeline keeps, or that was
- * taken without accumulators that a pipeline will have. Errors: MEMORY. */
+/* Warns of a profile that trains while no schedule says what a pipeline keeps, or that was
+ * taken without accumulators that a pipeline will have: the listener
+ * once, each certificate. Errors: MEMORY. */
 popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
 
 /* The largest limit of any IPU. */

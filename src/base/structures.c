@@ -76,6 +76,7 @@ static const popliner_structure structures[] = {
     PLAIN(layer_pairs),
     BEGUN(listener),
     PLAIN(measurement),
+    PLAIN(message),
     PLAIN(missing_part),
     PLAIN(missing_reasons),
     PLAIN(missing_variable),

@@ -44,34 +44,52 @@ static bool wants_few_ipus(const popliner_plan *plan) {
 }
 
 /* Says that a split has fewer stages than somebody asked for. */
-static void tell_unused_ipus(session *s, const request *r, const popliner_plan *plan) {
+static popliner_status tell_unused_ipus(session *s, const request *r,
+                                        popliner_certificate *certificate, popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     const size_t requested = r->solver.max_stages;
     const size_t num_used = popliner_plan_get_summary(plan)->num_stages;
     /* nobody asked for the 16 that are usual; the original's algorithm says it all the same, and
      * always of "IPUs" */
     const bool is_original = s->options.solver == SOLVER_GREEDY;
     const bool was_requested = s->options.num_ipus > 0 || is_original;
-    if (r->solver.num_mapped_stages == 0 && was_requested && num_used < requested &&
-        !wants_few_ipus(plan))
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "Used %zu IPU%s instead of the %zu requested.",
-                    num_used, num_used == 1 && !is_original ? "" : "s", requested);
+    if (r->solver.num_mapped_stages > 0 || !was_requested || num_used >= requested ||
+        wants_few_ipus(plan))
+        return POPLINER_OK;
+    return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                       "Used %zu IPU%s instead of the %zu requested.", num_used,
+                       num_used == 1 && !is_original ? "" : "s", requested);
 }
 
-static popliner_status tell_plan(session *s, const request *r,
-                                 const popliner_certificate *certificate, popliner_error *error) {
+/* Logs what the certificate says and the listener was not told. */
+static void log_messages(session *s, const popliner_certificate *certificate) {
+    const popliner_message *m;
+    for (size_t i = 0; (m = popliner_certificate_message_at(certificate, i)) != NULL; i++)
+        if (!m->is_told)
+            log_message(&s->log, m->level, "%s", m->text);
+}
+
+/* Whether nothing tells if some stage of a profile fits. */
+static bool has_unknown_stage(const popliner_certificate *certificate) {
+    for (size_t i = 0; popliner_certificate_detail_at(certificate, i) != NULL; i++)
+        if (popliner_certificate_verdict_at(certificate, i) == POPLINER_FITS_UNKNOWN)
+            return true;
+    return false;
+}
+
+static popliner_status tell_plan(session *s, const request *r, popliner_certificate *certificate,
+                                 popliner_error *error) {
     enum { MAX_UNEXPLAINED_PERCENT = 20 };
-    const popliner_plan *split = popliner_certificate_get_info(certificate)->plan;
-    const popliner_plan_summary *plan = popliner_plan_get_summary(split);
+    const popliner_plan_summary *plan =
+        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
     char *line = NULL;
-    char *text = NULL;
     double share = popliner_certificate_get_info(certificate)->unexplained_share;
     popliner_status status =
         popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
-    if (status == POPLINER_OK)
-        status = popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
     if (status != POPLINER_OK)
-        goto done;
-    if (plan->status == POPLINER_PLAN_INFEASIBLE) {
+        return status;
+    const bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
+    if (is_infeasible)
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     plan->infeasibility->obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
@@ -79,40 +97,33 @@ static popliner_status tell_plan(session *s, const request *r,
                             (plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY)
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
-        log_lines(s, POPLINER_LEVEL_WARNING, text);
-        s->failed_softly = true;
-    } else {
+    else
         log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
-        tell_unused_ipus(s, r, split);
-        log_lines(s, POPLINER_LEVEL_INFO, text);
-    }
-    text = NULL;
-    if (share * 100 > MAX_UNEXPLAINED_PERCENT)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "%.0f%% of the largest tile is explained by no operation and counted in every "
-                    "stage; see --diagnose for what is missing.",
-                    share * 100);
-done:
     free(line);
-    free(text);
+    s->failed_softly = s->failed_softly || is_infeasible || has_unknown_stage(certificate);
+    log_messages(s, certificate);
+    status = session_say_warnings(s, certificate, error);
+    if (status == POPLINER_OK && !is_infeasible)
+        status = tell_unused_ipus(s, r, certificate, error);
+    if (status == POPLINER_OK && share * 100 > MAX_UNEXPLAINED_PERCENT)
+        status = session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                             "%.0f%% of the largest tile is explained by no operation and counted "
+                             "in every stage; see --diagnose for what is missing.",
+                             share * 100);
     return status;
 }
 
-popliner_status answer_explain(session *s, const request *r,
-                               const popliner_certificate *certificate, const popliner_costs *costs,
-                               popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    char *text = NULL;
-    popliner_status status =
-        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_TEXT, &text, error);
-    if (status != POPLINER_OK) {
-        free(text);
-        return status;
-    }
-    log_lines(s, POPLINER_LEVEL_WARNING, text);
-    remark_min_layers(s, r, plan);
-    remark_obstacles(s, r, plan, costs);
-    return POPLINER_OK;
+static popliner_status tell_obstacles(session *s, const request *r,
+                                      popliner_certificate *certificate,
+                                      const popliner_costs *costs, popliner_error *error) {
+    popliner_status status = remark_min_layers(s, r, certificate, error);
+    return status == POPLINER_OK ? remark_obstacles(s, r, certificate, costs, error) : status;
+}
+
+popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
+                               const popliner_costs *costs, popliner_error *error) {
+    log_messages(s, certificate);
+    return tell_obstacles(s, r, certificate, costs, error);
 }
 
 /* Whether a split is known, or none is ruled out. */
@@ -151,23 +162,19 @@ static popliner_status print_plan(session *s, const popliner_certificate *certif
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
-popliner_status answer_tell(session *s, const request *r, const popliner_certificate *certificate,
+popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error) {
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     popliner_status status = tell_plan(s, r, certificate, error);
-    if (status == POPLINER_OK &&
-        popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE) {
-        remark_min_layers(s, r, plan);
-        remark_obstacles(s, r, plan, costs);
-    } else if (status == POPLINER_OK) {
-        status = remark_fewer_ipus(s, r, plan, costs, error);
-        if (status == POPLINER_OK)
-            status = remark_no_layers(s, r, plan, costs, error);
-    }
-    return status;
+    if (status != POPLINER_OK)
+        return status;
+    if (popliner_plan_get_summary(plan)->status == POPLINER_PLAN_INFEASIBLE)
+        return tell_obstacles(s, r, certificate, costs, error);
+    status = remark_fewer_ipus(s, r, certificate, costs, error);
+    return status == POPLINER_OK ? remark_no_layers(s, r, certificate, costs, error) : status;
 }
 
-popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
+popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;

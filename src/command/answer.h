@@ -8,17 +8,16 @@
 #include "popliner/certificate.h"
 
 /* Tells the log of the answer, with remarks on what would be better or enough, by `costs`. */
-popliner_status answer_tell(session *s, const request *r, const popliner_certificate *certificate,
+popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error);
 
 /* Tells the log why nothing fits, by a certificate that says so. `costs` may be NULL. */
-popliner_status answer_explain(session *s, const request *r,
-                               const popliner_certificate *certificate, const popliner_costs *costs,
-                               popliner_error *error);
+popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
+                               const popliner_costs *costs, popliner_error *error);
 
 /* Tells the log of the answer and prints it in the form that was asked for; then writes its integer
  * program, of `costs` (NULL: there are none), if that was asked for. */
-popliner_status answer_print(session *s, const request *r, const popliner_certificate *certificate,
+popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error);
 
 #endif

@@ -55,13 +55,12 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
 
 static void warn_of_unused(session *s) {
     for (size_t i = 0; i < s->options.num_unused; i++)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--%s does nothing here: it means something for --solve and --evaluate only.",
-                    s->options.unused[i]);
+        session_warn(s,
+                     "--%s does nothing here: it means something for --solve and --evaluate only.",
+                     s->options.unused[i]);
     const overridden *o = &s->options.overridden;
     if (o->option != NULL)
-        log_message(&s->log, POPLINER_LEVEL_WARNING, "--%s was given twice: %s counts, not %s.",
-                    o->option, o->value, o->before);
+        session_warn(s, "--%s was given twice: %s counts, not %s.", o->option, o->value, o->before);
 }
 
 /* Refuses what one side of the run cannot do. The log is told when it does it. */

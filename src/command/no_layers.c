@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/no_layers.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,18 @@ static void list_operations(const popliner_operations *operations, char *text, s
                                    shown[k]);
 }
 
+/* Says something of the profile: in the log, and in pages of it. */
+static popliner_status say(session *s, popliner_error *error, popliner_level level,
+                           const char *format, ...) {
+    char text[2000];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    log_message(&s->log, level, "%s", text);
+    return popliner_analysis_add_message(s->analysis, level, text, error);
+}
+
 /* Names operations, and a regex that would find layers among them. */
 static popliner_status tell_candidates(session *s, popliner_error *error) {
     const popliner_operations *operations = NULL;
@@ -45,14 +58,14 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
     list_operations(operations, names, sizeof names);
     if (*names != '\0')
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The first operations are %s; --operation-breakdown lists all.", names);
-    if (*found->suggested_regex != '\0')
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
-                    found->suggested_regex, found->suggested_layers, found->suggestion_example);
+        status = say(s, error, POPLINER_LEVEL_WARNING,
+                     "The first operations are %s; --operation-breakdown lists all.", names);
+    if (status == POPLINER_OK && *found->suggested_regex != '\0')
+        status = say(s, error, POPLINER_LEVEL_WARNING,
+                     "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
+                     found->suggested_regex, found->suggested_layers, found->suggestion_example);
     popliner_diagnosis_free(diagnosis);
-    return POPLINER_OK;
+    return status;
 }
 
 /* Whether any operation is in a layer. */
@@ -70,8 +83,9 @@ popliner_status can_split(session *s, bool *can, popliner_error *error) {
     if (status != POPLINER_OK || *can)
         return status;
     s->failed_softly = true;
-    log_message(&s->log, POPLINER_LEVEL_ERROR,
-                "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
-                "that finds the layers in the names of operations, or --num-ipus 1.");
-    return tell_candidates(s, error);
+    status =
+        say(s, error, POPLINER_LEVEL_ERROR,
+            "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
+            "that finds the layers in the names of operations, or --num-ipus 1.");
+    return status == POPLINER_OK ? tell_candidates(s, error) : status;
 }

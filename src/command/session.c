@@ -22,6 +22,62 @@ popliner_status(session_fail)(popliner_error *error, popliner_status status, con
     return status;
 }
 
+void session_warn(session *s, const char *format, ...) {
+    char text[2000];
+    const size_t before = s->warnings == NULL ? 0 : strlen(s->warnings);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", text);
+    char *all = realloc(s->warnings, before + strlen(text) + 2);
+    if (all == NULL)
+        return; /* the log has it */
+    s->warnings = all;
+    sprintf(s->warnings + before, "%s\n", text);
+}
+
+popliner_status session_say_warnings(const session *s, popliner_certificate *certificate,
+                                     popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    char *copy = s->warnings == NULL ? NULL : calloc(strlen(s->warnings) + 1, 1);
+    if (s->warnings == NULL)
+        return POPLINER_OK;
+    if (copy == NULL)
+        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the log");
+    strcpy(copy, s->warnings);
+    for (char *line = copy; status == POPLINER_OK && *line != '\0';) {
+        char *end = strchr(line, '\n');
+        *end = '\0';
+        status = popliner_certificate_add_message(certificate, POPLINER_LEVEL_WARNING, line, error);
+        line = end + 1;
+    }
+    free(copy);
+    return status;
+}
+
+popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
+                            popliner_level level, const char *format, ...) {
+    va_list arguments;
+    va_list again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const int length = vsnprintf(NULL, 0, format, arguments);
+    const size_t size = length < 0 ? 1 : (size_t)length + 1;
+    char *text = calloc(size, 1);
+    if (text != NULL)
+        vsnprintf(text, size, format, again);
+    va_end(again);
+    va_end(arguments);
+    popliner_status status =
+        text == NULL ? session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the log")
+                     : popliner_certificate_add_message(certificate, level, text, error);
+    if (text != NULL)
+        log_message(&s->log, level, "%s", text);
+    free(text);
+    return status;
+}
+
 popliner_status session_finish_printing(popliner_error *error) {
     limits_pause(); /* whoever reads it may take his time */
     bool is_out = fflush(stdout) == 0 && !ferror(stdout);
@@ -107,6 +163,7 @@ void session_free(session *s) {
     interrupts_release(&s->interrupts);
     popliner_analysis_free(s->analysis);
     free(s->report);
+    free(s->warnings);
 }
 
 /* ---- reading ---- */

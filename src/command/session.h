@@ -10,6 +10,7 @@
 #include "command/log.h"
 #include "command/options.h"
 #include "popliner/analysis.h"
+#include "popliner/certificate.h"
 #include "popliner/error.h"
 
 /* Zero-initialise, then session_begin; free with session_free. */
@@ -24,6 +25,7 @@ typedef struct session {
     char *report;       /* what --report chose; options.profile then */
     bool has_page;      /* --html was written */
     bool is_other;      /* this one is what --compare compares with */
+    char *warnings;     /* of session_warn, each with a line end; NULL: none */
     bool failed_softly; /* the answer was printed, but it is no success: exit status 1 */
 } session;
 
@@ -59,6 +61,17 @@ popliner_status session_fail(popliner_error *error, popliner_status status, cons
 /* It sees one file at a time. */
 #define session_fail(error, status, ...) ((void)session_fail(error, status, __VA_ARGS__), (status))
 #endif
+
+/* Warns of what is asked for, before there is an answer: in the log, and later by
+ * session_say_warnings in all that is made of the certificate. */
+void session_warn(session *s, const char *format, ...);
+popliner_status session_say_warnings(const session *s, popliner_certificate *certificate,
+                                     popliner_error *error);
+
+/* Says something of an answer: in the log, and in all that is made of the certificate. Errors:
+ * MEMORY. */
+popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
+                            popliner_level level, const char *format, ...);
 
 /* Prints a text that the library made, and frees it. */
 popliner_status session_print(char *text, popliner_error *error);

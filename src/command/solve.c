@@ -48,11 +48,11 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
     if (status == POPLINER_OK && !is_training)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--%s %s: no layer computes again behind the last one, so nothing is kept "
-                    "for a backward pass.",
-                    s->options.copies != NULL ? "copies" : "schedule",
-                    s->options.copies != NULL ? s->options.copies : s->options.schedule_name);
+        session_warn(s,
+                     "--%s %s: no layer computes again behind the last one, so nothing is kept "
+                     "for a backward pass.",
+                     s->options.copies != NULL ? "copies" : "schedule",
+                     s->options.copies != NULL ? s->options.copies : s->options.schedule_name);
     return status;
 }
 

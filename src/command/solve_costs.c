@@ -69,12 +69,13 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
     const char *option = o->copies != NULL ? "copies" : "schedule";
     const char *value = o->copies != NULL ? o->copies : o->schedule_name;
     if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    info->is_graph
-                        ? "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept."
-                        : "--%s %s: the costs do not say what a pipeline keeps (\"stash\", or "
-                          "\"inputs\" with --recompute full), so nothing is kept.",
-                    option, value);
+        session_warn(
+            s,
+            info->is_graph
+                ? "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept."
+                : "--%s %s: the costs do not say what a pipeline keeps (\"stash\", or "
+                  "\"inputs\" with --recompute full), so nothing is kept.",
+            option, value);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include "costs/costs.h"
 #include "costs/pipeline.h"
 #include "memory/chain_data.h"
+#include "memory/stage_ipus.h"
 #include "model/operations_data.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"
@@ -36,8 +37,14 @@ static popliner_status tell_ipu(const popliner_certificate *c, popliner_recomput
     const pl_certificate_input *in = &c->input;
     popliner_pipeline pipeline = in->pipeline;
     pipeline.recompute = recompute;
-    if (in->meter != NULL)
-        return pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
+    if (in->meter != NULL) {
+        popliner_status status =
+            pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
+        return status == POPLINER_OK
+                   ? pl_stage_ipus_count(in->profile, in->operations, in->chain, stages, num_stages,
+                                         &detail->num_ipus, error)
+                   : status;
+    }
     const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
                                           ? in->stages_of_ways[recompute]
                                           : in->stage_details;
@@ -45,7 +52,8 @@ static popliner_status tell_ipu(const popliner_certificate *c, popliner_recomput
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
     *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);
-    return POPLINER_OK;
+    return pl_stage_ipus_count(in->profile, in->operations, in->chain, stages, num_stages,
+                               &detail->num_ipus, error);
 }
 
 /* What a stage recomputes. */
@@ -129,6 +137,25 @@ uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ip
     return options->max_stage_bytes;
 }
 
+pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage) {
+    const popliner_certificate *c = certificate;
+    const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[stage].ipu);
+    const uint64_t need_bytes = c->is_measured ? c->details[stage].need_bytes[c->input.need]
+                                               : c->plan.stages[stage].peak_bytes;
+    return need_bytes > limit_bytes                           ? PL_FITS_NOT
+           : c->is_measured && c->details[stage].num_ipus > 1 ? PL_FIT_UNKNOWN
+                                                              : PL_FITS;
+}
+
+popliner_verdict popliner_certificate_verdict_at(const popliner_certificate *certificate,
+                                                 size_t stage) {
+    const popliner_stage_detail *detail = popliner_certificate_detail_at(certificate, stage);
+    if (detail == NULL)
+        return POPLINER_FITS_UNKNOWN;
+    return popliner_verdict_of(
+        detail, pl_certificate_limit(certificate, certificate->plan.stages[stage].ipu));
+}
+
 /* Completes a plan that was given with what was measured of its IPUs. */
 static void finish_evaluation(popliner_certificate *c) {
     popliner_plan *plan = &c->plan;
@@ -145,7 +172,7 @@ static void finish_evaluation(popliner_certificate *c) {
             plan->peak_bytes = stage->peak_bytes;
         if (stage->peak_bytes < min_peak_bytes)
             min_peak_bytes = stage->peak_bytes;
-        if (stage->peak_bytes > pl_certificate_limit(c, stage->ipu))
+        if (pl_certificate_fit_of(c, i) != PL_FITS)
             plan->status = POPLINER_PLAN_INFEASIBLE;
     }
     plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;
@@ -243,6 +270,8 @@ static popliner_status copy_recomputes(popliner_certificate *c, popliner_error *
     return status;
 }
 
+static popliner_status make_messages(popliner_certificate *c, popliner_error *error);
+
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
@@ -269,6 +298,14 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     pl_plan_summarise(&c->plan);
     c->bottleneck = find_bottleneck(&c->plan);
     c->info = (popliner_certificate_info){&c->plan, c->costs, find_unexplained_share(c)};
+    status = make_messages(c, error);
+    if (status != POPLINER_OK) {
+        *plan = c->plan;
+        c->plan = (popliner_plan){0};
+        c->costs = NULL;
+        popliner_certificate_free(c);
+        return status;
+    }
     *certificate = c;
     return POPLINER_OK;
 }
@@ -371,6 +408,7 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     pl_owned_options_free(&c->options);
     popliner_costs_free(c->costs);
     free(c->details);
+    pl_messages_clear(&c->messages);
     free(c);
 }
 
@@ -547,32 +585,56 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
-/* How sure it is that the stages fit: of the one with the smallest margin. */
+/* Whether there is anything to say of how sure it is that stages fit. */
+static bool has_verdicts(const popliner_certificate *c) {
+    return c->is_measured && c->input.chain->model->follows_account && c->plan.num_values > 0;
+}
+
+static size_t count_unknown(const popliner_certificate *c) {
+    size_t count = 0;
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        count += popliner_certificate_verdict_at(c, i) == POPLINER_FITS_UNKNOWN;
+    return count;
+}
+
+/* Of which stages nothing is known. */
+static void add_unknown(const popliner_certificate *c, pl_text *text) {
+    const size_t count = c->is_measured ? count_unknown(c) : 0;
+    if (count > 0)
+        pl_text_format(
+            text,
+            "%zu of %zu stages %s not known to fit: the profile has %s layers on several "
+            "IPUs, so no tile tells what one IPU would need.\n",
+            count, c->plan.num_stages, count == 1 ? "is" : "are", count == 1 ? "its" : "their");
+}
+
+/* How sure it is that the stages fit: of the one with the smallest margin, of those where that is
+ * known. */
 static void add_verdict(const popliner_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
-    if (!c->is_measured || !c->input.chain->model->follows_account || plan->num_stages == 0 ||
-        plan->num_values == 0)
-        return;
-    size_t worst = 0;
+    size_t worst = SIZE_MAX;
     double smallest = 0;
-    for (size_t i = 0; i < plan->num_stages; i++) {
+    for (size_t i = 0; has_verdicts(c) && i < plan->num_stages; i++) {
         double margin =
             popliner_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
-        if (i == 0 || margin < smallest) {
+        if (popliner_certificate_verdict_at(c, i) != POPLINER_FITS_UNKNOWN &&
+            (worst == SIZE_MAX || margin < smallest)) {
             smallest = margin;
             worst = i;
         }
     }
-    const popliner_stage_detail *d = &c->details[worst];
-    const uint64_t *need_bytes = d->need_bytes;
-    uint64_t limit_bytes = pl_certificate_limit(c, plan->stages[worst].ipu);
-    popliner_verdict verdict = popliner_verdict_of(d, limit_bytes);
+    if (worst == SIZE_MAX)
+        return;
+    const uint64_t *need_bytes = c->details[worst].need_bytes;
     pl_text_format(text,
                    "%s %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
                    " bytes of %" PRIu64 ", %.1f spreads of %.1f %% %s.\n",
-                   plan->num_stages > 1 ? "The tightest stage" : "The stage",
-                   popliner_verdict_text(verdict), need_bytes[POPLINER_NEED_LEAST],
-                   need_bytes[POPLINER_NEED_EXPECTED], need_bytes[POPLINER_NEED_MOST], limit_bytes,
+                   count_unknown(c) > 0   ? "The tightest other stage"
+                   : plan->num_stages > 1 ? "The tightest stage"
+                                          : "The stage",
+                   popliner_verdict_text(popliner_certificate_verdict_at(c, worst)),
+                   need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
+                   need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
                    smallest < 0 ? -smallest : smallest, 100 * POPLINER_SPREAD,
                    smallest < 0 ? "too much" : "to spare");
 }
@@ -830,14 +892,52 @@ static void add_order(const popliner_certificate *c, pl_text *text) {
                        c->input.unit_order);
 }
 
+/* Makes the list of all that is to be said. */
+static popliner_status make_messages(popliner_certificate *c, popliner_error *error) {
+    static void (*const parts[])(const popliner_certificate *, pl_text *) = {
+        add_order,      add_obstacle, add_proof,   add_bottleneck,
+        add_recomputes, add_unknown,  add_verdict,
+    };
+    const popliner_level usual =
+        c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
+    for (size_t i = 0; i < 2; i++)
+        if (c->input.warnings[i] != NULL)
+            pl_messages_add_all(&c->messages, c->input.warnings[i]);
+    c->input.warnings[0] = c->input.warnings[1] = NULL; /* the caller's */
+    c->first_own_message = c->messages.count;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        pl_text text = {0};
+        pl_text_add(&text, "");
+        parts[i](c, &text);
+        if (!text.failed)
+            pl_messages_add_lines(
+                &c->messages, parts[i] == add_unknown ? POPLINER_LEVEL_WARNING : usual, text.data);
+        c->messages.failed = c->messages.failed || text.failed;
+        free(text.data);
+    }
+    c->num_own_messages = c->messages.count - c->first_own_message;
+    return c->messages.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
+}
+
+const popliner_message *popliner_certificate_message_at(const popliner_certificate *certificate,
+                                                        size_t i) {
+    return i < certificate->messages.count ? &certificate->messages.items[i] : NULL;
+}
+
+popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
+                                                 popliner_level level, const char *text,
+                                                 popliner_error *error) {
+    if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
+                       (int)level);
+    pl_messages_add(&certificate->messages, level, text, false);
+    return certificate->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
+}
+
 static void add_text(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, "");
-    add_order(c, text);
-    add_obstacle(c, text);
-    add_proof(c, text);
-    add_bottleneck(c, text);
-    add_recomputes(c, text);
-    add_verdict(c, text);
+    for (size_t i = 0; i < c->num_own_messages; i++)
+        pl_text_format(text, "%s\n", c->messages.items[c->first_own_message + i].text);
 }
 
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {

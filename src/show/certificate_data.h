@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/growth.h"
+#include "base/messages.h"
 #include "intervals/stage_details.h"
 #include "popliner/certificate.h"
 #include "popliner/chain.h"
@@ -30,8 +31,10 @@ typedef struct pl_certificate_input {
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
     bool has_cycles;
-    const char *unit_order; /* see pl_costs_set_unit_order */
+    const char *unit_order;             /* see pl_costs_set_unit_order */
     popliner_option_names option_names; /* complete */
+    /* What was told of the profile, and of the request; NULL: nothing. They need not outlive it. */
+    const pl_messages *warnings[2];
 
     /* Where the costs come from, which has to outlive the certificate: the first three or none.
      * With a meter each stage is measured, and checked; without it details tell what it would
@@ -63,6 +66,9 @@ struct popliner_certificate {
     size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
                                  was asked for first */
     popliner_certificate_info info; /* of the above */
+    pl_messages messages;
+    size_t first_own_message; /* those that the certificate made itself */
+    size_t num_own_messages;
 };
 
 /* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty
@@ -86,6 +92,10 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
  * O(1). */
 popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
                                           const popliner_plan *plan, popliner_error *error);
+
+/* Whether the IPU of a stage has room for the need of the request. */
+typedef enum pl_fit { PL_FITS, PL_FITS_NOT, PL_FIT_UNKNOWN } pl_fit;
+pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage);
 
 /* The most that an IPU may need. */
 uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu);

@@ -499,6 +499,17 @@ static json_t *totals_json(const popliner_certificate *c) {
                       : json_null());
 }
 
+/* What the log has of the answer. */
+static json_t *messages_json(const pl_messages *messages) {
+    json_t *list = json_array();
+    bool done = list != NULL;
+    for (size_t i = 0; done && i < messages->count; i++)
+        done = pl_report_append(list, json_pack("{s:s, s:o}", "level",
+                                                pl_level_name(messages->items[i].level), "text",
+                                                pl_report_json_text(messages->items[i].text)));
+    return pl_report_whole(list, done);
+}
+
 json_t *pl_certificate_json(const popliner_certificate *certificate) {
     const popliner_plan *plan = &certificate->plan;
     json_t *json = json_object();
@@ -518,6 +529,7 @@ json_t *pl_certificate_json(const popliner_certificate *certificate) {
                                      : json_integer((json_int_t)certificate->bottleneck)) &&
            done;
     done = put(json, "infeasibility", pl_certificate_infeasibility_json(certificate)) && done;
+    done = put(json, "messages", messages_json(&certificate->messages)) && done;
     done = put(json, "options", options_json(certificate)) && done;
     return pl_report_whole(json, done);
 }

@@ -68,9 +68,12 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
                    fits ? "below" : "ABOVE", limit_bytes, whose[c->input.need]);
     if (chain->model->follows_account)
         pl_text_format(text,
-                       "  %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
+                       "  %s%s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
                        " bytes; margin %+.1f spreads\n",
-                       popliner_verdict_text(popliner_verdict_of(d, limit_bytes)),
+                       popliner_verdict_text(popliner_certificate_verdict_at(c, number)),
+                       popliner_certificate_verdict_at(c, number) == POPLINER_FITS_UNKNOWN
+                           ? " (the profile has its layers on several IPUs)"
+                           : "",
                        d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
                        d->need_bytes[POPLINER_NEED_MOST], popliner_margin_spreads(d, limit_bytes));
     for (size_t i = 0; i < d->num_variables; i++) {
@@ -89,16 +92,17 @@ static json_t *as_json(const popliner_certificate *c, size_t number) {
     const popliner_stage_detail *d = &c->details[number];
     const popliner_chain *chain = c->input.chain;
     const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
-    const bool fits = d->need_bytes[c->input.need] <= limit_bytes;
+    const pl_fit fit = pl_certificate_fit_of(c, number);
     json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "unit_from",
+        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "unit_from",
         pl_report_json_text(pl_chain_unit_at(chain, stage->first_unit)->label), "unit_to",
         pl_report_json_text(pl_chain_unit_at(chain, stage->last_unit)->label), "layer_from",
         name_or_null(chain, stage->first_unit), "layer_to", name_or_null(chain, stage->last_unit),
         "total_bytes", (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
         (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
-        (json_int_t)limit_bytes - (json_int_t)d->need_bytes[c->input.need], "fits", fits,
-        "largest_variables", pl_report_variables_json(d));
+        (json_int_t)limit_bytes - (json_int_t)d->need_bytes[c->input.need], "fits",
+        fit == PL_FIT_UNKNOWN ? json_null() : json_boolean(fit == PL_FITS), "largest_variables",
+        pl_report_variables_json(d));
     if (json != NULL && chain->model->follows_account &&
         (json_object_set_new(json, "needs", pl_report_needs_json(d, limit_bytes)) != 0 ||
          json_object_set_new(json, "mem", pl_report_memory_json(d, true, &c->input.pipeline)) !=

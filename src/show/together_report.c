@@ -24,10 +24,19 @@ static size_t largest_of(const popliner_together *t, size_t stage) {
     return largest;
 }
 
-static bool fits(const popliner_together *t, size_t stage) {
+static pl_fit fit_of(const popliner_together *t, size_t stage) {
     const popliner_certificate *c = t->evaluations[0];
-    return need_of(t, largest_of(t, stage), stage) <=
-           pl_certificate_limit(c, c->plan.stages[stage].ipu);
+    if (need_of(t, largest_of(t, stage), stage) >
+        pl_certificate_limit(c, c->plan.stages[stage].ipu))
+        return PL_FITS_NOT;
+    for (size_t i = 0; i < t->num_reports; i++)
+        if (pl_certificate_fit_of(t->evaluations[i], stage) == PL_FIT_UNKNOWN)
+            return PL_FIT_UNKNOWN;
+    return PL_FITS;
+}
+
+static json_t *fit_json(pl_fit fit) {
+    return fit == PL_FIT_UNKNOWN ? json_null() : json_boolean(fit == PL_FITS);
 }
 
 static popliner_status check(const popliner_together *t, popliner_error *error) {
@@ -51,6 +60,7 @@ static void add_field(pl_text *text, const char *field, char delimiter) {
 }
 
 static void add_row(const popliner_together *t, size_t stage, char delimiter, pl_text *text) {
+    const pl_fit fit = fit_of(t, stage);
     const popliner_certificate *c = t->evaluations[0];
     const popliner_plan_stage *own = &c->plan.stages[stage];
     pl_text_format(text, "%zu%c%zu", stage, delimiter, own->ipu);
@@ -59,7 +69,10 @@ static void add_row(const popliner_together *t, size_t stage, char delimiter, pl
     pl_text_format(text, "%c%" PRIu64, delimiter, pl_certificate_limit(c, own->ipu));
     for (size_t i = 0; i < t->num_reports; i++)
         pl_text_format(text, "%c%" PRIu64, delimiter, need_of(t, i, stage));
-    pl_text_format(text, "%c%s\n", delimiter, fits(t, stage) ? "yes" : "no");
+    pl_text_format(text, "%c%s\n", delimiter,
+                   fit == PL_FITS       ? "yes"
+                   : fit == PL_FITS_NOT ? "no"
+                                        : "unknown");
 }
 
 static void add_table(const popliner_together *t, char delimiter, pl_text *text) {
@@ -77,12 +90,12 @@ static json_t *stage_json(const popliner_together *t, size_t stage) {
     const popliner_certificate *c = t->evaluations[0];
     const popliner_plan_stage *own = &c->plan.stages[stage];
     const size_t largest = largest_of(t, stage);
-    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:o, s:b}", "ipu", (json_int_t)own->ipu,
+    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:o, s:o}", "ipu", (json_int_t)own->ipu,
                      "unit_from", pl_report_json_text(t->first_units[stage]), "unit_to",
                      pl_report_json_text(t->last_units[stage]), "limit_bytes",
                      (json_int_t)pl_certificate_limit(c, own->ipu), "need_bytes",
                      (json_int_t)need_of(t, largest, stage), "report",
-                     pl_report_json_text(t->names[largest]), "fits", fits(t, stage));
+                     pl_report_json_text(t->names[largest]), "fits", fit_json(fit_of(t, stage)));
 }
 
 static json_t *report_json(const popliner_together *t, size_t report) {
@@ -98,14 +111,16 @@ static json_t *as_json(const popliner_together *t) {
     json_t *stages = json_array();
     json_t *reports = json_array();
     bool is_whole = stages != NULL && reports != NULL;
-    bool all_fit = t->num_stages > 0;
+    pl_fit all = t->num_stages > 0 ? PL_FITS : PL_FITS_NOT;
     for (size_t i = 0; is_whole && i < t->num_stages; i++) {
-        all_fit = all_fit && fits(t, i);
+        const pl_fit fit = fit_of(t, i);
+        if (all == PL_FITS || fit == PL_FITS_NOT)
+            all = fit;
         is_whole = pl_report_append(stages, stage_json(t, i));
     }
     for (size_t i = 0; is_whole && i < t->num_reports; i++)
         is_whole = pl_report_append(reports, report_json(t, i));
-    is_whole = pl_report_put(json, "fits", json_boolean(all_fit)) && is_whole;
+    is_whole = pl_report_put(json, "fits", fit_json(all)) && is_whole;
     is_whole = pl_report_put(json, "stages", stages) && is_whole;
     is_whole = pl_report_put(json, "reports", reports) && is_whole;
     is_whole = pl_report_put(json, "answer",

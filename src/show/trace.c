@@ -243,7 +243,8 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
 
 /* ---- the execution ---- */
 
-/* A step as it ran on an IPU, from when the first tile began with it until the last one was done. */
+/* A step as it ran on an IPU, from when the first tile began with it until the last one was
+ * done. */
 typedef struct executed {
     uint32_t ipu;   /* its number in the file, which may be any */
     uint64_t start; /* by the clock of the IPU */

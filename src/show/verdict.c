@@ -4,6 +4,8 @@
 #include "popliner/stage.h"
 
 popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes) {
+    if (detail->num_ipus > 1 && detail->need_bytes[POPLINER_NEED_LEAST] <= limit_bytes)
+        return POPLINER_FITS_UNKNOWN;
     if (detail->need_bytes[POPLINER_NEED_MOST] <= limit_bytes)
         return POPLINER_FITS_FOR_CERTAIN;
     if (detail->need_bytes[POPLINER_NEED_EXPECTED] <= limit_bytes)
@@ -18,6 +20,7 @@ const char *popliner_verdict_text(popliner_verdict verdict) {
         [POPLINER_FITS_PROBABLY] = "probably fits",
         [POPLINER_FITS_PERHAPS] = "may not fit",
         [POPLINER_FITS_NOT] = "does not fit",
+        [POPLINER_FITS_UNKNOWN] = "is not known to fit",
     };
     return (unsigned)verdict < sizeof texts / sizeof *texts ? texts[verdict] : "";
 }

@@ -22,7 +22,7 @@ from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
 from .diagnosis import Diagnosis
-from .enums import (Format, Growth, LayerOrder, MemoryModel, Objective, Plot, Section, Table,
+from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, Plot, Section, Table,
                     UnitKind)
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
@@ -133,6 +133,12 @@ class Analysis(Owner):
     def _call(self, function: Any, *arguments: Any) -> None:
         handle = self._held()
         call(function, handle.pointer, *arguments, turns=(handle.turn,))
+
+    def add_message(self, message: str, level: Level = Level.WARNING) -> None:
+        """Adds what you told your users of the profile to the messages of later answers and
+        pages."""
+        self._call(library.popliner_analysis_add_message, int(Level(level)),
+                   text(message, "message"))
 
     def _text(self, function: Any, *arguments: Any, turns: Tuple[Turn, ...] = ()) -> str:
         handle = self._held()

@@ -15,7 +15,8 @@ from . import _html
 from ._calling import (Handle, MessageFunction, Owner, call, file_name, make_text, member, number,
                        text)
 from ._library import begin, library
-from .enums import CertificateForm, Format, Objective, PlanStatus, ProgramFormat, Proof, Verdict
+from .enums import (CertificateForm, Format, Level, Objective, PlanStatus, ProgramFormat, Proof,
+                    Verdict)
 from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
 from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, detail_of,
@@ -108,6 +109,14 @@ class Plan:
         return _html.table(title, heads, rows)
 
 
+class Message(NamedTuple):
+    """Something that is said of an answer."""
+
+    level: Level
+    text: str
+    is_told: bool  #: a listener was told it when it came up
+
+
 class Answer(Plan, Owner):
     """A plan with its certificate: all that is needed to check it. `solve` and `evaluate` make
     them."""
@@ -123,6 +132,16 @@ class Answer(Plan, Owner):
         self.unexplained_share: float = info.unexplained_share
         #: what was measured of the IPU of each stage; none without a profile
         self.details: Tuple[StageDetail, ...] = tuple(self._details(handle))
+        #: all that is to be said of it: warnings, what is proven, why nothing fits, what would be
+        #: enough
+        self.messages: Tuple[Message, ...] = tuple(self._messages(handle))
+
+    def _messages(self, handle: Handle) -> Iterator[Message]:
+        i = 0
+        while message := library.popliner_certificate_message_at(handle.pointer, i):
+            told = message.contents
+            yield Message(Level(told.level), told.text.decode(), told.is_told)
+            i += 1
 
     def _details(self, handle: Handle) -> Iterator[StageDetail]:
         for i in range(len(self.stages)):
@@ -186,9 +205,20 @@ class Answer(Plan, Owner):
         return make_text(library.popliner_report_evaluation, handle.pointer, int(format),
                          turns=(handle.turn,))
 
-    def verdict(self, stage: int, limit_bytes: int) -> Verdict:
-        """Whether a stage fits in so many bytes on its largest tile. Only of a profile."""
+    def add_message(self, message: str, level: Level = Level.WARNING) -> None:
+        """Adds what you have to say of the answer to its messages, and so to its JSON and pages."""
+        handle = self._held()
+        call(library.popliner_certificate_add_message, handle.pointer, int(Level(level)),
+             text(message, "message"), turns=(handle.turn,))
+        self.messages = tuple(self._messages(handle))
+
+    def verdict(self, stage: int, limit_bytes: Optional[int] = None) -> Verdict:
+        """Whether a stage fits in so many bytes on its largest tile; None: within the limit that it
+        was made for. Only of a profile."""
         detail = self._detail(stage)
+        if limit_bytes is None:
+            return Verdict(library.popliner_certificate_verdict_at(
+                self._held().pointer, number(stage, "stage")))
         return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes")))
 
     def margin_spreads(self, stage: int, limit_bytes: int) -> float:

@@ -318,6 +318,7 @@ class StageDetail(NamedTuple):
     variables: Tuple[StageVariable, ...]  #: the largest there and then
     need_bytes: Needs
     correction_bytes: int
+    num_ipus: int  #: of the profile, on which it computes; of several no need says whether it fits
 
     def _repr_html_(self) -> str:
         return _html.facts("Memory of a stage, bytes", self._asdict().items())
