@@ -19,6 +19,7 @@
 /* What a small file stands for. Found by the file's number, which a new name does not change. */
 typedef struct content {
     ino_t number; /* 0: none */
+    int file;     /* is open, so that no other file gets the number */
     uint8_t *bytes;
     size_t size;
     size_t capacity;
@@ -85,6 +86,10 @@ static content *find_content(const char *path) {
             found = c;
     }
     FUZZ_CHECK(found != NULL);
+    if (found->number != 0)
+        close(found->file);
+    found->file = open(path, O_RDONLY | O_CLOEXEC);
+    FUZZ_CHECK(found->file >= 0);
     found->number = about.st_ino;
     found->size = 0;
     found->last_use = ++num_uses;
