@@ -182,7 +182,7 @@ class PlanView {
                     button('Copy the solving command', () => this.copy(Model.solveCommand(
                         this.page.data, model, settings)))],
                 button('Copy as JSON', () => this.copy(Model.jsonText(Model.planJson(model,
-                    settings, this.split)))));
+                    settings, this.split))))));
     }
 
     copy(text) {
