@@ -6,6 +6,7 @@ from docs/profile-format.md, sections 5 and 10 to 17, as a second opinion on wha
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import itertools
 import json
 import os
 import sqlite3
@@ -376,11 +377,252 @@ def check_contexts(p, path):
     return [debug_info]
 
 
+# ---- programs, exchanges and compute sets ----
+
+KNOWN_TYPES = {
+    "Sequence", "OnTileExecute", "Repeat", "RepeatWhile", "OnEveryTileSwitch", "DoExchange",
+    "StreamCopyBegin", "StreamCopyMid", "StreamCopyEnd", "WriteUndef", "SetLocalConsensusFromVar",
+    "Sync", "Sans", "SyncAns", "Call", "GlobalExchange", "CodeCopy"}
+NEVER_NAMED = {
+    "stack", "vertexInstanceState", "vertexFieldData", "vertexCode", "controlCode",
+    "internalExchangeCode", "hostExchangeCode", "globalExchangeCode", "hostExchangePacketHeader",
+    "globalExchangePacketHeader"}
+MOST_REGIONS = 1 << 13  # of a file with more of them not all are read by the library
+
+
+class Uses:
+    """What the lists of compute sets and exchanges name, and when."""
+
+    def __init__(self, p, programs):
+        self.live, self.always = p.live, p.always
+        self.cells = {variable: (0, None, "") if bits is not None and not bits & 1 else
+                      (size, number, p.categories.get(category, ""))
+                      for variable, size, number, category, bits in p.rows(
+                          "vars_info", "var_id", "size_bytes", "equivalence_class", "category",
+                          "bitset")}
+        self.step = {}  # program: the first
+        for step, (_, program) in enumerate(p.rows("depth_first_steps", "id", "program_id",
+                                                   order="id")):
+            self.step.setdefault(programs.place[program], step)
+
+    def pairs(self, variables, programs):
+        """Of the list that these programs have."""
+        steps = [self.step[program] for program in programs if program in self.step]
+        pairs, classes = [], set()
+        for size, number, category in (self.cells[variable] for variable in variables):
+            if size and category in NEVER_NAMED:
+                pairs.append((size, 0, f"names a variable of {category}"))
+            if size and steps and number not in classes:
+                classes.add(number)
+                if not self.always[number] and min(steps) not in self.live.get(number, ()):
+                    pairs.append((size, 0, "names a variable that does not live then"))
+        return pairs + ([] if steps else [(1, 0, "no program runs it")])
+
+
+class Programs:
+    """The programs of the file in its order; what refers to one does so by its place."""
+
+    def __init__(self, p):
+        names = dict(p.rows("program_types", "id", "name"))
+        rows = p.rows("programs", "id", "variant", "variant_index", "children",
+                      "control_code_bytes_by_tile", order="rowid")
+        self.place = {row[0]: place for place, row in enumerate(rows)}
+        self.types = [names[row[1]] for row in rows]
+        self.rows = {}  # (type, variant_index): programs
+        for place, row in enumerate(rows):
+            self.rows.setdefault((names[row[1]], row[2]), []).append(place)
+        self.children = [[self.place[i] for i in varints(row[3])] for row in rows]
+        self.code = [runs(row[4]) or [0] * p.num_tiles for row in rows]
+        executed = dict(p.rows("program_type_on_tile_execute", "id", "compute_set"))
+        functions = dict(p.rows("function_programs", "id", "program"))
+        called = dict(p.rows("program_type_call", "id", "function_id"))
+        self.compute_set = [executed[row[2]] if kind == "OnTileExecute" else None
+                            for row, kind in zip(rows, self.types)]
+        self.body = [self.place.get(functions.get(called.get(row[2]))) if kind == "Call" else None
+                     for row, kind in zip(rows, self.types)]
+        self.roots = [self.place.get(i) for _, i in p.rows("control_programs", "id", "program",
+                                                           order="id")]
+        self.bodies = {self.place.get(i) for i in functions.values()}
+
+
+def check_order(p, programs):
+    check = Check("step_order")
+    if "parent_step_id" not in p.columns("depth_first_steps"):
+        return check
+    steps = [(programs.place[program], parent) for _, program, parent in p.rows(
+        "depth_first_steps", "id", "program_id", "parent_step_id", order="id")]
+    inside = {}  # step: what has to come inside it yet, the body of a function last
+    path = []  # steps around the current one
+    roots = list(programs.roots)
+    is_right = True
+
+    def close():
+        step = path.pop()
+        return len(inside.pop(step)) <= (programs.body[steps[step][0]] is not None)
+
+    for step, (program, parent) in enumerate(steps):
+        is_right = parent is None or parent in path
+        if is_right:
+            while path and path[-1] != parent:
+                is_right = close() and is_right
+            if parent is not None:
+                is_right = inside[parent][:1] == [program] and is_right
+                inside[parent] = inside[parent][1:]
+            elif roots[:1] == [program]:
+                roots.pop(0)
+            else:
+                is_right = is_right and (not programs.roots or program in programs.bodies)
+            path.append(step)
+            body = programs.body[program]
+            inside[step] = programs.children[program] + ([] if body is None else [body])
+        check.place(f"step {step}", (1, int(is_right), ""))
+    is_whole = not roots
+    while path:
+        is_whole = close() and is_whole
+    if not is_whole:
+        check.breached += is_right
+        check.largest = 1
+        check.where = check.where or f"step {len(steps) - 1}, the last that there is"
+    return check
+
+
+def check_control_code(p, programs):
+    check = Check("control_code")
+    if "control_code_bytes_by_tile" not in p.columns("programs"):
+        return check
+    are_children, are_executed = set(), set()
+    for program, own in enumerate(programs.code):
+        pairs = []
+        children = [0] * p.num_tiles
+        for child in programs.children[program]:
+            if child not in are_children:
+                children = [a + b for a, b in zip(children, programs.code[child])]
+            are_children.add(child)
+        pairs += [(b, max(a, b), f"less than its children on tile {tile}")
+                  for tile, (a, b) in enumerate(zip(children, own))]
+        number = programs.compute_set[program]
+        if number is not None and number not in are_executed:
+            are_executed.add(number)
+            for (set_id, _), by_tile in sorted(p.instances.items()):
+                if set_id == number:
+                    pairs += [(0, int(count > 0 and own[tile] == 0),
+                               f"none for its vertices on tile {tile}")
+                              for tile, count in enumerate(by_tile)]
+        check.place(f"program {program}", *pairs)
+    for tile in range(p.num_tiles):
+        roots = sum(programs.code[root][tile] for root in programs.roots if root is not None)
+        if p.has_categories:
+            check.place(f"tile {tile}", (max(roots, p.by_category[tile]["controlCode"]),
+                                         p.by_category[tile]["controlCode"],
+                                         "more than controlCode"))
+    return check
+
+
+def read_regions(p):
+    """By set of regions: (variable, bytes, largest end) of each."""
+    regions = {}
+    for target, variable, text in p.rows("exchange_regions", "id", "var_id", "regions"):
+        ranges = [tuple(map(int, part.strip("[)").split(","))) for part in text.split("),[")]
+        regions.setdefault(target, []).append(
+            (variable, sum(end - first for first, end in ranges), max(end for _, end in ranges)))
+    return {target: sorted(rows) for target, rows in regions.items()}
+
+
+def check_exchanges(p, programs, uses):
+    check, of_code = Check("exchanges"), Check("exchange_code")
+    regions = read_regions(p)
+    assert sum(map(len, regions.values())) <= MOST_REGIONS
+    tiles = dict(p.rows("vars_info", "var_id", "tile"))
+    seen = set()
+
+    def pairs_of(targets, owners, told, what):
+        targets = [target for target in targets if target in regions]
+        is_seen = bool(seen & set(targets)) or len(set(targets)) < len(targets)
+        seen.update(targets)
+        found = [0] * p.num_tiles
+        pairs = []
+        if is_seen:
+            return pairs
+        for target in targets:
+            pairs += uses.pairs([variable for variable, _, _ in regions[target]], owners)
+            for variable, number, end in regions[target]:
+                tile, size = tiles[variable], uses.cells[variable][0]
+                what_else = f"regions beyond their variable on tile {tile}"
+                pairs.append((max(end, size), size, what_else))
+                found[tile] += number
+        return pairs + [(a, b, f"{what} tile {tile}")
+                        for tile, (a, b) in enumerate(zip(told, found))]
+
+    total, count = [0] * p.num_tiles, [0] * p.num_tiles
+    rows = p.rows("program_type_do_exchange", "id", "bytes_sent_by_tile_rle",
+                  "bytes_received_by_tile_rle", "code_bytes_by_tile_rle", "source_regions_id",
+                  "destination_regions_id", order="id")
+    for number, *blobs, source, destination in rows:
+        sent, received, code = ([0] * p.num_tiles if blob is None else runs(blob) for blob in blobs)
+        pairs = []
+        for tile, (a, b, c) in enumerate(zip(sent, received, code)):
+            total[tile] += c
+            count[tile] += c > 0
+            if None not in blobs and (a + b > 0) != (c > 0):
+                where = f"{'no' if a + b else 'only'} code on tile {tile}"
+                pairs.append((c, -1 if c == 0 else 0, where))
+        owners = programs.rows.get(("DoExchange", number), [])
+        for blob, target, told, what in ((blobs[0], source, sent, "bytes sent by"),
+                                         (blobs[1], destination, received, "bytes received by")):
+            pairs += pairs_of([target], owners, told, what) if blob is not None else []
+        check.place(f"exchange {number}", *pairs)
+    for number, *blobs in p.rows("program_type_stream_copy_mid", "id", "bytes_sent_by_tile_rle",
+                                 "bytes_received_by_tile_rle", order="id"):
+        pairs = []
+        for blob, table, what in ((blobs[0], "host_exchange_to_host", "bytes sent by"),
+                                  (blobs[1], "host_exchange_from_host", "bytes received by")):
+            targets = [target for owner, target in p.rows(table, "stream_copy_mid_id", "regions_id")
+                       if owner == number]
+            if blob is not None:
+                pairs += pairs_of(targets, programs.rows.get(("StreamCopyMid", number), []),
+                                  runs(blob), what)
+        check.place(f"host copy {number}", *pairs)
+    if any(row[3] is not None for row in rows) and p.has_categories:
+        rest = [own["internalExchangeCode"] - code for own, code in zip(p.by_category, total)]
+        shares = [number // times for number, times in zip(rest, count) if times and number >= 0]
+        modes = [min(numbers, key=lambda one: (-numbers.count(one), one), default=0)
+                 for numbers in ([number for number in rest if number >= 0], shares)]
+        expected = max([modes[1] * times for times in count], [modes[0]] * p.num_tiles,
+                       key=lambda e: sum(map(int.__eq__, e, rest)))
+        for tile, number in enumerate(rest):
+            what = "more than internalExchangeCode" if number < 0 else ""
+            of_code.place(f"tile {tile}", (number, 0 if number < 0 else expected[tile], what))
+    return [of_code, check]
+
+
+def check_sets(p, programs, uses):
+    check = Check("compute_sets")
+    executed = {}
+    for place, number in enumerate(programs.compute_set):
+        executed.setdefault(number, []).append(place)
+    for place, (number, blob) in enumerate(p.rows("compute_sets", "compute_set", "var_ids_diff_rle",
+                                                  order="compute_set")):
+        variables = itertools.accumulate(runs(blob))
+        check.place(f"compute set {place}", *uses.pairs(variables, executed.get(number, [])))
+    return check
+
+
+def check_programs(p):
+    programs = Programs(p)
+    uses = Uses(p, programs)
+    types = Check("program_types")
+    for place, name in enumerate(programs.types):
+        types.place(f"program {place}", (1, int(name in KNOWN_TYPES), name))
+    return [check_order(p, programs), types, check_control_code(p, programs), 
+            *check_exchanges(p, programs, uses), check_sets(p, programs, uses)]
+
+
 def check(path):
     p = Profile(path)
     debug = os.path.join(os.path.dirname(path), "debug.cbor")
     return [c.as_json() for c in (check_tiles(p, p.account()) + check_steps(p) + check_counts(p) +
-                                  check_vertices(p) + check_contexts(p, debug))]
+                                  check_vertices(p) + check_contexts(p, debug) +
+                                  check_programs(p))]
 
 
 if __name__ == "__main__":

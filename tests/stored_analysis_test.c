@@ -289,7 +289,7 @@ static void keeps_arrays_of_more_than_one_piece(void **state) {
 /* ---- Damage --------------------------------------------------------------------------------- */
 
 /* Of any array of the tiny model. */
-enum { MAX_BYTES = 400 };
+enum { MAX_BYTES = 1024 };
 
 /* A stored analysis of the tiny model, and another file to damage. */
 typedef struct damage {

@@ -190,6 +190,12 @@ typedef enum popliner_relation {
     POPLINER_RELATION_VERTEX_STATE,    /* 8 and 11, by tile */
     POPLINER_RELATION_VERTEX_CODE,     /* 12, by tile */
     POPLINER_RELATION_DEBUG_INFO,      /* 18, by program that has a debug context */
+    POPLINER_RELATION_STEP_ORDER,      /* 9, by liveness step */
+    POPLINER_RELATION_PROGRAM_TYPES,   /* 20, by program */
+    POPLINER_RELATION_CONTROL_CODE,    /* 10, by program, and of the roots by tile */
+    POPLINER_RELATION_EXCHANGE_CODE,   /* 12, by tile */
+    POPLINER_RELATION_EXCHANGES,       /* 13 and 19, by exchange and host copy */
+    POPLINER_RELATION_COMPUTE_SETS,    /* 19, by compute set */
 } popliner_relation;
 
 /* What came of one of them. */

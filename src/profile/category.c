@@ -51,3 +51,23 @@ bool pl_category_is_model_data(pl_category category) {
     }
     return false;
 }
+
+bool pl_category_is_never_named(const char *name) {
+    static const char *const never[] = {
+        "stack",
+        "vertexInstanceState",
+        "vertexFieldData",
+        "vertexCode",
+        "controlCode",
+        "internalExchangeCode",
+        "hostExchangeCode",
+        "globalExchangeCode",
+        "hostExchangePacketHeader",
+        "globalExchangePacketHeader",
+    };
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        if (strcmp(name, never[i]) == 0)
+            return true;
+    }
+    return false;
+}

@@ -32,4 +32,8 @@ pl_category pl_category_from_name(const char *name);
 /* Whether the category holds data of the model, which some program ought to touch. */
 bool pl_category_is_model_data(pl_category category);
 
+/* Whether a category of this name holds code, vertex state, stacks or packet headers, which neither
+ * a compute set nor an exchange names among its variables. O(known names). */
+bool pl_category_is_never_named(const char *name);
+
 #endif

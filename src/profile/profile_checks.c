@@ -9,8 +9,10 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/blob_codec.h"
+#include "profile/check_tally.h"
 #include "profile/debug_data.h"
 #include "profile/profile_tile_sums.h"
+#include "profile/program_checks.h"
 
 /* How a relation is told of. */
 typedef struct relation_text {
@@ -40,47 +42,19 @@ static const relation_text texts[PL_NUM_RELATIONS] = {
     [POPLINER_RELATION_VERTEX_CODE] = {"vertex_code", "tiles", " bytes",
                                        "the vertex code of operations"},
     [POPLINER_RELATION_DEBUG_INFO] = {"debug_info", "programs", "", "layers and splits"},
+    [POPLINER_RELATION_STEP_ORDER] = {"step_order", "steps", "",
+                                      "which operation runs when, and what lives meanwhile"},
+    [POPLINER_RELATION_PROGRAM_TYPES] = {"program_types", "programs", "",
+                                         "what these programs hold, call and touch"},
+    [POPLINER_RELATION_CONTROL_CODE] = {"control_code", "programs and tiles", " bytes",
+                                        "the control code of operations"},
+    [POPLINER_RELATION_EXCHANGE_CODE] = {"exchange_code", "tiles", " bytes",
+                                         "the exchange code of operations"},
+    [POPLINER_RELATION_EXCHANGES] = {"exchanges", "exchanges", " bytes",
+                                     "which operation uses which variable"},
+    [POPLINER_RELATION_COMPUTE_SETS] = {"compute_sets", "compute sets", " bytes",
+                                        "which operation uses which variable"},
 };
-
-/* ---- one relation ---- */
-
-/* What has come of a relation so far. */
-typedef struct tally {
-    uint64_t checked;
-    uint64_t breached;
-    uint64_t largest;
-    char where[160];
-    const char *kind; /* the place that is looked at: "tile" */
-    uint64_t number;
-    bool is_off; /* this place */
-} tally;
-
-static void begin_place(tally *t, const char *kind, uint64_t number) {
-    t->checked++;
-    t->kind = kind;
-    t->number = number;
-    t->is_off = false;
-}
-
-/* `what` and `part` say what of the place; both may be "". */
-static void note(tally *t, uint64_t difference, const char *what, const char *part) {
-    if (!t->is_off)
-        t->breached++;
-    t->is_off = true;
-    if (difference <= t->largest && t->where[0] != '\0')
-        return;
-    t->largest = difference;
-    if (t->kind == NULL)
-        snprintf(t->where, sizeof t->where, "%s", what);
-    else
-        snprintf(t->where, sizeof t->where, "%s %" PRIu64 "%s%s%s%s", t->kind, t->number,
-                 *what == '\0' ? "" : ", ", what, *part == '\0' ? "" : " ", part);
-}
-
-static void compare(tally *t, uint64_t told, uint64_t found, const char *what, const char *part) {
-    if (told != found)
-        note(t, told > found ? told - found : found - told, what, part);
-}
 
 /* ---- what the tables tell ---- */
 
@@ -99,7 +73,7 @@ typedef struct checker {
     const popliner_profile *profile;
     const pl_profile_ids *ids;
     pl_tile_sums sums;
-    tally tallies[PL_NUM_RELATIONS];
+    pl_tally tallies[PL_NUM_RELATIONS];
 
     uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles], but that of the tile itself; 0 for NULL */
     bool is_told[NUM_TILE_COLUMNS];      /* some row has a number */
@@ -178,7 +152,7 @@ static popliner_status read_tiles(checker *c, popliner_error *error) {
     return pl_table_read(c->database, &table, take_tile, c, error);
 }
 
-/* Adds one number per tile from a list, or from runs; false, with an unknown part of them added,
+/* Adds one number per tile from a list; false, with an unknown part of them added,
  * if the blob holds something else. */
 static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
     const uint8_t *end = blob + size;
@@ -193,30 +167,6 @@ static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_
     return blob == end;
 }
 
-static bool add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
-    pl_runs runs = pl_runs_begin(blob, size);
-    uint64_t value;
-    uint64_t length;
-    size_t tile = 0;
-    int more;
-    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
-        if (length > num_tiles - tile)
-            return false;
-        for (size_t end = tile + (size_t)length; value > 0 && tile < end; tile++)
-            by_tile[tile] += value;
-        tile += value > 0 ? 0 : (size_t)length;
-    }
-    return more == 0 && tile == num_tiles;
-}
-
-/* Tells of a blob that cannot be read. Where one is needed for more than a check, reading ends. */
-static void note_damage(tally *t, const pl_rows *rows, int column) {
-    char what[80];
-    snprintf(what, sizeof what, "%s.%s", rows->table, rows->columns[column].name);
-    begin_place(t, "row", rows->row);
-    note(t, 0, what, "is damaged");
-}
-
 /* Adds the blobs of a row, a part of memory each, by tile; tells[] notes which parts are told. */
 static void take_parts(checker *c, pl_rows *rows, int num_parts,
                        bool (*add)(const uint8_t *, size_t, size_t, uint64_t *), bool *tells,
@@ -226,7 +176,7 @@ static void take_parts(checker *c, pl_rows *rows, int num_parts,
         const uint8_t *blob = pl_rows_blob(rows, i, &size);
         tells[i] = tells[i] || !pl_rows_is_null(rows, i);
         if (size > 0 && !add(blob, size, c->profile->target.num_tiles, by_tile[i]))
-            note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
+            pl_tally_note_damage(&c->tallies[POPLINER_RELATION_VERTEX_MEMORY], rows, i);
     }
 }
 
@@ -240,7 +190,7 @@ static popliner_status take_type(void *user, pl_rows *rows, popliner_error *erro
 static popliner_status take_set(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     (void)error;
-    take_parts(c, rows, NUM_STATE_PARTS, add_runs, c->sets_tell, c->of_sets);
+    take_parts(c, rows, NUM_STATE_PARTS, pl_tally_add_runs, c->sets_tell, c->of_sets);
     return POPLINER_OK;
 }
 
@@ -284,9 +234,10 @@ static popliner_status read_steps(checker *c, popliner_error *error) {
             c->step_change[is_of_ipu][step] =
                 (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
         } else {
-            tally *t = &c->tallies[POPLINER_RELATION_STEPS];
-            begin_place(t, "row", rows.row);
-            note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step", "");
+            pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
+            pl_tally_begin(t, "row", rows.row);
+            pl_tally_note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step",
+                          "");
         }
     }
     pl_rows_close(&rows);
@@ -299,27 +250,30 @@ static void check_tiles(checker *c, bool has_offsets) {
     const pl_tile_sums *s = &c->sums;
     for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
         if (c->is_told[ALWAYS]) {
-            tally *t = &c->tallies[POPLINER_RELATION_ALWAYS_LIVE];
-            begin_place(t, "tile", tile);
-            compare(t, c->by_tile[ALWAYS][tile], s->always_live_bytes[tile], "", "");
+            pl_tally *t = &c->tallies[POPLINER_RELATION_ALWAYS_LIVE];
+            pl_tally_begin(t, "tile", tile);
+            pl_tally_compare(t, c->by_tile[ALWAYS][tile], s->always_live_bytes[tile], "", "");
         }
         if (c->is_told[NOT_ALWAYS]) {
-            tally *t = &c->tallies[POPLINER_RELATION_NOT_ALWAYS_LIVE];
-            begin_place(t, "tile", tile);
-            compare(t, c->by_tile[NOT_ALWAYS][tile], s->not_always_live_bytes[tile], "", "");
+            pl_tally *t = &c->tallies[POPLINER_RELATION_NOT_ALWAYS_LIVE];
+            pl_tally_begin(t, "tile", tile);
+            pl_tally_compare(t, c->by_tile[NOT_ALWAYS][tile], s->not_always_live_bytes[tile], "",
+                             "");
         }
         if (!c->is_told[TOTAL])
             continue;
-        tally *t = &c->tallies[POPLINER_RELATION_LAYOUT];
-        begin_place(t, "tile", tile);
+        pl_tally *t = &c->tallies[POPLINER_RELATION_LAYOUT];
+        pl_tally_begin(t, "tile", tile);
         if (has_offsets)
-            compare(t, c->by_tile[TOTAL][tile], s->covered_bytes[tile], "total", "");
+            pl_tally_compare(t, c->by_tile[TOTAL][tile], s->covered_bytes[tile], "total", "");
         if (has_offsets && c->is_told[WITH_GAPS])
-            compare(t, c->by_tile[WITH_GAPS][tile], s->end[tile], "total_including_gaps", "");
+            pl_tally_compare(t, c->by_tile[WITH_GAPS][tile], s->end[tile], "total_including_gaps",
+                             "");
         /* how the kinds of memory add up where there are others is not known */
         if (c->is_told[FIRST_KIND] && c->by_tile[FIRST_KIND + 1][tile] == 0 &&
             c->by_tile[FIRST_KIND + 2][tile] == 0)
-            compare(t, c->by_tile[FIRST_KIND][tile], c->by_tile[TOTAL][tile], kind_names[0], "");
+            pl_tally_compare(t, c->by_tile[FIRST_KIND][tile], c->by_tile[TOTAL][tile],
+                             kind_names[0], "");
     }
 }
 
@@ -327,21 +281,21 @@ static void check_tiles(checker *c, bool has_offsets) {
 static void check_category(checker *c, size_t category, size_t tile, bool has_offsets,
                            uint64_t alone_bytes, uint64_t shared_bytes) {
     const popliner_profile *p = c->profile;
-    tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
     const char *name = pl_profile_string(p, p->category_name[category]);
     size_t item = category * p->target.num_tiles + tile;
     if (has_offsets) {
-        compare(t, alone_bytes, c->sums.alone_bytes[item], name, "non_overlapped");
-        compare(t, shared_bytes, c->sums.shared_bytes[item], name, "overlapped");
+        pl_tally_compare(t, alone_bytes, c->sums.alone_bytes[item], name, "non_overlapped");
+        pl_tally_compare(t, shared_bytes, c->sums.shared_bytes[item], name, "overlapped");
     } else {
-        compare(t, alone_bytes + shared_bytes,
-                c->sums.alone_bytes[item] + c->sums.shared_bytes[item], name, "");
+        pl_tally_compare(t, alone_bytes + shared_bytes,
+                         c->sums.alone_bytes[item] + c->sums.shared_bytes[item], name, "");
     }
 }
 
 static popliner_status check_categories(checker *c, bool has_offsets, popliner_error *error) {
     const popliner_profile *p = c->profile;
-    tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_CATEGORIES];
     size_t num_tiles = p->target.num_tiles;
     size_t num_items = p->num_categories * num_tiles;
     uint64_t *bytes = pl_new_array(2 * num_items + NUM_KINDS * num_tiles, sizeof *bytes);
@@ -361,7 +315,7 @@ static popliner_status check_categories(checker *c, bool has_offsets, popliner_e
         }
     }
     for (size_t tile = 0; tile < num_tiles; tile++) {
-        begin_place(t, "tile", tile);
+        pl_tally_begin(t, "tile", tile);
         for (size_t category = 0; category < p->num_categories; category++)
             check_category(c, category, tile, has_offsets, alone[category * num_tiles + tile],
                            shared[category * num_tiles + tile]);
@@ -369,7 +323,7 @@ static popliner_status check_categories(checker *c, bool has_offsets, popliner_e
             uint64_t told = c->by_tile[FIRST_KIND + kind][tile];
             uint64_t found = kinds[kind * num_tiles + tile];
             if (c->is_told[FIRST_KIND + kind] && (told == 0) != (found == 0))
-                compare(t, told, found, kind_names[kind], "");
+                pl_tally_compare(t, told, found, kind_names[kind], "");
         }
     }
     free(bytes);
@@ -380,7 +334,7 @@ static popliner_status check_categories(checker *c, bool has_offsets, popliner_e
 
 static popliner_status check_steps(checker *c, popliner_error *error) {
     const popliner_profile *p = c->profile;
-    tally *t = &c->tallies[POPLINER_RELATION_STEPS];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
     if (!c->step_is_told[0] && !c->step_is_told[1])
         return POPLINER_OK;
     uint64_t *change = pl_new_array(p->num_steps + 1, sizeof *change); /* modulo 2^64 */
@@ -396,15 +350,15 @@ static popliner_status check_steps(checker *c, popliner_error *error) {
     uint64_t found = 0;
     uint64_t told[2] = {0};
     for (size_t step = 0; step < p->num_steps; step++) {
-        begin_place(t, "step", step);
+        pl_tally_begin(t, "step", step);
         found += change[step];
         for (int i = 0; i < 2; i++) {
             told[i] += (uint64_t)c->step_change[i][step];
             if (!c->step_is_told[i] || told[i] == found)
                 continue;
             uint64_t difference = told[i] - found; /* which may be negative */
-            note(t, difference > INT64_MAX ? 0 - difference : difference,
-                 i == 0 ? "" : "sum over IPUs", "");
+            pl_tally_note(t, difference > INT64_MAX ? 0 - difference : difference,
+                          i == 0 ? "" : "sum over IPUs", "");
         }
     }
     free(change);
@@ -418,15 +372,15 @@ static void settle_type(checker *c, uint32_t type) {
     uint64_t difference = c->type_instances[type];
     c->type_instances[type] = 0;
     if (difference != 0)
-        note(&c->tallies[POPLINER_RELATION_VERTEX_COUNTS],
-             difference > INT64_MAX ? 0 - difference : difference, "", "");
+        pl_tally_note(&c->tallies[POPLINER_RELATION_VERTEX_COUNTS],
+                      difference > INT64_MAX ? 0 - difference : difference, "", "");
 }
 
 /* Compares what a compute set says of its vertices with the vertices. */
 static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     const popliner_profile *p = c->profile;
-    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
     uint64_t id = 0;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
     if (status != POPLINER_OK || pl_rows_is_null(rows, 1) || pl_rows_is_null(rows, 2))
@@ -441,7 +395,7 @@ static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *er
     const uint8_t *types_end = types + sizes[0];
     const uint8_t *counts = pl_rows_blob(rows, 2, &sizes[1]);
     const uint8_t *counts_end = counts + sizes[1];
-    begin_place(t, "compute set", id);
+    pl_tally_begin(t, "compute set", id);
     for (uint32_t i = first; i < end; i++) /* modulo 2^64, like what is told */
         c->type_instances[p->compute_set_vertex_type[i]] -= c->entry_instances[i];
     uint64_t type_id;
@@ -450,12 +404,12 @@ static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *er
            pl_varint_read(&counts, counts_end, &count)) {
         uint32_t type = pl_id_map_find(&c->ids->vertex_types, type_id);
         if (type == PL_NONE)
-            note(t, count, "", "");
+            pl_tally_note(t, count, "", "");
         else
             c->type_instances[type] += count;
     }
     if (types != types_end || counts != counts_end)
-        note(t, 0, "vertex_counts", "and vertex_types are of different lengths");
+        pl_tally_note(t, 0, "vertex_counts", "and vertex_types are of different lengths");
     for (uint32_t i = first; i < end; i++)
         settle_type(c, p->compute_set_vertex_type[i]);
     types = types_end - sizes[0];
@@ -490,7 +444,7 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
     };
     bool has[NUM_TOTALS] = {[VARIABLES] = true, [SETS] = true};
     static const pl_table table = {"graph_info", PL_TABLE_OPTIONAL, columns, NUM_TOTALS, ""};
-    tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_TOTALS];
     pl_rows rows = {0};
     bool more = false;
     for (size_t i = 0; i < p->num_compute_set_vertices; i++)
@@ -509,8 +463,8 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
         uint64_t told;
         if (!has[i] || !pl_rows_told(&rows, i, &told))
             continue;
-        begin_place(t, NULL, 0);
-        compare(t, told, found[i], columns[i].name, "");
+        pl_tally_begin(t, NULL, 0);
+        pl_tally_compare(t, told, found[i], columns[i].name, "");
     }
     pl_rows_close(&rows);
     return status;
@@ -519,53 +473,44 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
 /* ---- relations 7, 8, 11 and 12 ---- */
 
 static void check_vertex_memory(checker *c) {
-    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
     bool any = false;
     for (int i = 0; i < NUM_STATE_PARTS; i++)
         any = any || (c->types_tell[i] && c->sets_tell[i]);
     for (size_t tile = 0; any && tile < c->profile->target.num_tiles; tile++) {
-        begin_place(t, "tile", tile);
+        pl_tally_begin(t, "tile", tile);
         for (int i = 0; i < NUM_STATE_PARTS; i++) {
             if (c->types_tell[i] && c->sets_tell[i])
-                compare(t, c->of_types[i][tile], c->of_sets[i][tile], part_names[i], "");
+                pl_tally_compare(t, c->of_types[i][tile], c->of_sets[i][tile], part_names[i], "");
         }
     }
 }
 
-/* Bytes of the variables of a category on a tile. */
-static uint64_t category_bytes(const checker *c, pl_category category, size_t tile) {
-    const popliner_profile *p = c->profile;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < p->num_categories; i++) {
-        size_t item = i * p->target.num_tiles + tile;
-        if (p->category[i] == category)
-            bytes += c->sums.alone_bytes[item] + c->sums.shared_bytes[item];
-    }
-    return bytes;
-}
-
 static void check_vertex_state(checker *c) {
-    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_STATE];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_STATE];
     bool tells_state =
         c->types_tell[VERTEX_DATA] && c->types_tell[COPY_POINTERS] && c->types_tell[EDGE_POINTERS];
     bool has_instances = c->profile->num_compute_set_vertices > 0;
     for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
-        uint64_t instances = category_bytes(c, PL_CATEGORY_VERTEX_INSTANCE_STATE, tile);
-        uint64_t fields = category_bytes(c, PL_CATEGORY_VERTEX_FIELD_DATA, tile);
+        uint64_t instances =
+            pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_INSTANCE_STATE, tile);
+        uint64_t fields =
+            pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_FIELD_DATA, tile);
         if (!tells_state && !c->types_tell[DESCRIPTORS] && !has_instances)
             return;
-        begin_place(t, "tile", tile);
+        pl_tally_begin(t, "tile", tile);
         if (tells_state)
-            compare(t,
-                    c->of_types[VERTEX_DATA][tile] + c->of_types[COPY_POINTERS][tile] +
-                        c->of_types[EDGE_POINTERS][tile],
-                    instances + fields, "data and pointers", "");
+            pl_tally_compare(t,
+                             c->of_types[VERTEX_DATA][tile] + c->of_types[COPY_POINTERS][tile] +
+                                 c->of_types[EDGE_POINTERS][tile],
+                             instances + fields, "data and pointers", "");
         if (c->types_tell[DESCRIPTORS])
-            compare(t, c->of_types[DESCRIPTORS][tile],
-                    category_bytes(c, PL_CATEGORY_COPY_DESCRIPTOR, tile), part_names[DESCRIPTORS],
-                    "");
+            pl_tally_compare(
+                t, c->of_types[DESCRIPTORS][tile],
+                pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_COPY_DESCRIPTOR, tile),
+                part_names[DESCRIPTORS], "");
         if (has_instances)
-            compare(t, c->instance_bytes[tile], instances, "sizes of vertices", "");
+            pl_tally_compare(t, c->instance_bytes[tile], instances, "sizes of vertices", "");
     }
 }
 
@@ -592,7 +537,7 @@ static int64_t most_frequent(const int64_t *numbers, size_t count) {
 
 /* The code that belongs to no vertex type is the same on every tile. */
 static popliner_status check_vertex_code(checker *c, popliner_error *error) {
-    tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
+    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
     size_t num_tiles = c->profile->target.num_tiles;
     if (!c->types_tell[CODE])
         return POPLINER_OK;
@@ -602,15 +547,17 @@ static popliner_status check_vertex_code(checker *c, popliner_error *error) {
     int64_t *sorted = rest + num_tiles;
     for (size_t tile = 0; tile < num_tiles; tile++)
         sorted[tile] = rest[tile] =
-            (int64_t)(category_bytes(c, PL_CATEGORY_VERTEX_CODE, tile) - c->of_types[CODE][tile]);
+            (int64_t)(pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_CODE,
+                                               tile) -
+                      c->of_types[CODE][tile]);
     qsort(sorted, num_tiles, sizeof *sorted, compare_numbers);
     int64_t usual = most_frequent(sorted, num_tiles);
     for (size_t tile = 0; tile < num_tiles; tile++) {
-        begin_place(t, "tile", tile);
+        pl_tally_begin(t, "tile", tile);
         if (rest[tile] < 0)
-            note(t, 0 - (uint64_t)rest[tile], "more than vertexCode", "");
+            pl_tally_note(t, 0 - (uint64_t)rest[tile], "more than vertexCode", "");
         else if (rest[tile] != usual)
-            compare(t, (uint64_t)rest[tile], usual < 0 ? 0 : (uint64_t)usual, "", "");
+            pl_tally_compare(t, (uint64_t)rest[tile], usual < 0 ? 0 : (uint64_t)usual, "", "");
     }
     free(rest);
     return POPLINER_OK;
@@ -656,6 +603,9 @@ static popliner_status check_all(checker *c, popliner_error *error) {
         check_vertex_state(c);
     if (status == POPLINER_OK && has_categories)
         status = check_vertex_code(c, error);
+    const pl_tile_sums *sums = has_categories ? &c->sums : NULL;
+    if (status == POPLINER_OK)
+        status = pl_program_checks_find(c->database, p, c->ids, sums, c->tallies, error);
     return status;
 }
 
@@ -673,7 +623,7 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
             (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
                             c->sums.peak_step[tile]};
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const tally *t = &c->tallies[i];
+        const pl_tally *t = &c->tallies[i];
         pl_string where = pl_profile_add_string(p, t->where);
         if (where == PL_NONE)
             return pl_fail_memory(error, "the checks of the profile");
@@ -716,15 +666,15 @@ static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_
 
 popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_info *info,
                                           popliner_error *error) {
-    tally t = {0};
+    pl_tally t = {0};
     if (p->num_checks == 0)
         return POPLINER_OK;
     for (size_t i = 0; i < p->num_programs; i++) {
         if (p->program_debug_context[i] == 0)
             continue;
-        begin_place(&t, "program", i);
+        pl_tally_begin(&t, "program", i);
         if (!is_known(p, info, i))
-            note(&t, 1, "", "");
+            pl_tally_note(&t, 1, "", "");
     }
     pl_string where = pl_profile_add_string(p, t.where);
     if (where == PL_NONE)

@@ -9,7 +9,7 @@
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
-enum { PL_NUM_RELATIONS = POPLINER_RELATION_DEBUG_INFO + 1 };
+enum { PL_NUM_RELATIONS = POPLINER_RELATION_COMPUTE_SETS + 1 };
 
 /* Fills in the profile's checks, at the end of reading it. A relation is not checked where the file
  * lacks a table or column of it. Errors: INPUT, MEMORY; a breach is none. Cost: a few passes over

@@ -74,12 +74,13 @@ static popliner_status take_host_exchange(void *user, pl_rows *rows, popliner_er
     return POPLINER_OK;
 }
 
-static popliner_status read_host_exchanges(const pl_database *database, const char *name, reader *r,
-                                           pl_host_lists *host, popliner_error *error) {
+popliner_status pl_host_lists_read(const pl_database *database, const char *name,
+                                   const pl_profile_ids *ids, pl_host_lists *host,
+                                   popliner_error *error) {
     static const pl_column columns[] = {{"stream_copy_mid_id", true}, {"regions_id", false}};
     const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
-    r->host_lists = host;
-    popliner_status status = pl_table_read(database, &table, take_host_exchange, r, error);
+    reader r = {.ids = ids, .host_lists = host};
+    popliner_status status = pl_table_read(database, &table, take_host_exchange, &r, error);
     if (status == POPLINER_OK && host->count > 0)
         qsort(host->entries, host->count, sizeof *host->entries, pl_id_entry_compare);
     return status;
@@ -108,11 +109,11 @@ popliner_status pl_exchanges_read(const pl_database *database, popliner_profile 
         status = read_exchanges(database, "program_type_code_copy", code_copy, &r,
                                 &exchanges->code_copies, error);
     if (status == POPLINER_OK)
-        status = read_host_exchanges(database, "host_exchange_from_host", &r, &exchanges->from_host,
-                                     error);
+        status = pl_host_lists_read(database, "host_exchange_from_host", ids, &exchanges->from_host,
+                                    error);
     if (status == POPLINER_OK)
         status =
-            read_host_exchanges(database, "host_exchange_to_host", &r, &exchanges->to_host, error);
+            pl_host_lists_read(database, "host_exchange_to_host", ids, &exchanges->to_host, error);
     return status;
 }
 

@@ -49,6 +49,12 @@ void pl_exchanges_free(pl_exchanges *exchanges);
 /* The exchange with this id, or NULL. O(log exchanges). */
 const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id);
 
+/* Reads the lists of one direction, from host_exchange_from_host or host_exchange_to_host; the
+ * caller frees entries. Errors: INPUT, MEMORY. */
+popliner_status pl_host_lists_read(const pl_database *database, const char *table,
+                                   const pl_profile_ids *ids, pl_host_lists *lists,
+                                   popliner_error *error);
+
 /* The place of the first list of a StreamCopyMid, or of what comes behind where they would be.
  * O(log lists). */
 size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id);

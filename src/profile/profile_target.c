@@ -113,6 +113,8 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
         status = pl_rows_number_or(&rows, 2, UINT32_MAX, 1, &num_replicas, error);
     if (status == POPLINER_OK)
         status = pl_rows_number(&rows, 3, INT64_MAX, &target->bytes_per_tile, error);
+    if (status == POPLINER_OK && target->bytes_per_tile == 0)
+        status = pl_rows_fail(&rows, 3, error, "is 0: tiles without memory hold no program");
     if (status == POPLINER_OK)
         status = pl_rows_number_or(&rows, 5, INT64_MAX, 0, &target->clock_hz, error);
     if (status == POPLINER_OK) {

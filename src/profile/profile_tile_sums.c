@@ -374,3 +374,14 @@ popliner_status pl_tile_sums_find(const popliner_profile *p, size_t num_threads,
     free(a.workers);
     return memory ? POPLINER_OK : pl_fail_memory(error, "the checks of the profile");
 }
+
+uint64_t pl_tile_sums_of_category(const popliner_profile *p, const pl_tile_sums *sums,
+                                  pl_category category, size_t tile) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < p->num_categories; i++) {
+        size_t item = i * p->target.num_tiles + tile;
+        if (p->category[i] == category)
+            bytes += sums->alone_bytes[item] + sums->shared_bytes[item];
+    }
+    return bytes;
+}

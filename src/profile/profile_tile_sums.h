@@ -27,4 +27,8 @@ popliner_status pl_tile_sums_find(const popliner_profile *profile, size_t num_th
                                   pl_tile_sums *sums, popliner_error *error);
 void pl_tile_sums_free(pl_tile_sums *sums);
 
+/* Bytes of the variables of a category on a tile. O(categories). */
+uint64_t pl_tile_sums_of_category(const popliner_profile *profile, const pl_tile_sums *sums,
+                                  pl_category category, size_t tile);
+
 #endif

@@ -11,7 +11,7 @@
 #include "base/growth.h"
 
 /* "PPLN" in the header of the file; the version changes with any array below. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 19 };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 20 };
 
 /* SQLite takes no blob above a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };

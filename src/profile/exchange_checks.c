@@ -1,0 +1,407 @@
+/* Exchanges: their code, and what they send and receive.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/program_checks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/profile_exchanges.h"
+
+/* The text of so many regions is read at most: about a hundredth of a second. */
+enum { MOST_REGIONS = 1 << 13 };
+
+/* Columns of both tables; the last three are of exchanges between tiles alone. */
+enum { ID, SENT, RECEIVED, CODE, SOURCE, DESTINATION, NUM_COLUMNS };
+
+/* What an exchange touches in one direction, or a host copy by all of its rows. */
+typedef struct side {
+    const char *name; /* "bytes sent by" */
+    const uint64_t *told;
+    const uint32_t *lists;
+    size_t num_lists;
+} side;
+
+typedef struct checker {
+    const pl_database *database;
+    const popliner_profile *profile;
+    const pl_profile_ids *ids;
+    pl_tally *exchanges;
+    const pl_list_checks *lists;
+    uint8_t *is_seen;  /* by list: one that several name counts with the first */
+    uint64_t *list_id; /* by list: exchange_target.id */
+    pl_host_lists host[2];
+
+    uint64_t *by_tile[CODE + 1]; /* of the current row; [num_tiles] each, as are those below */
+    uint64_t *found;
+    uint64_t *code_bytes;    /* of all exchanges */
+    uint64_t *num_with_code; /* exchanges */
+    bool code_is_told;
+    bool tells_regions[2]; /* of exchanges, and of host copies below: sent, received */
+    bool tells_host[2];
+
+    sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not read */
+    size_t stride;         /* it is for every stride-th side */
+    size_t num_sides;
+    size_t regions_left;
+} checker;
+
+/* ---- regions ---- */
+
+static bool read_decimal(const char **text, uint64_t *number) {
+    const char *begin = *text;
+    *number = 0;
+    for (; **text >= '0' && **text <= '9' && *number < UINT32_MAX; (*text)++)
+        *number = *number * 10 + (uint64_t)(**text - '0');
+    return *text > begin;
+}
+
+/* Adds up "[0,12),[12,24)", *end is the largest end; false for another text. */
+static bool read_regions(const char *text, uint64_t *bytes, uint64_t *end) {
+    *bytes = *end = 0;
+    for (;; text++) {
+        uint64_t first;
+        uint64_t behind;
+        if (*text++ != '[' || !read_decimal(&text, &first) || *text++ != ',' ||
+            !read_decimal(&text, &behind) || *text++ != ')' || behind < first)
+            return false;
+        *bytes += behind - first;
+        *end = behind > *end ? behind : *end;
+        if (*text != ',')
+            return *text == '\0';
+    }
+}
+
+/* Adds a list's regions by tile, by their text. */
+static popliner_status add_exactly(checker *c, uint32_t list, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    int code = sqlite3_reset(c->regions);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(c->regions, 1, (sqlite3_int64)c->list_id[list]);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(c->regions);
+        if (code != SQLITE_ROW)
+            break;
+        uint32_t variable =
+            pl_id_map_find(&c->ids->variables, (uint64_t)sqlite3_column_int64(c->regions, 0));
+        const char *text = (const char *)sqlite3_column_text(c->regions, 1);
+        uint64_t bytes;
+        uint64_t end;
+        if (variable == PL_NONE)
+            continue; /* the file cannot have changed */
+        size_t tile = pl_profile_tile_of(p, variable);
+        if (text == NULL || !read_regions(text, &bytes, &end)) {
+            pl_tally_note_tile(c->exchanges, 0, "regions that cannot be read on", tile);
+            continue;
+        }
+        if (end > p->variable_size_bytes[variable])
+            pl_tally_note_tile(c->exchanges, end - p->variable_size_bytes[variable],
+                               "regions beyond their variable on", tile);
+        c->found[tile] += bytes;
+    }
+    return code == SQLITE_DONE ? POPLINER_OK
+                               : pl_database_fail(c->database, "reading exchange_regions", error);
+}
+
+/* ---- relation 13 ---- */
+
+/* Of regions that are not read the sizes of their variables are added up, which are no less. */
+static popliner_status check_side(checker *c, const side *s, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    size_t num_variables = 0;
+    bool is_seen = false;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; i < s->num_lists; i++) {
+        uint32_t list = s->lists[i];
+        is_seen = is_seen || c->is_seen[list] != 0;
+        c->is_seen[list] = 1;
+        num_variables += (size_t)(p->list_start[list + 1] - p->list_start[list]);
+    }
+    if (is_seen)
+        return POPLINER_OK;
+    bool is_exact =
+        c->regions != NULL && c->num_sides++ % c->stride == 0 && num_variables <= c->regions_left;
+    c->regions_left -= is_exact ? num_variables : 0;
+    memset(c->found, 0, p->target.num_tiles * sizeof *c->found);
+    for (size_t i = 0; status == POPLINER_OK && i < s->num_lists; i++) {
+        pl_list_check(c->lists, s->lists[i], c->exchanges, is_exact ? NULL : c->found);
+        if (is_exact)
+            status = add_exactly(c, s->lists[i], error);
+    }
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t told = s->told[tile];
+        uint64_t found = c->found[tile];
+        if (told > found || (told < found && (is_exact || told == 0)))
+            pl_tally_note_tile(c->exchanges, told > found ? told - found : found - told, s->name,
+                               tile);
+    }
+    return status;
+}
+
+/* Reads the numbers of a row by tile; what is NULL is not told. */
+static void read_row(checker *c, pl_rows *rows, int num_columns, bool *is_told) {
+    size_t num_tiles = c->profile->target.num_tiles;
+    for (int i = SENT; i < num_columns; i++) {
+        size_t size;
+        const uint8_t *blob = pl_rows_blob(rows, i, &size);
+        memset(c->by_tile[i], 0, num_tiles * sizeof *c->by_tile[i]);
+        is_told[i] = !pl_rows_is_null(rows, i);
+        if (size > 0 && !pl_tally_add_runs(blob, size, num_tiles, c->by_tile[i])) {
+            pl_tally_note_damage(c->exchanges, rows, i);
+            is_told[i] = false;
+        }
+    }
+}
+
+/* There is code on exactly the tiles that send or receive. */
+static void check_code(checker *c, const bool *is_told) {
+    if (!is_told[CODE])
+        return;
+    c->code_is_told = true;
+    for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
+        uint64_t code = c->by_tile[CODE][tile];
+        bool takes_part = c->by_tile[SENT][tile] > 0 || c->by_tile[RECEIVED][tile] > 0;
+        c->code_bytes[tile] += code;
+        c->num_with_code[tile] += code > 0;
+        if (is_told[SENT] && is_told[RECEIVED] && takes_part != (code > 0))
+            pl_tally_note_tile(c->exchanges, takes_part ? 1 : code,
+                               takes_part ? "no code on" : "only code on", tile);
+    }
+}
+
+static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    bool is_told[NUM_COLUMNS] = {false};
+    uint64_t id = 0;
+    popliner_status status = pl_rows_number(rows, ID, INT64_MAX, &id, error);
+    if (status != POPLINER_OK)
+        return status;
+    read_row(c, rows, CODE + 1, is_told);
+    pl_tally_begin(c->exchanges, "exchange", id);
+    check_code(c, is_told);
+    for (int i = 0; status == POPLINER_OK && i < 2; i++) {
+        uint64_t target = 0;
+        uint32_t list = PL_NONE;
+        if (pl_rows_told(rows, SOURCE + i, &target))
+            list = pl_id_map_find(&c->ids->exchange_targets, target);
+        const side s = {i == 0 ? "bytes sent by" : "bytes received by", c->by_tile[SENT + i], &list,
+                        list != PL_NONE};
+        if (is_told[SENT + i] && c->tells_regions[i])
+            status = check_side(c, &s, error);
+    }
+    return status;
+}
+
+/* The lists of a host copy stand one after another. */
+static popliner_status check_host_side(checker *c, const pl_host_lists *host, uint64_t id,
+                                       const char *name, const uint64_t *told,
+                                       popliner_error *error) {
+    size_t first = pl_host_lists_find(host, id);
+    size_t count = 0;
+    while (first + count < host->count && host->entries[first + count].id == id)
+        count++;
+    uint32_t *lists = pl_new_array(count, sizeof *lists);
+    if (lists == NULL)
+        return pl_fail_memory(error, "the checks of the profile");
+    for (size_t i = 0; i < count; i++)
+        lists[i] = host->entries[first + i].index;
+    const side s = {name, told, lists, count};
+    popliner_status status = check_side(c, &s, error);
+    free(lists);
+    return status;
+}
+
+static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    bool is_told[NUM_COLUMNS] = {false};
+    uint64_t id = 0;
+    popliner_status status = pl_rows_number(rows, ID, INT64_MAX, &id, error);
+    if (status != POPLINER_OK)
+        return status;
+    read_row(c, rows, CODE, is_told);
+    pl_tally_begin(c->exchanges, "host copy", id);
+    if (is_told[SENT] && c->tells_host[0])
+        status = check_host_side(c, &c->host[0], id, "bytes sent by", c->by_tile[SENT], error);
+    if (status == POPLINER_OK && is_told[RECEIVED] && c->tells_host[1])
+        status =
+            check_host_side(c, &c->host[1], id, "bytes received by", c->by_tile[RECEIVED], error);
+    return status;
+}
+
+/* ---- relation 12 ---- */
+
+static int compare_numbers(const void *left, const void *right) {
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/* The number that occurs most often; of several the smallest. Sorts them. */
+static uint64_t most_frequent(uint64_t *numbers, size_t count) {
+    size_t most = 0;
+    uint64_t number = 0;
+    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    for (size_t i = 0, start = 0; i < count; i++) {
+        start = numbers[i] != numbers[start] ? i : start;
+        if (i - start + 1 > most) {
+            most = i - start + 1;
+            number = numbers[i];
+        }
+    }
+    return number;
+}
+
+/* What the variables of exchange code have beside the code that exchanges tell is the same for each
+ * exchange of a tile, as in the real file, or the same on every tile, as other writers may have it.
+ * Of the two that one is expected that more tiles keep to. `rest` and `numbers` have room for
+ * num_tiles each. */
+static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint64_t *rest,
+                                uint64_t *numbers, pl_tally *t) {
+    const popliner_profile *p = c->profile;
+    size_t num_tiles = p->target.num_tiles;
+    size_t count = 0;
+    size_t num_kept[2] = {0};
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t bytes =
+            pl_tile_sums_of_category(p, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, tile);
+        rest[tile] = bytes - c->code_bytes[tile]; /* above INT64_MAX: less than 0 */
+        if (rest[tile] <= INT64_MAX)
+            numbers[count++] = rest[tile];
+    }
+    uint64_t of_tile = most_frequent(numbers, count);
+    count = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        if (rest[tile] <= INT64_MAX && c->num_with_code[tile] > 0)
+            numbers[count++] = rest[tile] / c->num_with_code[tile];
+    }
+    uint64_t of_exchange = most_frequent(numbers, count);
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        num_kept[0] += rest[tile] == of_tile;
+        num_kept[1] += rest[tile] == of_exchange * c->num_with_code[tile];
+    }
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t expected =
+            num_kept[1] >= num_kept[0] ? of_exchange * c->num_with_code[tile] : of_tile;
+        pl_tally_begin(t, "tile", tile);
+        if (rest[tile] > INT64_MAX)
+            pl_tally_note(t, 0 - rest[tile], "more than internalExchangeCode", "");
+        else
+            pl_tally_compare(t, rest[tile], expected, "", "");
+    }
+}
+
+/* ---- all of them ---- */
+
+static popliner_status fail_memory(popliner_error *error) {
+    return pl_fail_memory(error, "the checks of the profile");
+}
+
+/* Makes ready to read the text of regions, if the file has it. */
+static popliner_status open_regions(checker *c, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    bool has_text = false;
+    popliner_status status =
+        pl_database_has_column(c->database, "exchange_regions", "regions", &has_text, error);
+    if (status != POPLINER_OK || !has_text || c->ids->exchange_targets.count == 0)
+        return status;
+    uint64_t num_regions = p->num_list_variables - p->list_start[p->num_compute_sets];
+    c->stride = (size_t)(num_regions / MOST_REGIONS) + 1;
+    c->regions_left = MOST_REGIONS;
+    if (sqlite3_prepare_v2(c->database->sqlite,
+                           "SELECT var_id, regions FROM exchange_regions WHERE id = ?1 "
+                           "ORDER BY var_id",
+                           -1, &c->regions, NULL) != SQLITE_OK)
+        return pl_database_fail(c->database, "reading exchange_regions", error);
+    return POPLINER_OK;
+}
+
+/* Where a table or column is missing, nothing tells what is sent or received: there is a warning of
+ * its own. */
+static popliner_status find_tables(checker *c, popliner_error *error) {
+    static const char *const sides[2] = {"source_regions_id", "destination_regions_id"};
+    static const char *const hosts[2] = {"host_exchange_to_host", "host_exchange_from_host"};
+    bool has_regions = false;
+    popliner_status status =
+        pl_database_has_table(c->database, "exchange_regions", &has_regions, error);
+    for (int i = 0; status == POPLINER_OK && has_regions && i < 2; i++) {
+        status = pl_database_has_column(c->database, "program_type_do_exchange", sides[i],
+                                        &c->tells_regions[i], error);
+        if (status == POPLINER_OK)
+            status = pl_database_has_column(c->database, hosts[i], "regions_id", &c->tells_host[i],
+                                            error);
+        if (status == POPLINER_OK && c->tells_host[i])
+            status = pl_host_lists_read(c->database, hosts[i], c->ids, &c->host[i], error);
+    }
+    return status == POPLINER_OK && has_regions ? open_regions(c, error) : status;
+}
+
+static popliner_status begin(checker *c, popliner_error *error) {
+    const popliner_profile *p = c->profile;
+    const pl_id_map *targets = &c->ids->exchange_targets;
+    size_t num_tiles = p->target.num_tiles;
+    bool memory = true;
+    for (int i = SENT; i <= CODE; i++)
+        memory = (c->by_tile[i] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL && memory;
+    c->found = pl_new_array(num_tiles, sizeof *c->found);
+    c->code_bytes = pl_new_array(num_tiles, sizeof *c->code_bytes);
+    c->num_with_code = pl_new_array(num_tiles, sizeof *c->num_with_code);
+    c->is_seen = pl_new_array(p->num_lists, 1);
+    c->list_id = pl_new_array(p->num_lists, sizeof *c->list_id);
+    if (!memory || c->found == NULL || c->code_bytes == NULL || c->num_with_code == NULL ||
+        c->is_seen == NULL || c->list_id == NULL)
+        return fail_memory(error);
+    for (size_t i = 0; i < targets->count; i++) {
+        if (targets->entries == NULL)
+            c->list_id[i] = targets->first_id + i;
+        else
+            c->list_id[targets->entries[i].index] = targets->entries[i].id;
+    }
+    return find_tables(c, error);
+}
+
+static void end(checker *c) {
+    for (int i = SENT; i <= CODE; i++)
+        free(c->by_tile[i]);
+    free(c->found);
+    free(c->code_bytes);
+    free(c->num_with_code);
+    free(c->is_seen);
+    free(c->list_id);
+    free(c->host[0].entries);
+    free(c->host[1].entries);
+    sqlite3_finalize(c->regions);
+}
+
+popliner_status pl_exchange_checks_find(const pl_database *database, const pl_list_checks *lists,
+                                        const pl_profile_ids *ids, const pl_tile_sums *sums,
+                                        pl_tally *tallies, popliner_error *error) {
+    static const pl_column columns[NUM_COLUMNS] = {
+        [ID] = {"id", true},
+        [SENT] = {"bytes_sent_by_tile_rle", false},
+        [RECEIVED] = {"bytes_received_by_tile_rle", false},
+        [CODE] = {"code_bytes_by_tile_rle", false},
+        [SOURCE] = {"source_regions_id", false},
+        [DESTINATION] = {"destination_regions_id", false},
+    };
+    static const pl_table exchanges = {"program_type_do_exchange", PL_TABLE_WHOLE, columns,
+                                       NUM_COLUMNS, "ORDER BY id"};
+    static const pl_table host_copies = {"program_type_stream_copy_mid", PL_TABLE_WHOLE, columns,
+                                         CODE, "ORDER BY id"};
+    checker c = {.database = database,
+                 .profile = lists->profile,
+                 .lists = lists,
+                 .ids = ids,
+                 .exchanges = &tallies[POPLINER_RELATION_EXCHANGES]};
+    popliner_status status = begin(&c, error);
+    if (status == POPLINER_OK)
+        status = pl_table_read(database, &exchanges, take_exchange, &c, error);
+    if (status == POPLINER_OK)
+        status = pl_table_read(database, &host_copies, take_host_copy, &c, error);
+    if (status == POPLINER_OK && c.code_is_told && sums != NULL)
+        check_exchange_code(&c, sums, c.found, c.by_tile[SENT],
+                            &tallies[POPLINER_RELATION_EXCHANGE_CODE]);
+    end(&c);
+    return status;
+}

@@ -1,0 +1,378 @@
+/* Programs and compute sets.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "profile/program_checks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/tile_runs.h"
+
+static popliner_status fail_memory(popliner_error *error) {
+    return pl_fail_memory(error, "the checks of the profile");
+}
+
+/* ---- the programs that a table names ---- */
+
+typedef struct program_list {
+    const pl_profile_ids *ids;
+    uint32_t *programs;
+    size_t count;
+    size_t capacity;
+} program_list;
+
+static popliner_status take_listed(void *user, pl_rows *rows, popliner_error *error) {
+    program_list *list = user;
+    uint64_t id = 0;
+    if (!pl_rows_told(rows, 0, &id))
+        return POPLINER_OK;
+    if (!pl_grow(&list->programs, &list->capacity, list->count + 1, sizeof *list->programs))
+        return fail_memory(error);
+    list->programs[list->count++] = pl_id_map_find(&list->ids->programs, id);
+    return POPLINER_OK;
+}
+
+/* Those of control_programs or function_programs, in the order of their ids. */
+static popliner_status read_listed(const pl_database *database, const char *table,
+                                   program_list *list, popliner_error *error) {
+    static const pl_column columns[] = {{"program", true}, {"id", true}};
+    const pl_table listed = {table, PL_TABLE_WHOLE, columns, 2, "ORDER BY id"};
+    return pl_table_read(database, &listed, take_listed, list, error);
+}
+
+/* ---- relation 9 ---- */
+
+/* A walk over the liveness steps: those around the current one, the outermost first. */
+typedef struct step_walk {
+    const popliner_profile *profile;
+    const program_list *roots;
+    uint8_t *is_function; /* by program: the body of one, which may stand at the top, too */
+    size_t num_roots;     /* that have come */
+    uint32_t *open;       /* [num_steps]: steps */
+    size_t depth;
+    uint8_t *is_open;     /* by step */
+    uint32_t *num_inside; /* by step: programs that have come inside it */
+} step_walk;
+
+/* The program that comes next inside a step: a child, or, after the last of them, the body of the
+ * function that is called; PL_NONE if there is none left. */
+static uint32_t next_inside(const step_walk *w, uint32_t step) {
+    const popliner_profile *p = w->profile;
+    uint32_t program = p->step_program[step];
+    size_t num_children = pl_profile_num_children(p, program);
+    uint32_t place = w->num_inside[step];
+    if (place < num_children)
+        return p->program_child[p->program_children_start[program] + place];
+    return place == num_children ? p->program_called[program] : PL_NONE;
+}
+
+/* Ends the innermost step; false if a child of its program is missing. */
+static bool close_step(step_walk *w) {
+    uint32_t step = w->open[--w->depth];
+    w->is_open[step] = 0;
+    return w->num_inside[step] >=
+           pl_profile_num_children(w->profile, w->profile->step_program[step]);
+}
+
+/* Goes on to a step; false if it is not where the walk in pre-order has it. */
+static bool enter_step(step_walk *w, uint32_t step) {
+    const popliner_profile *p = w->profile;
+    uint32_t parent = p->step_parent[step];
+    uint32_t program = p->step_program[step];
+    bool is_right = true;
+    if (parent != PL_NONE && !w->is_open[parent])
+        return false;
+    while (w->depth > 0 && (parent == PL_NONE || w->open[w->depth - 1] != parent))
+        is_right = close_step(w) && is_right;
+    if (parent != PL_NONE) {
+        is_right = next_inside(w, parent) == program && is_right;
+        w->num_inside[parent]++;
+    } else if (w->num_roots < w->roots->count && w->roots->programs[w->num_roots] == program) {
+        w->num_roots++;
+    } else {
+        is_right = (w->is_function[program] || w->roots->count == 0) && is_right;
+    }
+    w->open[w->depth++] = step;
+    w->is_open[step] = 1;
+    return is_right;
+}
+
+static void walk_steps(step_walk *w, pl_tally *t) {
+    for (size_t step = 0; step < w->profile->num_steps; step++) {
+        pl_tally_begin(t, "step", step);
+        if (!enter_step(w, (uint32_t)step))
+            pl_tally_note(t, 1, "", "");
+    }
+    bool is_whole = w->num_roots >= w->roots->count;
+    while (w->depth > 0)
+        is_whole = close_step(w) && is_whole;
+    if (!is_whole)
+        pl_tally_note(t, 1, "the last that there is", "");
+}
+
+static popliner_status check_step_order(const pl_database *database, const popliner_profile *p,
+                                        const pl_profile_ids *ids, pl_tally *t,
+                                        popliner_error *error) {
+    program_list roots = {.ids = ids};
+    program_list functions = {.ids = ids};
+    bool has_parents = false;
+    step_walk w = {.profile = p, .roots = &roots};
+    popliner_status status = pl_database_has_column(database, "depth_first_steps", "parent_step_id",
+                                                    &has_parents, error);
+    if (status == POPLINER_OK)
+        status = read_listed(database, "control_programs", &roots, error);
+    if (status == POPLINER_OK)
+        status = read_listed(database, "function_programs", &functions, error);
+    if (status != POPLINER_OK || !has_parents || p->num_steps == 0)
+        goto done;
+    w.is_function = pl_new_array(p->num_programs, 1);
+    w.open = pl_new_array(p->num_steps, sizeof *w.open);
+    w.is_open = pl_new_array(p->num_steps, 1);
+    w.num_inside = pl_new_array(p->num_steps, sizeof *w.num_inside);
+    if (w.is_function == NULL || w.open == NULL || w.is_open == NULL || w.num_inside == NULL) {
+        status = fail_memory(error);
+        goto done;
+    }
+    for (size_t i = 0; i < functions.count; i++) {
+        if (functions.programs[i] != PL_NONE)
+            w.is_function[functions.programs[i]] = 1;
+    }
+    walk_steps(&w, t);
+done:
+    free(w.is_function);
+    free(w.open);
+    free(w.is_open);
+    free(w.num_inside);
+    free(roots.programs);
+    free(functions.programs);
+    return status;
+}
+
+/* ---- relation 20 ---- */
+
+static void check_types(const popliner_profile *p, pl_tally *t) {
+    for (size_t i = 0; i < p->num_programs; i++) {
+        pl_tally_begin(t, "program", i);
+        if (p->program_type[i] == POPLINER_PROGRAM_OTHER)
+            pl_tally_note(t, 1, pl_profile_string(p, p->program_type_name[i]), "");
+    }
+}
+
+/* ---- relation 10 ---- */
+
+/* Code of one program, and of its children together; [num_tiles] each. What several have as a child
+ * or execute counts with the first of them: no real program does, and work stays in bounds. */
+typedef struct control_code {
+    const popliner_profile *profile;
+    uint64_t *own;
+    uint64_t *children;
+    uint8_t *is_child;    /* by program */
+    uint8_t *is_executed; /* by compute set */
+} control_code;
+
+/* A program has at least the code of its children on each tile. */
+static void check_children(control_code *c, size_t program, pl_tally *t) {
+    const popliner_profile *p = c->profile;
+    size_t num_tiles = p->target.num_tiles;
+    uint32_t end = p->program_children_start[program + 1];
+    memset(c->children, 0, num_tiles * sizeof *c->children);
+    for (uint32_t i = p->program_children_start[program]; i < end; i++) {
+        uint32_t child = p->program_child[i];
+        if (c->is_child[child] == 0)
+            pl_series_add(p, p->program_control_code[child], 1, c->children);
+        c->is_child[child] = 1;
+    }
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        if (c->children[tile] > c->own[tile])
+            pl_tally_note_tile(t, c->children[tile] - c->own[tile], "less than its children on",
+                               tile);
+    }
+}
+
+/* A program that executes a compute set has code on each tile where this has vertices. */
+static void check_executing(const control_code *c, size_t program, pl_tally *t) {
+    const popliner_profile *p = c->profile;
+    uint32_t set = p->program_compute_set[program];
+    uint32_t end = c->is_executed[set] != 0 ? 0 : p->compute_set_vertices_start[set + 1];
+    c->is_executed[set] = 1;
+    for (uint32_t i = p->compute_set_vertices_start[set]; i < end; i++) {
+        pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
+        size_t tile;
+        size_t end_tile;
+        while (pl_tile_runs_next(&walk, &tile, &end_tile)) {
+            for (; tile < end_tile; tile++) {
+                if (c->own[tile] == 0)
+                    pl_tally_note_tile(t, 1, "none for its vertices on", tile);
+            }
+        }
+    }
+}
+
+static void check_programs(control_code *c, pl_tally *t) {
+    const popliner_profile *p = c->profile;
+    for (size_t i = 0; i < p->num_programs; i++) {
+        pl_tally_begin(t, "program", i);
+        bool has_children = pl_profile_num_children(p, i) > 0;
+        if (!has_children && p->program_compute_set[i] == PL_NONE)
+            continue;
+        memset(c->own, 0, p->target.num_tiles * sizeof *c->own);
+        pl_series_add(p, p->program_control_code[i], 1, c->own);
+        if (has_children)
+            check_children(c, i, t);
+        if (p->program_compute_set[i] != PL_NONE)
+            check_executing(c, i, t);
+    }
+}
+
+/* All the code that the roots have is in the variables of its category. */
+static void check_roots(control_code *c, const program_list *roots, const pl_tile_sums *sums,
+                        pl_tally *t) {
+    const popliner_profile *p = c->profile;
+    memset(c->own, 0, p->target.num_tiles * sizeof *c->own);
+    for (size_t i = 0; i < roots->count; i++) {
+        if (roots->programs[i] != PL_NONE)
+            pl_series_add(p, p->program_control_code[roots->programs[i]], 1, c->own);
+    }
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t bytes = pl_tile_sums_of_category(p, sums, PL_CATEGORY_CONTROL_CODE, tile);
+        pl_tally_begin(t, "tile", tile);
+        if (c->own[tile] > bytes)
+            pl_tally_note(t, c->own[tile] - bytes, "more than controlCode", "");
+    }
+}
+
+static popliner_status check_control_code(const pl_database *database, const popliner_profile *p,
+                                          const pl_profile_ids *ids, const pl_tile_sums *sums,
+                                          pl_tally *t, popliner_error *error) {
+    size_t num_tiles = p->target.num_tiles;
+    bool is_told = false;
+    program_list roots = {.ids = ids};
+    control_code c = {.profile = p};
+    popliner_status status =
+        pl_database_has_column(database, "programs", "control_code_bytes_by_tile", &is_told, error);
+    if (status == POPLINER_OK)
+        status = read_listed(database, "control_programs", &roots, error);
+    if (status != POPLINER_OK || !is_told)
+        goto done;
+    c.own = pl_new_array(num_tiles, sizeof *c.own);
+    c.children = pl_new_array(num_tiles, sizeof *c.children);
+    c.is_child = pl_new_array(p->num_programs, 1);
+    c.is_executed = pl_new_array(p->num_compute_sets, 1);
+    if (c.own == NULL || c.children == NULL || c.is_child == NULL || c.is_executed == NULL) {
+        status = fail_memory(error);
+        goto done;
+    }
+    check_programs(&c, t);
+    if (sums != NULL)
+        check_roots(&c, &roots, sums, t);
+done:
+    free(c.own);
+    free(c.children);
+    free(c.is_child);
+    free(c.is_executed);
+    free(roots.programs);
+    return status;
+}
+
+/* ---- relations 19 and 21 ---- */
+
+static bool *mark_never_named(const popliner_profile *p) {
+    bool *marks = pl_new_array(p->num_categories, sizeof *marks);
+    for (size_t i = 0; marks != NULL && i < p->num_categories; i++)
+        marks[i] = pl_category_is_never_named(pl_profile_string(p, p->category_name[i]));
+    return marks;
+}
+
+/* The first step of each list's programs. */
+static uint32_t *find_list_steps(const popliner_profile *p) {
+    uint32_t *step_of = pl_new_array(p->num_lists, sizeof *step_of);
+    for (size_t i = 0; step_of != NULL && i < p->num_lists; i++)
+        step_of[i] = PL_NONE;
+    for (size_t step = p->num_steps; step_of != NULL && step-- > 0;) {
+        uint32_t program = p->step_program[step];
+        uint32_t end = p->program_lists_start[program + 1];
+        for (uint32_t i = p->program_lists_start[program]; i < end; i++)
+            step_of[p->program_list[i]] = (uint32_t)step;
+    }
+    return step_of;
+}
+
+static bool lives_at(const popliner_profile *p, uint32_t class_index, uint32_t step) {
+    if (p->class_always_live[class_index] != 0)
+        return true;
+    for (uint32_t i = p->class_ranges_start[class_index];
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        if (p->range_first_step[i] <= step && step < p->range_end_step[i])
+            return true;
+    }
+    return false;
+}
+
+void pl_list_check(const pl_list_checks *c, uint32_t list, pl_tally *t, uint64_t *by_tile) {
+    const popliner_profile *p = c->profile;
+    uint32_t step = c->step[list];
+    uint32_t before = 0;
+    size_t tile = 0;
+    for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++) {
+        uint32_t variable = p->list_variable[i];
+        uint32_t size_bytes = p->variable_size_bytes[variable];
+        uint32_t class_index = p->variable_class[variable];
+        uint8_t category = p->variable_category[variable];
+        if (by_tile != NULL) {
+            tile = variable >= before ? pl_profile_tile_from(p, variable, tile)
+                                      : pl_profile_tile_of(p, variable);
+            before = variable;
+            by_tile[tile] += size_bytes;
+        }
+        if (size_bytes == 0) /* perhaps it was not allocated, and has no class or category */
+            continue;
+        if (c->is_never_named[category])
+            pl_tally_note(t, size_bytes, "names a variable of",
+                          pl_profile_string(p, p->category_name[category]));
+        if (c->seen[class_index] == list + 1)
+            continue;
+        c->seen[class_index] = list + 1;
+        if (step != PL_NONE && !lives_at(p, class_index, step))
+            pl_tally_note(t, size_bytes, "names a variable that does not live then", "");
+    }
+    if (step == PL_NONE)
+        pl_tally_note(t, 1, "no program runs it", "");
+}
+
+static popliner_status check_lists(const pl_database *database, const popliner_profile *p,
+                                   const pl_profile_ids *ids, const pl_tile_sums *sums,
+                                   pl_tally *tallies, popliner_error *error) {
+    pl_list_checks lists = {.profile = p};
+    popliner_status status = POPLINER_OK;
+    lists.is_never_named = mark_never_named(p);
+    lists.step = find_list_steps(p);
+    lists.seen = pl_new_array(p->num_classes, sizeof *lists.seen);
+    if (lists.is_never_named == NULL || lists.step == NULL || lists.seen == NULL)
+        status = fail_memory(error);
+    for (size_t set = 0; status == POPLINER_OK && set < p->num_compute_sets; set++) {
+        pl_tally_begin(&tallies[POPLINER_RELATION_COMPUTE_SETS], "compute set", set);
+        pl_list_check(&lists, (uint32_t)set, &tallies[POPLINER_RELATION_COMPUTE_SETS], NULL);
+    }
+    if (status == POPLINER_OK)
+        status = pl_exchange_checks_find(database, &lists, ids, sums, tallies, error);
+    free(lists.is_never_named);
+    free(lists.step);
+    free(lists.seen);
+    return status;
+}
+
+popliner_status pl_program_checks_find(const pl_database *database, const popliner_profile *p,
+                                       const pl_profile_ids *ids, const pl_tile_sums *sums,
+                                       pl_tally *tallies, popliner_error *error) {
+    check_types(p, &tallies[POPLINER_RELATION_PROGRAM_TYPES]);
+    popliner_status status =
+        check_step_order(database, p, ids, &tallies[POPLINER_RELATION_STEP_ORDER], error);
+    if (status == POPLINER_OK)
+        status = check_control_code(database, p, ids, sums,
+                                    &tallies[POPLINER_RELATION_CONTROL_CODE], error);
+    if (status == POPLINER_OK)
+        status = check_lists(database, p, ids, sums, tallies, error);
+    return status;
+}
