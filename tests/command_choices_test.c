@@ -110,7 +110,6 @@ static void copies_that_lack_something_are_refused(void **state) {
         {{"--copies", "1f1c"}, "--copies 1f1c: expected 1f1b, gpipe"},
         {{"--copies", "gpipe"},
          "--copies gpipe: every micro-batch of a step is kept; give --micro"},
-        {{"--copies", "zero-bubble"}, "--copies zero-bubble: depends on the number of stages"},
         {{"--copies", "interleaved", "--num-ipus", "4"},
          "--copies interleaved: give a --device-map"},
         {{"--copies", "interleaved", "--device-map", "0,1,0"}, "give a --device-map in which each"},

@@ -219,12 +219,19 @@ static void what_makes_no_sense_is_refused(void **state) {
         {.rule = POPLINER_COPIES_LIST, .listed = {2, 1}, .num_listed = 2},
         {.rule = POPLINER_COPIES_LIST, .num_listed = POPLINER_MAX_LISTED_COPIES + 1},
         {.rule = POPLINER_COPIES_GPIPE},
-        {.rule = POPLINER_COPIES_ZERO_BUBBLE},
+        {.rule = POPLINER_COPIES_INTERLEAVED},
         {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4},
         {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4, .num_ipus = 3},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(popliner_copies_check(&wrong[i], &error), POPLINER_ERROR_USAGE);
+    /* without a number of stages it is asked for by that */
+    const popliner_copies any = {
+        .rule = POPLINER_COPIES_ZERO_BUBBLE, .num_micro_batches = 3, .more = 1};
+    assert_int_equal(popliner_copies_check(&any, &error), POPLINER_OK);
+    assert_int_equal(popliner_copies_max_stages(&any), SIZE_MAX);
+    for (size_t stages = 1; stages < 6; stages++)
+        assert_int_equal(popliner_copies_at(&any, stages), stages < 3 ? stages : 3);
     assert_string_equal(popliner_copies_rule_name(POPLINER_COPIES_ZERO_BUBBLE), "zero-bubble");
     assert_null(popliner_copies_rule_name(POPLINER_NUM_COPIES_RULES));
 }

@@ -495,6 +495,7 @@ const cases = [
     [path.join(golden, 'popart-train'), '--schedule', 'popart', '--recompute', 'full'],
     [path.join(golden, 'poptorch-inf'), '--effects', 'none', '--min-layers', '0'],
     [make('training', ...small, '--training'), '--copies', '1f1b+1', '--micro-batches', '3'],
+    [path.join(scratch, 'training'), '--copies', 'zero-bubble', '--micro-batches', '3'],
     [path.join(scratch, 'training'), '--schedule', 'tf-grouped', '--recompute', 'full'],
     [make('inference', ...small, '--inference'), '--no-cut-after', '1', '--max-layers', '3'],
     [make('skips', ...small, '--training', '--skips', '1'), '--accumulators', 'fp32'],

@@ -50,8 +50,10 @@ typedef struct popliner_copies {
     /* what a rule adds to each of its numbers: 1 where memory has no set of activations itself */
     size_t more;
     size_t num_micro_batches; /* of a step in one pipeline; 0: any number, not with GPIPE */
-    size_t num_stages;        /* of ZERO_BUBBLE and INTERLEAVED */
-    size_t num_ipus;          /* of INTERLEAVED, a divisor of num_stages */
+    /* Of INTERLEAVED. Of ZERO_BUBBLE only where single stages are measured, or copies looked up: 0
+     * for any number. Costs are for as many stages as a split has, whatever this is. */
+    size_t num_stages;
+    size_t num_ipus; /* of INTERLEAVED, a divisor of num_stages */
     /* of LIST: the copies of the last stage, of the one before it, ...; never fewer than before */
     uint32_t listed[POPLINER_MAX_LISTED_COPIES];
     size_t num_listed;
@@ -75,7 +77,9 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error);
 
 /* How many copies a stage keeps when so many stages, it among them, are still to come (at least 1).
- * Of copies that were checked and are not OF_SCHEDULE. Behind the end of a list: its last. O(1). */
+ * Of copies that were checked and are not OF_SCHEDULE. Past the end of a list: its last. Of
+ * ZERO_BUBBLE without num_stages, whose copies follow the split, wherever they and costs are asked
+ * for stages_to_end that is the number of all its stages. O(1). */
 size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end);
 
 /* The longest pipeline that they are known for; SIZE_MAX for any. O(1). */

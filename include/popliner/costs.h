@@ -104,7 +104,8 @@ const uint8_t *popliner_costs_counted_units(const popliner_costs *costs);
  * first_unit ... last_unit, both included; first_unit <= last_unit < num_units. `stages_to_end`
  * counts the stages that are still to come and the stage itself: 1 for the last one. It is at most
  * the max_stages of the table; if that is 1, any peak that is asked for is that of the last stage.
- * A stage further from the end never needs less. O(1); but the first peak that is set of a file's
+ * A stage further from the end never needs less. Costs whose copies follow the split, as those of
+ * POPLINER_COPIES_ZERO_BUBBLE do, are set and asked for by the number of all stages instead. O(1); but the first peak that is set of a file's
  * costs for a pipeline makes them as large as if they had been made here. Errors: also MEMORY. */
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,

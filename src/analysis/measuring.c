@@ -168,7 +168,8 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     if (status != POPLINER_OK)
         return status;
     const pl_model_parts *parts = &analysis->models[r.memory_model];
-    const popliner_pipeline pipeline = pl_analysis_pipeline(&r);
+    popliner_pipeline pipeline = pl_analysis_pipeline(&r);
+    pipeline.copies = r.copies; /* a number of stages that is given holds for these */
     status = check_stages(parts->chain, stages, num_stages, error);
     if (status != POPLINER_OK)
         return status;

@@ -329,13 +329,14 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     pl_text_add(&t->data, ",\n\"stage_tiles\":[");
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
-        const popliner_interval interval = {stage->first_unit, stage->last_unit, num_stages - i};
+        const popliner_interval interval = {stage->first_unit, stage->last_unit,
+                                            pl_pipeline_place(&t->pipeline, num_stages, i)};
         pl_ipu_memory memory = {0};
         status = pl_stage_measure_ipu(a->models[t->request.memory_model].meter, &t->pipeline,
                                       &interval, 1, &memory, error);
         pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
         if (status == POPLINER_OK)
-            add_stage_tiles(&t->data, stage, num_stages - i, &memory);
+            add_stage_tiles(&t->data, stage, interval.stages_to_end, &memory);
         pl_ipu_memory_clear(&memory);
     }
     pl_text_add(&t->data, "]");

@@ -93,7 +93,7 @@ static bool is_greedy(const popliner_request *request) {
 
 popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     bool has_effects = request->memory_model == POPLINER_MEMORY_MODEL_FULL && !is_greedy(request);
-    return (popliner_pipeline){
+    const popliner_pipeline pipeline = {
         .schedule = request->schedule,
         .recompute = request->recompute,
         .max_stages = 1,
@@ -103,6 +103,7 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .calibration =
             has_effects ? request->calibration : (popliner_calibration){{0, 0, 0}, {0, 0, 0}},
     };
+    return pl_pipeline_of_any_split(&pipeline);
 }
 
 /* Finds stages that serve a pipeline; where they may choose what they recompute, those of the two

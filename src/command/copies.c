@@ -41,12 +41,6 @@ popliner_status copies_take(request *r, const options *o, popliner_error *error)
                             "--copies %s: every micro-batch of a step is kept; give "
                             "--micro-batches",
                             o->copies);
-    bool is_split_given = o->evaluate != NULL && !o->solve;
-    if (copies->rule == POPLINER_COPIES_ZERO_BUBBLE && copies->num_stages == 0 && !is_split_given)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--copies %s: depends on the number of stages; give --num-ipus or "
-                            "--device-map",
-                            o->copies);
     bool is_interleaved = o->total_ipus > 0 ? o->interleave > 0
                                             : num_mapped > 0 && copies->num_ipus > 0 &&
                                                   num_mapped % copies->num_ipus == 0;

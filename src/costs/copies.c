@@ -96,8 +96,7 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error) {
     const popliner_copies *c = copies;
-    const char *name = popliner_copies_rule_name(c->rule);
-    if (name == NULL)
+    if (popliner_copies_rule_name(c->rule) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "copies: there is no rule %d", (int)c->rule);
     if (c->rule == POPLINER_COPIES_LIST &&
         (c->num_listed == 0 || c->num_listed > POPLINER_MAX_LISTED_COPIES || !rises(c)))
@@ -108,10 +107,9 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "copies gpipe: every micro-batch of a step is kept; say how many there are "
                        "(num_micro_batches)");
-    if ((c->rule == POPLINER_COPIES_ZERO_BUBBLE || c->rule == POPLINER_COPIES_INTERLEAVED) &&
-        c->num_stages == 0)
+    if (c->rule == POPLINER_COPIES_INTERLEAVED && c->num_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies %s: depends on the number of stages (num_stages)", name);
+                       "copies interleaved: depends on the number of stages (num_stages)");
     if (c->rule == POPLINER_COPIES_INTERLEAVED &&
         (c->num_ipus == 0 || c->num_stages % c->num_ipus != 0))
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -144,7 +142,7 @@ static size_t count_under_way(const popliner_copies *c, size_t behind) {
     case POPLINER_COPIES_GPIPE:
         return c->num_micro_batches;
     case POPLINER_COPIES_ZERO_BUBBLE:
-        return c->num_stages;
+        return c->num_stages > 0 ? c->num_stages : behind + 1;
     case POPLINER_COPIES_INTERLEAVED:
         return c->num_ipus * (turns / c->num_stages) + smaller(turns % c->num_stages, c->num_ipus);
     case POPLINER_COPIES_OF_SCHEDULE:
@@ -168,7 +166,8 @@ size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end) {
 
 size_t popliner_copies_max_stages(const popliner_copies *copies) {
     bool ends = copies->rule == POPLINER_COPIES_LIST && !copies->goes_on && copies->num_listed > 1;
-    if (copies->rule == POPLINER_COPIES_ZERO_BUBBLE || copies->rule == POPLINER_COPIES_INTERLEAVED)
+    if (copies->rule == POPLINER_COPIES_INTERLEAVED ||
+        (copies->rule == POPLINER_COPIES_ZERO_BUBBLE && copies->num_stages > 0))
         return copies->num_stages;
     return ends ? copies->num_listed : SIZE_MAX;
 }

@@ -32,6 +32,9 @@ struct popliner_costs {
     uint64_t *cycles;       /* a triangle, or NULL */
     uint8_t *counted_units; /* [num_units], or NULL if all count */
     size_t max_stages_to_end;
+    bool follows_split;          /* places are numbers of stages */
+    const popliner_costs *whole; /* of which this is a part, whose arrays it borrows; or NULL */
+    size_t num_stages;           /* of the splits that it is for, then */
     popliner_shared_peak_function shared_peak;
     void *shared_peak_user;
     pl_peak_parts_function peak_parts; /* NULL: not known */
@@ -92,6 +95,10 @@ static void forget_items(popliner_costs *costs) {
 void popliner_costs_free(popliner_costs *costs) {
     if (costs == NULL)
         return;
+    if (costs->whole != NULL) {
+        free(costs);
+        return;
+    }
     free(costs->peaks_bytes);
     free(costs->lines);
     free(costs->copies);
@@ -106,6 +113,22 @@ void popliner_costs_free(popliner_costs *costs) {
 
 size_t popliner_costs_num_units(const popliner_costs *costs) {
     return costs->num_units;
+}
+
+void pl_costs_follow_split(popliner_costs *costs) {
+    costs->follows_split = true;
+}
+
+bool pl_costs_follows_split(const popliner_costs *costs) {
+    return costs->follows_split;
+}
+
+const popliner_costs *pl_costs_of_any_split(const popliner_costs *costs) {
+    return costs->whole != NULL ? costs->whole : costs;
+}
+
+size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
+    return costs->follows_split ? num_stages : num_stages - stage;
 }
 
 popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
@@ -142,6 +165,32 @@ static uint64_t *peaks_at(const popliner_costs *costs, size_t stages_to_end) {
     return costs->peaks_bytes + (stages_to_end - 1) * triangle_size(costs);
 }
 
+popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stages,
+                                   popliner_costs **result, popliner_error *error) {
+    size_t known = costs->max_stages_to_end;
+    *result = NULL;
+    if (num_stages > known && known < costs->num_units)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "the costs are known for pipelines of at most %zu stages, but there are %zu",
+                       known, num_stages);
+    popliner_costs *part = malloc(sizeof *part);
+    if (part == NULL)
+        return pl_fail_memory(error, "the costs of the intervals");
+    /* there is no split of more stages than units */
+    size_t place = num_stages < known ? num_stages : known;
+    *part = *costs;
+    part->whole = costs;
+    part->num_stages = num_stages;
+    part->follows_split = false;
+    part->max_stages_to_end = 1;
+    if (costs->peaks_bytes != NULL)
+        part->peaks_bytes = peaks_at(costs, place);
+    else
+        part->copies += place - 1;
+    *result = part;
+    return POPLINER_OK;
+}
+
 /* The value of one line; a peak that is forbidden stays so. */
 static uint64_t line_at(const pl_peak_line *line, size_t copies) {
     return line->bytes == POPLINER_PEAK_FORBIDDEN ? POPLINER_PEAK_FORBIDDEN
@@ -164,9 +213,10 @@ static uint64_t lines_at(const pl_peak_line *lines, size_t copies) {
 static uint64_t peak_at(const popliner_costs *costs, size_t stages_to_end, size_t at) {
     if (costs->peaks_bytes != NULL)
         return peaks_at(costs, stages_to_end)[at];
-    assert(stages_to_end >= 1 && stages_to_end <= costs->max_stages_to_end);
+    size_t max_stages = costs->max_stages_to_end;
+    assert(stages_to_end >= 1 && (max_stages == 1 || stages_to_end <= max_stages));
     const pl_peak_line *line = &costs->lines[at];
-    size_t copies = costs->copies[stages_to_end - 1];
+    size_t copies = costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
     return line->copy_bytes == SEVERAL_LINES ? lines_at(&costs->more_lines[line->bytes], copies)
                                              : line_at(line, copies);
 }
@@ -468,9 +518,18 @@ bool pl_costs_adds_shared_peaks(const popliner_costs *costs) {
     return costs->shared_peak == NULL;
 }
 
+/* The stage as who knows shared peaks is asked for it: of a part, its place in the whole. */
+static popliner_interval in_whole(const popliner_costs *costs, popliner_interval stage) {
+    if (costs->whole != NULL)
+        stage.stages_to_end = costs->num_stages;
+    return stage;
+}
+
 pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_interval *stage) {
-    if (costs->peak_parts != NULL)
-        return costs->peak_parts(costs->shared_peak_user, stage);
+    if (costs->peak_parts != NULL) {
+        const popliner_interval own = in_whole(costs, *stage);
+        return costs->peak_parts(costs->shared_peak_user, &own);
+    }
     uint64_t peak_bytes =
         popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
     bool is_added = pl_costs_adds_shared_peaks(costs);
@@ -678,6 +737,24 @@ void pl_cost_order_clear(pl_cost_order *order) {
     *order = (pl_cost_order){0};
 }
 
+/* Asks the function for it. */
+static popliner_status ask_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
+                                       size_t num_stages, uint64_t *peak_bytes,
+                                       popliner_error *error) {
+    popliner_error told;
+    popliner_interval *own = costs->whole == NULL ? NULL : pl_new_array(num_stages, sizeof *own);
+    if (costs->whole != NULL && own == NULL)
+        return pl_fail_memory(error, "the stages of an IPU");
+    for (size_t i = 0; own != NULL && i < num_stages; ++i)
+        own[i] = in_whole(costs, stages[i]);
+    told.message[0] = '\0';
+    *peak_bytes = POPLINER_PEAK_FORBIDDEN;
+    popliner_status status = costs->shared_peak(costs->shared_peak_user, own != NULL ? own : stages,
+                                                num_stages, peak_bytes, &told);
+    free(own);
+    return pl_fail_callback(error, "shared_peak", status, &told);
+}
+
 popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
                                      size_t num_stages, uint64_t *peak_bytes,
                                      popliner_error *error) {
@@ -687,13 +764,8 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
         if (status != POPLINER_OK)
             return status;
     }
-    if (num_stages > 1 && costs->shared_peak != NULL) {
-        popliner_error told;
-        told.message[0] = '\0';
-        *peak_bytes = POPLINER_PEAK_FORBIDDEN;
-        status = costs->shared_peak(costs->shared_peak_user, stages, num_stages, peak_bytes, &told);
-        return pl_fail_callback(error, "shared_peak", status, &told);
-    }
+    if (num_stages > 1 && costs->shared_peak != NULL)
+        return ask_shared_peak(costs, stages, num_stages, peak_bytes, error);
     *peak_bytes = 0;
     for (size_t i = 0; i < num_stages; ++i) {
         uint64_t own_bytes = popliner_costs_peak(costs, stages[i].first_unit, stages[i].last_unit,

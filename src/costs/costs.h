@@ -14,6 +14,24 @@ popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error
 popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
                                       popliner_error *error);
 
+/* Says that the place of a stage is not how many stages are still to come, but how many there are:
+ * wherever stages_to_end is asked for, the number of stages of the split is meant. More stages never
+ * need less. */
+void pl_costs_follow_split(popliner_costs *costs);
+bool pl_costs_follows_split(const popliner_costs *costs);
+
+/* Makes the table of splits of just so many stages, in which a stage costs the same wherever it is,
+ * of one that follows the split. It refers to that one, which must stay unchanged for as long; free
+ * with popliner_costs_free. Errors: USAGE for more stages than are known; MEMORY. */
+popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stages,
+                                   popliner_costs **result, popliner_error *error);
+
+/* The table that it was made of; else the table itself. */
+const popliner_costs *pl_costs_of_any_split(const popliner_costs *costs);
+
+/* How a stage of so many is asked for: as stages_to_end of peaks and intervals. */
+size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage);
+
 /* The setters without a check, for those who run over the intervals of the table itself. */
 void pl_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes);
 void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,

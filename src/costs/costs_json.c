@@ -294,7 +294,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_costs_json r = {
         .json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};
     if (pipeline != NULL)
-        r.pipeline = *pipeline;
+        r.pipeline = pl_pipeline_of_any_split(pipeline);
     r.pipeline.effects = 0; /* the file has all that its stages keep */
     r.pipeline.should_stop = NULL;
     r.pipeline.should_stop_user = NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "costs/costs.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
 
 /* With full recomputation an interval takes longer. */
@@ -63,7 +64,8 @@ static popliner_status read_interval(pl_costs_json *r, size_t i, const json_t *v
     bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     status = pl_costs_json_read_interval_variants(
         r, i, value, pl_triangle_place(r->num_units, first, last), cycles);
-    if (status == POPLINER_OK && recomputes)
+    if (status == POPLINER_OK &&
+        pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units))
         status = add_recomputing(r, i, value, &cycles);
     if (status == POPLINER_OK)
         status = pl_costs_json_set_peaks(r, first, last, r->interval_bytes,

@@ -44,6 +44,8 @@ popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
     popliner_status status =
         pl_costs_begin_lines(r->file->costs, copies, max_stages, r->json.error);
+    if (status == POPLINER_OK && pl_pipeline_follows_split(&r->pipeline))
+        pl_costs_follow_split(r->file->costs);
     free(copies);
     return status;
 }
@@ -198,6 +200,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     uint64_t *kept = r->interval_bytes;
     for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
         uint64_t cycles = 0;
+        uint64_t more_cycles = 0; /* of recomputing */
         status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
         pl_interval_sums_begin(&r->sums);
         for (size_t last = first; status == POPLINER_OK && last < r->num_units; ++last) {
@@ -207,10 +210,13 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                            a->stash_before[first * width + i];
             status =
                 pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
-            cycles += r->cycles[last] + (recomputes ? r->recompute_cycles[last] : 0);
+            cycles += r->cycles[last];
+            more_cycles += r->recompute_cycles[last];
+            bool adds = pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units);
             if (r->has_cycles)
                 pl_costs_set_cycles(costs, first, last,
-                                    cycles + r->cut_cycles[first] + r->cut_cycles[last + 1]);
+                                    cycles + (adds ? more_cycles : 0) + r->cut_cycles[first] +
+                                        r->cut_cycles[last + 1]);
         }
     }
     /* the inputs of a stage that begins earlier may be smaller */

@@ -41,6 +41,31 @@ bool pl_pipeline_keeps(const popliner_pipeline *pipeline) {
     return pl_pipeline_has_own_copies(pipeline) || pl_schedule_keeps(pipeline->schedule);
 }
 
+popliner_pipeline pl_pipeline_of_any_split(const popliner_pipeline *pipeline) {
+    popliner_pipeline own = *pipeline;
+    if (own.copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+        own.copies.num_stages = 0;
+    return own;
+}
+
+bool pl_pipeline_follows_split(const popliner_pipeline *pipeline) {
+    return pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE && pipeline->copies.num_stages == 0;
+}
+
+size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, size_t stage) {
+    return pl_pipeline_follows_split(pipeline) ? num_stages : num_stages - stage;
+}
+
+bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last) {
+    /* a last stage that is not the first one is one of two at least */
+    size_t num_stages = is_first ? 1 : 2;
+    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !pl_pipeline_keeps(pipeline))
+        return false;
+    return !is_last || (pl_pipeline_has_own_copies(pipeline) &&
+                        pl_pipeline_copies(
+                            pipeline, pl_pipeline_place(pipeline, num_stages, num_stages - 1)) > 0);
+}
+
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end) {
     const schedule *s = find(pipeline->schedule);

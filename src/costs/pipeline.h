@@ -28,6 +28,22 @@ bool pl_pipeline_has_own_copies(const popliner_pipeline *pipeline);
 /* Whether any stage keeps something, by the schedule or by copies of its own. */
 bool pl_pipeline_keeps(const popliner_pipeline *pipeline);
 
+/* The pipeline as it is for any split: what depends on the number of stages follows that. */
+popliner_pipeline pl_pipeline_of_any_split(const popliner_pipeline *pipeline);
+
+/* Whether copies depend on how many stages a split has, and not on which of them it is:
+ * popliner_copies_at. */
+bool pl_pipeline_follows_split(const popliner_pipeline *pipeline);
+
+/* What to ask copies and costs of this pipeline by, for a stage of so many: how many are still to
+ * come, or how many there are. */
+size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, size_t stage);
+
+/* Whether a stage that begins with the first unit, or ends with the last one, takes its forward pass
+ * once more: with full recomputation, unless nothing is kept for it. The last stage keeps nothing,
+ * but by copies of its own. */
+bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last);
+
 /* Whether any stage keeps something. */
 bool pl_schedule_keeps(popliner_schedule schedule);
 

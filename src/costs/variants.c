@@ -244,6 +244,8 @@ popliner_status pl_variants_costs(const pl_variants *variants, const popliner_co
     *costs = NULL;
     popliner_status status =
         popliner_costs_create(variants->num_units, variants->max_stages, &made, error);
+    if (status == POPLINER_OK && pl_pipeline_follows_split(&variants->pipeline))
+        pl_costs_follow_split(made);
     for (size_t to_end = 1; status == POPLINER_OK && to_end <= variants->max_stages; ++to_end)
         status = fill_place(variants, to_end, limits, made, &is_stopped, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < variants->num_units; ++unit)

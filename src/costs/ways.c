@@ -15,6 +15,14 @@ popliner_status pl_ways_check(const pl_ways *ways, popliner_error *error) {
                            "the costs of the ways %s and %s are of chains of different lengths, or "
                            "one has no cycles",
                            ways->names[0], ways->names[i]);
+    for (size_t i = 0; i < ways->count; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (pl_costs_follows_split(ways->costs[i]) != pl_costs_follows_split(ways->costs[k]) &&
+                pl_costs_max_stages_to_end(ways->costs[i]) > 1 &&
+                pl_costs_max_stages_to_end(ways->costs[k]) > 1)
+                return pl_fail(error, POPLINER_ERROR_USAGE,
+                               "the costs of the ways %s and %s are of pipelines with other copies",
+                               ways->names[k], ways->names[i]);
     return POPLINER_OK;
 }
 
@@ -51,6 +59,9 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
     }
     num_places = max_stages < num_places ? max_stages : num_places;
     popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
+    for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i)
+        if (pl_costs_follows_split(ways->costs[i]))
+            pl_costs_follow_split(made);
     for (size_t first = 0; status == POPLINER_OK && !is_stopped && first < num_units; ++first) {
         is_stopped = limits->should_stop != NULL && limits->should_stop(limits->user);
         for (size_t last = first; last < num_units; ++last)

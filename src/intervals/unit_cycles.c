@@ -82,16 +82,13 @@ popliner_status pl_unit_cycles_find_forward(const popliner_profile *p,
 void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,
                                 popliner_costs *costs) {
     size_t num_units = popliner_costs_num_units(costs);
-    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !pl_pipeline_keeps(pipeline) ||
-        !popliner_costs_has_cycles(costs))
+    if (!popliner_costs_has_cycles(costs))
         return;
-    bool last_recomputes =
-        pl_pipeline_has_own_copies(pipeline) && pl_pipeline_copies(pipeline, 1) > 0;
     for (size_t first = 0; first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
             sum = add(sum, forward_cycles[last]);
-            if (last + 1 < num_units || last_recomputes)
+            if (pl_pipeline_recomputes(pipeline, first == 0, last + 1 == num_units))
                 pl_costs_set_cycles(costs, first, last,
                                     add(popliner_costs_cycles(costs, first, last), sum));
         }

@@ -19,13 +19,15 @@
 #include "solve/options_check.h"
 
 /* The stages of the plan that run on the IPU of one of them, as intervals. */
-static size_t list_ipu(const popliner_plan *plan, size_t ipu, popliner_interval *stages) {
+static size_t list_ipu(const popliner_certificate *c, size_t ipu, popliner_interval *stages) {
+    const popliner_plan *plan = &c->plan;
     size_t count = 0;
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
         if (stage->ipu == ipu)
             stages[count++] =
-                (popliner_interval){stage->first_unit, stage->last_unit, plan->num_stages - i};
+                (popliner_interval){stage->first_unit, stage->last_unit,
+                                    pl_pipeline_place(&c->input.pipeline, plan->num_stages, i)};
     }
     return count;
 }
@@ -113,7 +115,7 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
             c->details[i] = c->details[first];
             continue;
         }
-        size_t count = list_ipu(plan, plan->stages[i].ipu, stages);
+        size_t count = list_ipu(c, plan->stages[i].ipu, stages);
         status = tell_ipu(c, recompute_of(c, i), stages, count, &c->details[i], error);
         if (status == POPLINER_OK && !is_evaluation &&
             c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
@@ -334,7 +336,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         return status;
     *input = (pl_certificate_input){
         .options = options,
-        .pipeline = pipeline,
+        .pipeline = pl_pipeline_of_any_split(&pipeline),
         .num_units = popliner_costs_num_units(own.costs),
         .unit_names = own.unit_names,
         .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,

@@ -413,8 +413,10 @@ static json_t *copies_json(const popliner_certificate *c) {
         return json_null();
     json_t *list = json_array();
     bool done = list != NULL;
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        size_t copies = pl_pipeline_copies(&c->input.pipeline, i + 1);
+    size_t num_stages = c->plan.num_stages;
+    for (size_t i = 0; i < num_stages; i++) {
+        size_t place = pl_pipeline_place(&c->input.pipeline, num_stages, num_stages - 1 - i);
+        size_t copies = pl_pipeline_copies(&c->input.pipeline, place);
         done = json_array_append_new(list, json_integer((json_int_t)copies)) == 0 && done;
     }
     return pl_report_whole(list, done);

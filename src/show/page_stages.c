@@ -203,6 +203,8 @@ static void add_pipeline(pl_text *text, const pl_page_pipeline *p, size_t num_un
     pl_text_add(text, pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN ? "true" : "false");
     add_key(text, "keeps");
     pl_text_add(text, pl_pipeline_keeps(pipeline) ? "true" : "false");
+    add_key(text, "follows_split");
+    pl_text_add(text, pl_pipeline_follows_split(pipeline) ? "true" : "false");
     add_key(text, "max_stages");
     pl_text_format(text, "%zu", max_stages);
     add_key(text, "cycles");

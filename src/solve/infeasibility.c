@@ -40,7 +40,8 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
         for (size_t unit = 0; unit < p->num_units; ++unit) {
             if (ok[unit] == 0)
                 continue;
-            uint64_t bytes = popliner_costs_peak(p->costs, unit, unit, num_stages - stage);
+            uint64_t bytes = popliner_costs_peak(p->costs, unit, unit,
+                                                 pl_costs_place(p->costs, num_stages, stage));
             if (bytes < sizes->min_bytes[unit])
                 sizes->min_bytes[unit] = bytes;
             if (limit > sizes->limit_bytes[unit])

@@ -28,7 +28,8 @@ void pl_integer_program_clear(pl_integer_program *s) {
 typedef enum telling { ALL_THE_SAME, BY_STAGE, BY_STAGES_TO_END, BY_BOTH } telling;
 
 static telling telling_of(const pl_problem *p) {
-    if (p->is_mapped || (p->depends_on_end && p->depends_on_ipu))
+    if (p->is_mapped || pl_costs_follows_split(p->costs) ||
+        (p->depends_on_end && p->depends_on_ipu))
         return BY_BOTH;
     if (p->depends_on_end)
         return BY_STAGES_TO_END;
@@ -272,8 +273,10 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
 uint64_t pl_integer_program_value(const pl_integer_program *s, bool of_cycles, const pl_column *c) {
     const popliner_costs *costs = s->problem->costs;
     const pl_place *at = &s->places[c->stage];
-    return of_cycles ? pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit)
-                     : popliner_costs_peak(costs, c->first_unit, c->last_unit, at->to_end);
+    return of_cycles
+               ? pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit)
+               : popliner_costs_peak(costs, c->first_unit, c->last_unit,
+                                     pl_costs_place(costs, at->stage + at->to_end, at->stage));
 }
 
 /* ---- units of coefficients ---- */

@@ -140,6 +140,7 @@ static popliner_status find_smallest(needs_pass *pass, size_t stage, size_t to_e
                                      popliner_error *error) {
     const pl_problem *p = pass->problem;
     const uint8_t *from = pass->front + stage * pass->width;
+    const size_t place = pl_costs_place(p->costs, stage + to_end, stage);
     popliner_status status = find_ends(pass, stage, to_end, true, error);
     if (status != POPLINER_OK)
         return status;
@@ -149,7 +150,7 @@ static popliner_status find_smallest(needs_pass *pass, size_t stage, size_t to_e
                          ? next_end(pass, unit, pass->ends.from[unit])
                          : pass->width;
         while (end < pass->width) {
-            uint64_t peak_bytes = popliner_costs_peak(p->costs, unit, end - 1, to_end);
+            uint64_t peak_bytes = popliner_costs_peak(p->costs, unit, end - 1, place);
             *bytes = peak_bytes < *bytes ? peak_bytes : *bytes;
             /* in a window the first one needs least */
             end = pass->ends.is_ordered ? pass->width : next_end(pass, unit, end + 1);

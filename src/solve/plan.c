@@ -38,7 +38,8 @@ int pl_split_compare(const pl_split *a, const pl_split *b) {
 popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split,
                                     size_t stage) {
     size_t end = stage + 1 < split->num_stages ? split->first_units[stage + 1] : problem->num_units;
-    return (popliner_interval){split->first_units[stage], end - 1, split->num_stages - stage};
+    return (popliner_interval){split->first_units[stage], end - 1,
+                               pl_costs_place(problem->costs, split->num_stages, stage)};
 }
 
 /* What all stages on an IPU come to. */

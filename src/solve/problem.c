@@ -217,7 +217,8 @@ static popliner_status find_order(pl_problem *p, const pl_problem *like, popline
     size_t most = p->max_stages < known ? p->max_stages : known;
     if (p->is_shared)
         return POPLINER_OK;
-    if (like == NULL || like->is_shared || most > like->max_stages)
+    if (like == NULL || like->is_shared || most > like->max_stages ||
+        (like->own_costs == NULL) != (p->own_costs == NULL))
         return pl_costs_find_order(p->costs, p->max_stages, &p->order, error);
     p->order = like->order;
     p->order.first_ends = pl_new_array(p->num_units, sizeof *p->order.first_ends);
@@ -233,6 +234,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
                                        const uint8_t *active, popliner_error *error) {
     pl_problem *p = problem;
     rules r = {0};
+    costs = pl_costs_of_any_split(costs);
     p->costs = costs;
     p->options = options;
     p->num_units = popliner_costs_num_units(costs);
@@ -247,6 +249,10 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
         has_room ? find_rules(p, active, &r, error) : pl_fail_memory(error, "the constraints");
     if (status == POPLINER_OK)
         status = find_sharing(p, error);
+    if (status == POPLINER_OK && p->is_mapped && pl_costs_follows_split(costs))
+        status = pl_costs_of_number(costs, p->min_stages, &p->own_costs, error);
+    if (p->own_costs != NULL)
+        p->costs = costs = p->own_costs;
     if (status == POPLINER_OK)
         status = pl_links_find(&p->links, costs, options, p->max_stages, error);
     if (status != POPLINER_OK)
@@ -284,6 +290,7 @@ void pl_problem_free(pl_problem *problem) {
     free(problem->unit_ipu);
     free(problem->first_on_ipu);
     free(problem->is_pair_active);
+    popliner_costs_free(problem->own_costs);
     *problem = (pl_problem){0};
 }
 
@@ -385,6 +392,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
                                size_t stages_to_end) {
     size_t ipu = pl_problem_ipu(problem, stage);
     size_t known = pl_costs_max_stages_to_end(problem->costs);
+    size_t place = pl_costs_place(problem->costs, stage + stages_to_end, stage);
     uint64_t speed = pl_speed_of(problem->options, ipu);
     /* what shares its IPU may make up for what it lacks itself */
     bool has_minimum = is_alone(problem, stage);
@@ -393,7 +401,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     return (pl_stage_rule){
         .problem = problem,
         /* longer pipelines than the costs know are only looked at to see what contradicts */
-        .to_end = stages_to_end < known ? stages_to_end : known,
+        .to_end = place < known ? place : known,
         .ipu = ipu,
         .min_peak_bytes = has_minimum ? limits->min_peak_bytes : 0,
         .max_peak_bytes = pl_limits_peak(problem, limits, ipu),
@@ -508,8 +516,11 @@ void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
-    if (problem->is_mapped || !problem->depends_on_ipu)
-        return problem->is_mapped ? problem->max_stages : 0;
+    /* where costs follow the split, no row of one number of stages serves another */
+    if (problem->is_mapped || pl_costs_follows_split(problem->costs))
+        return problem->max_stages;
+    if (!problem->depends_on_ipu)
+        return 0;
     uint64_t plain = within(limits, limits->plain_limit_bytes);
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;

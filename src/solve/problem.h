@@ -25,6 +25,7 @@ enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
 /* Zero-initialise; free with pl_problem_free. Refers to the costs and options. */
 typedef struct pl_problem {
     const popliner_costs *costs;
+    popliner_costs *own_costs; /* these, where a device map makes a part of what was given */
     const popliner_solver_options *options;
     size_t num_units;
 
@@ -140,7 +141,7 @@ uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size
  * as far as one of them alone can tell. */
 typedef struct pl_stage_rule {
     const pl_problem *problem;
-    size_t to_end; /* stages still to come, itself among them */
+    size_t to_end; /* how the costs are asked for it: see pl_costs_place */
     size_t ipu;
     bool is_anywhere; /* placements do not count */
     uint64_t min_peak_bytes;

@@ -540,7 +540,7 @@ static popliner_status try_constraints(advice *a) {
 /* The fewest stages that are enough where each has an IPU of its own. */
 static popliner_status try_without_map(advice *a) {
     const pl_problem *p = a->problem;
-    size_t known = pl_costs_max_stages_to_end(p->costs);
+    size_t known = pl_costs_max_stages_to_end(pl_costs_of_any_split(p->costs));
     trial t = {0};
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_WITHOUT_MAP};
     if (!p->is_mapped)
@@ -550,7 +550,7 @@ static popliner_status try_without_map(advice *a) {
         goto done;
     t.own.options.device_map = NULL;
     t.own.options.num_mapped_stages = 0;
-    t.own.options.max_stages = p->depends_on_end && known < p->num_units ? known : p->num_units;
+    t.own.options.max_stages = known > 1 && known < p->num_units ? known : p->num_units;
     status = begin_search(a, &t);
     if (status != POPLINER_OK)
         goto done;

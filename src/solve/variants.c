@@ -129,10 +129,20 @@ static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_
     return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
 }
 
+/* How a stage is asked for: any way that follows the split says that all do. */
+static size_t place_of(const search *s, size_t num_stages, size_t stage) {
+    size_t place = pl_costs_place(s->costs, num_stages, stage);
+    for (size_t i = 0; i < s->ways.count; ++i)
+        if (pl_costs_follows_split(s->ways.costs[i]))
+            place = num_stages;
+    return place;
+}
+
 static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
                               pl_variant_choice *choice, pl_text *text, popliner_error *error) {
     const popliner_plan_stage *own = &plan->stages[stage];
-    const popliner_interval interval = {own->first_unit, own->last_unit, plan->num_stages - stage};
+    const popliner_interval interval = {own->first_unit, own->last_unit,
+                                        place_of(s, plan->num_stages, stage)};
     uint64_t max_bytes = limit_of_stage(s, plan, stage);
     popliner_status status = POPLINER_OK;
     if (s->file != NULL) {

@@ -51,7 +51,8 @@ class Copies(NamedTuple):
 
     text: str
     num_micro_batches: int = 0  #: of a step in one pipeline
-    num_stages: int = 0  #: for "zero-bubble" and "interleaved"
+    #: for "interleaved"; of "zero-bubble" 0 for as many as a split has
+    num_stages: int = 0
     num_ipus: int = 0  #: for "interleaved"
 
 

@@ -118,9 +118,10 @@ class MemoryView {
         const { model } = page;
         const index = page.plan.settings.pipeline;
         const pipeline = model.pipelines[index];
-        const copies = (toEnd) => pipeline.copies.expected[toEnd - 1];
+        const copies = (placed) => pipeline.copies.expected[placed - 1];
+        const placed = Model.placeOf(pipeline, split.stages.length, i);
         const own = page.data.stage_tiles.find((s) => index === 0 && s.first === stage.first &&
-            s.last === stage.last && copies(s.to_end) === copies(split.stages.length - i));
+            s.last === stage.last && copies(s.to_end) === copies(placed));
         if (own !== undefined)
             return Object.keys(PART_TEXTS).map((name) => ({ name: PART_TEXTS[name],
                 values: Model.unpack(own[name]) })).filter((s) => s.values.some((v) => v > 0));
@@ -130,7 +131,7 @@ class MemoryView {
         const { first, last } = stage;
         const { once, kept, code } = this.places.stageNeeds(group,
             first * (2 * model.numUnits - first + 1) / 2 + last - first,
-            copies(split.stages.length - i));
+            copies(placed));
         return [{ name: 'code of operations', values: code },
             { name: 'data, and all else',
                 values: once.map((value, tile) => value - code[tile]) },

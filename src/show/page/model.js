@@ -157,9 +157,15 @@ const Model = (() => {
         return piece;
     }
 
-    function needBytes(pipeline, need, interval, toEnd) {
+    // What copies are looked up by for a stage of so many: how many are still to come, or how many
+    // there are.
+    function placeOf(pipeline, numStages, number) {
+        return pipeline.follows_split ? numStages : numStages - number;
+    }
+
+    function needBytes(pipeline, need, interval, placed) {
         const tiles = pipeline.stages.largest[need];
-        const copies = pipeline.copies[need][toEnd - 1];
+        const copies = pipeline.copies[need][placed - 1];
         const piece = findPiece(tiles, interval, copies);
         return piece < 0 ? 0 : tiles.bytes[piece] + copies * tiles.stash_bytes[piece];
     }
@@ -183,11 +189,11 @@ const Model = (() => {
     }
 
     // A stage, counted from 0 by `number`: what pl_stage_details_get tells of it.
-    function stage(model, settings, first, last, number, toEnd) {
+    function stage(model, settings, first, last, number, placed) {
         const pipeline = model.pipelines[settings.pipeline];
         const { sums, largest } = pipeline.stages;
         const i = place(model, first, last);
-        const copies = pipeline.copies.expected[toEnd - 1];
+        const copies = pipeline.copies.expected[placed - 1];
         const keeps = copies > 0 ? 1 : 0;
         const mem = {
             variables: sums.variables_bytes[i],
@@ -207,7 +213,7 @@ const Model = (() => {
             total += mem[name];
         const needs = {};
         for (const need of NEEDS)
-            needs[need] = needBytes(pipeline, need, i, toEnd);
+            needs[need] = needBytes(pipeline, need, i, placed);
         const tiles = largest.expected;
         const piece = findPiece(tiles, i, copies);
         const need = needs[settings.need];
@@ -261,10 +267,12 @@ const Model = (() => {
     // What a split is worth. `cuts` are the units that begin stages, but for the first.
     function evaluate(model, settings, cuts) {
         const begins = [0, ...cuts, model.numUnits];
+        const pipeline = model.pipelines[settings.pipeline];
+        const numStages = cuts.length + 1;
         const stages = [];
-        for (let i = 0; i + 1 < begins.length; i++)
+        for (let i = 0; i < numStages; i++)
             stages.push(stage(model, settings, begins[i], begins[i + 1] - 1, i,
-                begins.length - 1 - i));
+                placeOf(pipeline, numStages, i)));
         const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
         const values = {
             memory: Math.max(...stages.map((s) => s.need_bytes)),
@@ -410,22 +418,24 @@ const Model = (() => {
         // where no copies are kept, every place is like the last
         const places = pipeline.keeps ? maxStages : 1;
         const peaks = [];
-        for (let toEnd = 1; toEnd <= places; toEnd++) {
+        for (let placed = 1; placed <= places; placed++) {
             const row = new Float64Array(numIntervals);
             for (let i = 0; i < numIntervals; i++)
-                row[i] = needBytes(pipeline, settings.need, i, toEnd);
+                row[i] = needBytes(pipeline, settings.need, i, placed);
             peaks.push(row);
         }
-        const special = numSpecial(model, maxStages);
+        // where the number of stages counts, no row serves two of them
+        const special = pipeline.follows_split ? maxStages : numSpecial(model, maxStages);
         const rules = Array.from({ length: special }, (_, number) =>
             findRule(model, settings, pipeline.cycles, number));
         rules.push(findRule(model, settings, pipeline.cycles, -1));
-        return { model, n, minStages: map === null ? 1 : map.length, maxStages, peaks, special,
+        return { model, pipeline, n, minStages: map === null ? 1 : map.length, maxStages, peaks, special,
             rules, allowed: findAllowed(model), sorted: {} };
     }
 
-    function peaksOf(problem, toEnd) {
-        return problem.peaks[Math.min(toEnd, problem.peaks.length) - 1];
+    function peaksOf(problem, numStages, number) {
+        const placed = placeOf(problem.pipeline, numStages, number);
+        return problem.peaks[Math.min(placed, problem.peaks.length) - 1];
     }
 
     function ruleOf(problem, number) {
@@ -449,10 +459,9 @@ const Model = (() => {
 
     // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages, of
     // which the first is in a place with that rule and begins with one of the units in the range.
-    function fillRow(problem, filter, rule, toEnd, behind, range) {
+    function fillRow(problem, filter, rule, toEnd, behind, range, peaks) {
         const { n, allowed, model } = problem;
         const row = new Float64Array(n + 1).fill(Infinity);
-        const peaks = peaksOf(problem, toEnd);
         const most = filter.ignoresLimits ? filter.memory : Math.min(filter.memory, rule.limit);
         const { cycles } = rule;
         for (let first = Math.min(n - toEnd, range[1]); first >= range[0]; first--) {
@@ -475,15 +484,15 @@ const Model = (() => {
     }
 
     // The rows of pipelines of each length, by the stage that comes first. Places behind the
-    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row behind, and the
-    // first and the last unit that the stage may begin with.
+    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row behind, the
+    // first and the last unit that the stage may begin with, and the peaks there.
     function fillAll(problem, most, makeRow) {
         const { n, special } = problem;
         const shared = [new Float64Array(n + 1).fill(Infinity)];
         shared[0][n] = 0;
         for (let toEnd = 1; toEnd <= most - special; toEnd++)
             shared.push(makeRow(problem.rules[special], toEnd, shared[toEnd - 1],
-                [special, n]));
+                [special, n], peaksOf(problem, toEnd, 0)));
         const result = [];
         for (let length = problem.minStages; length <= most; length++) {
             const rows = [];
@@ -491,7 +500,7 @@ const Model = (() => {
                 rows[number] = number === length ? shared[0]
                     : number >= special ? shared[length - number]
                     : makeRow(problem.rules[number], length - number, rows[number + 1],
-                        [number, number === 0 ? 0 : n]);
+                        [number, number === 0 ? 0 : n], peaksOf(problem, length, number));
             result.push(rows);
         }
         return result;
@@ -500,7 +509,7 @@ const Model = (() => {
     // The lengths in which there is a split within the filter, each with its rows.
     function fill(problem, filter) {
         return fillAll(problem, Math.min(problem.maxStages, filter.ipus),
-            (rule, toEnd, behind, range) => fillRow(problem, filter, rule, toEnd, behind, range))
+            (...row) => fillRow(problem, filter, ...row))
             .filter((rows) => rows[0][0] <= filter.traffic && rows[0][0] < Infinity);
     }
 
@@ -520,7 +529,7 @@ const Model = (() => {
         for (let number = 0, first = 0; number < length; number++) {
             const behind = rows[number + 1];
             const rule = ruleOf(problem, number);
-            const peaks = peaksOf(problem, length - number);
+            const peaks = peaksOf(problem, length, number);
             for (let end = first + 1; end <= n; end++) {
                 const cut = end < n ? model.cuts[end] : 0;
                 if (behind[end] === Infinity || !(behind[end] + cut <= left) ||
@@ -580,7 +589,7 @@ const Model = (() => {
         for (let number = 0; number < length; number++) {
             const i = place(problem.model, begins[number], begins[number + 1] - 1);
             values.push(isOfCycles ? ruleOf(problem, number).cycles[i]
-                : peaksOf(problem, length - number)[i]);
+                : peaksOf(problem, length, number)[i]);
         }
         return objective === 'balance' ? spread(values) : Math.max(...values);
     }
@@ -769,9 +778,8 @@ const Model = (() => {
     function curve(model, settings) {
         const problem = pose(model, Object.assign({}, settings, { numIpus: 64 }));
         const { n, allowed } = problem;
-        const makeRow = (rule, toEnd, behind) => {
+        const makeRow = (rule, toEnd, behind, range, peaks) => {
             const row = new Float64Array(n + 1).fill(Infinity);
-            const peaks = peaksOf(problem, toEnd);
             for (let first = n - toEnd; first >= 0; first--)
                 for (let end = first + 1, i = place(model, first, first);
                     end <= rule.lastEnds[first]; end++, i++)
@@ -948,7 +956,7 @@ const Model = (() => {
     return {
         NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus, solve,
         curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf, solveCommand, evaluateCommand,
-        planJson, jsonText,
+        planJson, jsonText, placeOf,
     };
 })();
 
