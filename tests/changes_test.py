@@ -232,7 +232,8 @@ def check_pair(popliner, before, now, options=(), solving=()):
                                            else "largest_tile_live_bytes"))
     check({**document["growth"], "percent": 0} ==
           {**{key: deciding[key] for key in document["growth"]}, "percent": 0}, where)
-    check((document["before"]["name"], document["now"]["name"]) == (before[0], now[0]), where)
+    check((document["before"]["name"], document["now"]["name"]) ==
+          (os.path.basename(before[0]), os.path.basename(now[0])), where)
     check_stages(popliner, document, before, now, options, solving)
     check_text(command, expected, changed, before, now, settings)
     check_bounds(command, expected, solving, where)
@@ -343,7 +344,8 @@ def check_text(command, expected, changed, before, now, settings):
     if not changed:
         check(len(lines) == 1 and lines[0].startswith(f"No difference: {len(expected):,} "), text)
         return
-    check(lines[0].startswith(f"Before: {before[0]}") and lines[1].startswith(f"Now:    {now[0]}"),
+    check(lines[0].startswith(f"Before: {os.path.basename(before[0])}") and
+          lines[1].startswith(f"Now:    {os.path.basename(now[0])}"),
           text)
 
     def numbers(row):

@@ -182,7 +182,7 @@ function makeSubject(name, report, ...words) {
     const stored = path.join(scratch, `${name}.popliner`);
     const layers = words.filter((word, i) => word === '--layer-name-regex' ||
         words[i - 1] === '--layer-name-regex');
-    const page = makePage(popliner, scratch, name, [report, ...words]);
+    const page = makePage(popliner, scratch, name, [report, '--paths', ...words]);
     fs.rmSync(stored, { force: true });
     execFileSync(popliner, ['-q', report, ...layers, '--save-to-file', stored],
         { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -113,10 +113,11 @@ def check_sums(sums, executed):
             assert abs(row["mean_tile_cycles"] - mean) <= 1e-4 * mean, name
 
 
-def check_files(data, *paths):
+def check_files(data, *paths, has_paths=False):
     """Which files were read."""
     assert [(file["name"], file["size_bytes"]) for file in data["files"]] == [
-        (path, os.path.getsize(path)) for path in paths], data["files"]
+        (path if has_paths else os.path.basename(path), os.path.getsize(path))
+        for path in paths], data["files"]
 
 
 def check_page(*words):
@@ -159,7 +160,7 @@ def write_hostile(folder):
 def check_hostile():
     folder = os.path.join(scratch, "hostile</script>")
     write_hostile(folder)
-    page = make(folder, "--solve", "--num-ipus", "3")
+    page = make(folder, "--solve", "--num-ipus", "3", "--paths")
     check_frame(page)
     data = json.loads(data_of(page))
     assert data["title"] == folder
@@ -396,7 +397,12 @@ def check_beginnings():
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))
     plain = json.loads(data_of(make(sample)))
-    check_files(plain, *(os.path.join(sample, name) for name in ("profile.pop", "debug.cbor")))
+    read = [os.path.join(sample, name) for name in ("profile.pop", "debug.cbor")]
+    check_files(plain, *read)
+    assert plain["title"] == os.path.basename(sample)
+    told = json.loads(data_of(make(sample, "--paths")))
+    check_files(told, *read, has_paths=True)
+    assert told["title"] == sample
     check_files(loaded, stored)
     for part in ("chain", "stages", "tile_variables", "wishes"):
         assert loaded[part] == plain[part], part

@@ -3,11 +3,11 @@
 every one that writes one. Nothing is printed or written by a run that cannot be done. Reports that
 cannot be examined are named.
 
-    run_files_test.py POPLINER SAMPLE [all]
+    run_files_test.py POPLINER SAMPLE
 
 The options are those of --help: one whose value has a name that is not listed here fails the test,
-and so does one that takes a file and is in no table below. With `all` each file is called in every
-way; without, in one way, by turns.
+and so does one that takes a file and is in no table below. A quick run calls each file in one way,
+by turns.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import cases
 import manual_test
 
 # how --help calls values that are no files of the run
@@ -304,13 +305,13 @@ def reports_that_cannot_be_examined(popliner, sample, place):
         check("a/ and b/ do: name one of them" in done.stderr.decode(), done)
 
 
-def main(popliner, sample, *words):
+def main(popliner, sample):
     check_options(popliner)
     with tempfile.TemporaryDirectory() as place:
-        reports_that_cannot_be_examined(popliner, sample, os.path.join(place))
+        reports_that_cannot_be_examined(popliner, sample, place)
         files_that_are_not_there_yet(popliner, sample, place)
         nothing_before_what_can_be_checked(popliner, sample, place)
-        counts = try_all(Runs(popliner, sample, place), "all" in words)
+        counts = try_all(Runs(popliner, sample, place), cases.takes_all())
     refused = counts.pop("refused")
     check(set(counts) <= REFUSED_ANYWAY, set(counts) - REFUSED_ANYWAY)
     print(f"{refused} runs that would overwrite what they read are refused, "

@@ -80,7 +80,10 @@ popliner_script(sections sections_test.py CASES full
     ${shared}/firehose ${shared}/popxl-mnist)
 
 # What is read is not written, for all pairs of options.
-popliner_script(run_files run_files_test.py ARGUMENTS ${popliner} ${sample})
+popliner_script(run_files run_files_test.py CASES quick full ARGUMENTS ${popliner} ${sample})
+
+# What is written holds no path, and no notes if these are left out.
+popliner_script(privacy privacy_test.py ARGUMENTS ${popliner} ${sample})
 
 # Traces against that implementation, for a few splits; plots, read back, against the sections.
 popliner_script(trace trace_test.py CASES full

@@ -65,12 +65,16 @@ typedef struct popliner_analysis_options {
      * asked while a solver works, which asks that of its own options. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
+    /* Leave out what framework.json and app.json beside the profile say, or what a stored analysis
+     * holds of them. These may hold tokens: without this they are in the section `summary`, in
+     * pages, and in analyses that are stored. */
+    bool leaves_out_notes;
 } popliner_analysis_options;
 
 #define POPLINER_ANALYSIS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_analysis_options), NULL, NULL, POPLINER_LAYER_ORDER_STEPS, 0, 0, NULL,     \
-            NULL, SIZE_MAX, NULL, NULL                                                             \
+            NULL, SIZE_MAX, NULL, NULL, false                                                      \
     }
 
 /* What is asked of a memory model. Begin with POPLINER_REQUEST_INIT; wherever a request is asked

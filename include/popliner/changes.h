@@ -46,8 +46,10 @@ typedef struct popliner_changes_input {
     size_t struct_size;
     popliner_analysis *before;
     popliner_analysis *now;
-    const char *before_name; /* how texts call them, perhaps by file; copied. NULL: "before", ... */
-    const char *now_name;    /* ... "now" */
+    /* How errors call them, and texts by the last part unless has_paths is true, as paths may hold
+     * what is private; copied. NULL: "before", ... */
+    const char *before_name;
+    const char *now_name;               /* ... "now" */
     popliner_memory_model memory_model; /* of the units of the chain */
     /* Answers to the same request, of each analysis one; NULL: no stages are compared. */
     const popliner_certificate *before_certificate;
@@ -55,12 +57,13 @@ typedef struct popliner_changes_input {
     /* [num_bounds] How much may grow, perhaps of one kind several; copied. */
     const popliner_growth_bound *bounds;
     size_t num_bounds;
+    bool has_paths;
 } popliner_changes_input;
 
 #define POPLINER_CHANGES_INPUT_INIT                                                                \
     {                                                                                              \
         sizeof(popliner_changes_input), NULL, NULL, NULL, NULL, POPLINER_MEMORY_MODEL_FULL, NULL,  \
-            NULL, NULL, 0                                                                          \
+            NULL, NULL, 0, false                                                                   \
     }
 
 /* Where the item of a quantity is. */

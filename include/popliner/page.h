@@ -8,6 +8,9 @@
 #ifndef POPLINER_PAGE_H
 #define POPLINER_PAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/changes.h"
@@ -57,10 +60,13 @@ typedef struct popliner_page_options {
     const char *title;                /* what the profile is called; NULL: nothing */
     const popliner_page_words *words; /* NULL: the page tells of no command */
     const popliner_changes *changes;  /* of the analysis, now, and another; NULL: none are shown */
+    /* The files that were read are told with the paths that they were read by, as home directories
+     * are in them; otherwise by their names alone. */
+    bool has_paths;
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL }
+    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL, false }
 
 /* Makes the page, which the caller frees with free(). The same analysis and options give the same
  * bytes. Errors: USAGE (a struct_size; a request for the greedy algorithm, which no page can

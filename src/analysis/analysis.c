@@ -160,6 +160,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
             .is_one_ipu = o.ipu != SIZE_MAX,
             .ipu = o.ipu,
             .ipu_name = a->option_names.ipu,
+            .leaves_out_notes = o.leaves_out_notes,
         };
         status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
                                error);
@@ -229,6 +230,8 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
         status = pl_stored_analysis_open(path, &a->stored, error);
     if (status == POPLINER_OK)
         status = keep_file(&a->stored_file, path, error);
+    if (status == POPLINER_OK && o.leaves_out_notes)
+        pl_stored_analysis_leave_out_notes(a->stored);
     if (status != POPLINER_OK) {
         popliner_analysis_free(a);
         return status;

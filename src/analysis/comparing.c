@@ -7,6 +7,7 @@
 #include "analysis/analysis_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/new_file.h"
 #include "base/structs.h"
 #include "memory/chain_data.h"
 #include "sections/changes_data.h"
@@ -289,6 +290,10 @@ static popliner_status keep_all(const popliner_changes_input *input, tables *t,
     return status;
 }
 
+static const char *shown_name(const popliner_changes_input *input, const char *name) {
+    return input->has_paths ? name : pl_last_part(name);
+}
+
 static popliner_status compare(const popliner_changes_input *input,
                                const popliner_profile_info *infos, popliner_changes *c,
                                popliner_error *error) {
@@ -297,8 +302,10 @@ static popliner_status compare(const popliner_changes_input *input,
     if (status == POPLINER_OK) {
         c->model = input->memory_model;
         c->num_tiles = infos[PL_NOW].num_tiles;
-        take_side(c, PL_BEFORE, input->before_name, &infos[PL_BEFORE], &t.summary[PL_BEFORE]);
-        take_side(c, PL_NOW, input->now_name, &infos[PL_NOW], &t.summary[PL_NOW]);
+        take_side(c, PL_BEFORE, shown_name(input, input->before_name), &infos[PL_BEFORE],
+                  &t.summary[PL_BEFORE]);
+        take_side(c, PL_NOW, shown_name(input, input->now_name), &infos[PL_NOW],
+                  &t.summary[PL_NOW]);
         add_all(c, &t);
         pl_changes_hold(c, input->bounds, input->num_bounds);
         status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;

@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/machine.h"
+#include "base/new_file.h"
 #include "base/parallel.h"
 #include "base/structs.h"
 #include "costs/triangle.h"
@@ -494,7 +495,8 @@ static void add_files(task *t) {
             continue;
         pl_text_format(&t->data, "%s{\"what\":\"%s\",\"name\":", is_first ? "" : ",",
                        files[i].what);
-        pl_page_add_text(&t->data, files[i].file->name);
+        pl_page_add_text(&t->data, t->options.has_paths ? files[i].file->name
+                                                        : pl_last_part(files[i].file->name));
         pl_text_format(&t->data, ",\"size_bytes\":%" PRIu64 "}", files[i].file->size_bytes);
         is_first = false;
     }

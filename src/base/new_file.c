@@ -62,6 +62,16 @@ static const char *last_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
+const char *pl_last_part(const char *path) {
+    const char *end = path + strlen(path);
+    while (end > path && end[-1] == '/')
+        end--;
+    const char *begin = end;
+    while (begin > path && begin[-1] != '/')
+        begin--;
+    return begin == end ? path : begin;
+}
+
 /* Where the link `path` leads to if it holds `target`; NULL with errno. */
 static char *follow_once(const char *path, const char *target) {
     pl_text followed = {0};

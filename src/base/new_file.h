@@ -32,6 +32,9 @@ int pl_new_file_begin(pl_new_file *new_file, const char *path);
  * never where it is. */
 int pl_new_file_begin_apart(pl_new_file *new_file, const char *path);
 
+/* The last part of a path, with the slashes that it ends with; all of one that has nothing else. */
+const char *pl_last_part(const char *path);
+
 int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length);
 
 /* Puts the file into its place if nothing failed: it has reached the disk, and so has its name.

@@ -210,6 +210,7 @@ static popliner_status make_changes(session *s, const session *other, popliner_c
     input->now = s->analysis;
     input->before_name = other->options.profile;
     input->now_name = s->options.profile;
+    input->has_paths = s->options.paths;
     input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     input->bounds = bounds;
     input->num_bounds = take_bounds(&s->options, bounds);

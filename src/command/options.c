@@ -299,6 +299,12 @@ static const option table[] = {
     {KIND_READ, 0, "config", "FILE", NULL, offsetof(options, config_path),
      "options from a JSON object with their names as keys; what\nthe command line gives, too, "
      "counts instead\n(docs/config.md)"},
+    {KIND_FLAG, 0, "paths", NULL, NULL, offsetof(options, paths),
+     "have pages and comparisons name files by their paths, as\nthey were given (default: by their "
+     "names alone)"},
+    {KIND_FLAG, 0, "no-notes", NULL, NULL, offsetof(options, no_notes),
+     "leave out framework.json and app.json, which may hold\ntokens: without this, pages and "
+     "stored analyses have what\nthey say"},
     {KIND_COUNT, 0, "threads", "N", NULL, offsetof(options, num_threads),
      "threads that read and measure (default: one for each\nprocessor); the result is the same for "
      "any number"},
@@ -881,6 +887,7 @@ static const use uses[] = {
     {"interleave", SOLVE | EVALUATE | HTML, false},
     {"v-shape", SOLVE | EVALUATE | HTML, false},
     {"max-growth", COMPARE, false},
+    {"paths", HTML | COMPARE, false},
     {"layer-path", EMIT, false},
     {"head-modules", EMIT, false},
     {"tail-modules", EMIT, false},
@@ -893,23 +900,13 @@ static const char *const unknown_to_greedy[] = {
     "interleave",   "v-shape",      "schedule",       "recompute",  "effects",
     "accumulators", "risk",         "calibration",    "copies",     "micro-batches",
     "pareto",       "ipu-speed",    "link-bandwidth", NULL};
-static const char *const profile_only[] = {"memory-model",
-                                           "layer-name-regex",
-                                           "inputs-regex-layer-0",
-                                           "layer-order",
-                                           "layers",
-                                           "layer-operations-only",
-                                           "tolerance",
-                                           "strict",
-                                           "effects",
-                                           "accumulators",
-                                           "risk",
-                                           "calibrate",
-                                           "calibration",
-                                           "ipu",
-                                           "report",
-                                           "threads",
-                                           NULL};
+static const char *const profile_only[] = {
+    "memory-model", "layer-name-regex", "inputs-regex-layer-0",
+    "layer-order",  "layers",           "layer-operations-only",
+    "tolerance",    "strict",           "no-notes",
+    "effects",      "accumulators",     "risk",
+    "calibrate",    "calibration",      "ipu",
+    "report",       "threads",          NULL};
 
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
@@ -1631,6 +1628,16 @@ const option_described *options_describe(size_t i, option_described *described) 
                                     .choices = o->choices,
                                     .help = o->help};
     return described;
+}
+
+const char *options_shown_path(const options *o, const char *path) {
+    const char *end = path + strlen(path);
+    while (end > path + 1 && end[-1] == '/')
+        end--;
+    const char *begin = end;
+    while (begin > path && begin[-1] != '/')
+        begin--;
+    return o->paths || begin == end ? path : begin;
 }
 
 const option_path *options_path_at(const options *o, size_t i, option_path *path) {

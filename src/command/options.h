@@ -154,6 +154,9 @@ typedef struct options {
     const char *layer_name_regex;
     const char *inputs_regex_layer_0;
 
+    bool paths;    /* pages and comparisons have them */
+    bool no_notes; /* of framework.json and app.json */
+
     size_t num_threads; /* 0: as many as there are processors */
     bool quiet;
     bool verbose;
@@ -195,6 +198,9 @@ typedef struct option_described {
 
 /* Fills and returns `described`; NULL behind the last row. */
 const option_described *options_describe(size_t i, option_described *described);
+
+/* The path as answers show it: as it is with --paths, else its last part. */
+const char *options_shown_path(const options *o, const char *path);
 
 /* A file or a directory that an option names. */
 typedef enum path_use {

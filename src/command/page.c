@@ -61,10 +61,11 @@ static void add_option(line *w, const char *name, const char *value) {
 }
 
 /* A file, which is no option even if it begins with a dash. */
-static void add_file(line *w, const char *path) {
+static void add_file(line *w, const options *o, const char *path) {
+    const char *shown = options_shown_path(o, path);
     line_add(w, " ");
-    line_add(w, *path == '-' ? "./" : "");
-    add_quoted(w, path);
+    line_add(w, *shown == '-' ? "./" : "");
+    add_quoted(w, shown);
 }
 
 static void add_number(line *w, const char *name, size_t value) {
@@ -93,9 +94,9 @@ static line command_words(const options *o) {
     static const char *const accumulators[] = {"none", "fp16", "fp32", NULL};
     line w = {0};
     line_add(&w, "popliner");
-    add_file(&w, o->profile);
+    add_file(&w, o, o->profile);
     if (o->debug != NULL)
-        add_file(&w, o->debug);
+        add_file(&w, o, o->debug);
     line_add(&w, o->load_from_file ? " --load-from-file" : "");
     add_option(&w, "--layer-name-regex", o->layer_name_regex);
     add_option(&w, "--inputs-regex-layer-0", o->inputs_regex_layer_0);
@@ -109,7 +110,8 @@ static line command_words(const options *o) {
         add_effects(&w, o);
     if (o->memory_model != MODEL_POPLINER)
         add_option(&w, "--accumulators", accumulators[o->accumulators]);
-    add_option(&w, "--calibration", o->calibration);
+    if (o->calibration != NULL)
+        add_option(&w, "--calibration", options_shown_path(o, o->calibration));
     return w;
 }
 
@@ -180,7 +182,8 @@ static popliner_status make_text(session *s, const request *r,
     page.request = &r->asked;
     page.certificate = certificate;
     page.changes = changes;
-    page.title = o->profile;
+    page.title = options_shown_path(o, o->profile);
+    page.has_paths = o->paths;
     if (command.failed || pipeline.failed || constraints.failed)
         status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the page");
     else

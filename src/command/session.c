@@ -244,6 +244,7 @@ popliner_status session_open(session *s, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     const popliner_layers *layers;
     how.layer_name_regex = o->layer_name_regex;
+    how.leaves_out_notes = o->no_notes;
     how.first_layer_regex = o->inputs_regex_layer_0;
     how.layer_order = o->layer_order;
     how.num_threads = o->num_threads;

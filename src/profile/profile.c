@@ -76,7 +76,7 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
         status = pl_part_find(&database, o, profile, &part, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_facts(&database, profile, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && !o->leaves_out_notes)
         status = pl_report_notes_read(path, o->listener, profile, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_variables(&database, profile, &ids, error);

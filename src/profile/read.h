@@ -22,6 +22,7 @@ typedef struct pl_read_options {
     bool is_one_ipu;                   /* only what is on the tiles of this one is wanted: */
     size_t ipu;                        /* of a replica, from 0 */
     const char *ipu_name;              /* how errors call the last; NULL: "ipu" */
+    bool leaves_out_notes;             /* framework.json and app.json are not read */
 } pl_read_options;
 
 /* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend

@@ -234,6 +234,16 @@ void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     free(analysis);
 }
 
+void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
+    popliner_profile *p = analysis->profile;
+    for (size_t i = 0; i < p->num_notes; i++) {
+        const pl_string texts[] = {p->note_name[i], p->note_value[i]};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            memset(p->strings + texts[k], 0, strlen(p->strings + texts[k]));
+    }
+    p->num_notes = 0;
+}
+
 const popliner_profile *pl_stored_analysis_profile(const pl_stored_analysis *analysis) {
     return analysis->profile;
 }

@@ -55,6 +55,9 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **a
                                         popliner_error *error);
 void pl_stored_analysis_close(pl_stored_analysis *analysis);
 
+/* Forgets the notes of the report, and their texts, so that storing it again does not keep them. */
+void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis);
+
 /* Of the profile the lowered variables are missing, and which programs touch them, unless its
  * layers cannot be found without them (pl_layers_assign). What needs them fails with USAGE, or,
  * where it returns no status, tells of none. */

@@ -496,15 +496,17 @@ class Analysis(Owner):
 
     def page(self, request: Optional[Request] = None, *, answer: Optional[Answer] = None,
              title: Optional[str] = None, words: Optional[Words] = None,
-             changes: Optional[Changes] = None, **members: Any) -> str:
+             changes: Optional[Changes] = None, paths: bool = False, **members: Any) -> str:
         """The profile, and a plan of it, as one HTML page for a browser: docs/page.md. `changes`
-        are those of this analysis, as what is now, and another."""
+        are those of this analysis, as what is now, and another. The page names the files that were
+        read; with `paths` by the paths that they were read by."""
         asked = self._ask(request, members)
         o = begin(c.popliner_page_options)
         o.request = ctypes.pointer(asked.request)
         certificate = self._certificate(answer)
         o.certificate = None if certificate is None else certificate.value
         o.title = None if title is None else text(title, "title")
+        o.has_paths = bool(paths)
         if words is not None:
             if not isinstance(words, Words):
                 raise TypeError(f"the words are {words!r}, and no Words")
@@ -544,7 +546,7 @@ class Analysis(Owner):
                 ("IPUs", info.num_ipus), ("programs", info.num_programs),
                 ("operations", len(self.operations)), ("units", " ".join(self.chain().labels)),
                 ("Poplar", info.poplar_version)]
-        return _html.facts(self.path, rows)
+        return _html.facts(os.path.basename(os.path.normpath(self.path)), rows)
 
 
 class _Names:
@@ -572,8 +574,9 @@ class _Options:
                  layer_order: Union[LayerOrder, str], num_threads: int, max_memory_bytes: int,
                  ipu: Optional[int], message: Optional[MessageFunction],
                  progress: Optional[ProgressFunction], step: Optional[StepFunction],
-                 should_stop: Optional[Callable[[], Any]] = None) -> None:
+                 should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> None:
         o = begin(c.popliner_analysis_options)
+        o.leaves_out_notes = not notes
         if layer_name_regex is not None:
             o.layer_name_regex = text(layer_name_regex, "layer_name_regex")
         if first_layer_regex is not None:
@@ -600,7 +603,7 @@ def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Opt
          max_memory_bytes: int = 0, ipu: Optional[int] = None,
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
          step: Optional[StepFunction] = None,
-         should_stop: Optional[Callable[[], Any]] = None) -> Analysis:
+         should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> Analysis:
     """Reads a profile and, beside it, the debug information: `path` is the profile, or a directory
     that holds it as profile.pop.
 
@@ -608,9 +611,12 @@ def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Opt
     of a pipeline. `should_stop()` is asked now and then during this and all later work but solving,
     and ends it with StoppedError by what is true. `message(level, text)`,
     `progress(task, done, total)` and `step(task, seconds)` hear of this and of all later work,
-    unless a request has others; messages that nobody hears go to the logger "popliner"."""
+    unless a request has others; messages that nobody hears go to the logger "popliner".
+
+    What framework.json and app.json say may hold tokens, and gets into pages and analyses that are
+    saved; `notes=False` leaves it out."""
     options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads,
-                       max_memory_bytes, ipu, message, progress, step, should_stop)
+                       max_memory_bytes, ipu, message, progress, step, should_stop, notes)
     debug = None if debug_path is None else file_name(debug_path, "debug_path")
     return Analysis(library.popliner_analysis_read, file_name(path), (debug,), options)
 
@@ -620,11 +626,11 @@ def load(path: Path, *, layer_name_regex: Optional[str] = None,
          layer_order: Union[LayerOrder, str] = LayerOrder.STEPS, num_threads: int = 0,
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
          step: Optional[StepFunction] = None,
-         should_stop: Optional[Callable[[], Any]] = None) -> Analysis:
-    """Loads an analysis that Analysis.save (or --save-to-file) stored. `should_stop` as for
-    read."""
+         should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> Analysis:
+    """Loads an analysis that Analysis.save (or --save-to-file) stored. `should_stop` and `notes`
+    as for read."""
     options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads, 0, None,
-                       message, progress, step, should_stop)
+                       message, progress, step, should_stop, notes)
     return Analysis(library.popliner_analysis_load, file_name(path), (), options)
 
 
@@ -664,10 +670,11 @@ def check_options(*, layer_name_regex: Optional[str] = None,
 def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = None,
             now_name: Optional[str] = None, memory_model: Model = MemoryModel.FULL,
             before_answer: Optional[Answer] = None, now_answer: Optional[Answer] = None,
-            bounds: Iterable[Tuple[Union[Growth, str], float]] = ()) -> Changes:
+            bounds: Iterable[Tuple[Union[Growth, str], float]] = (),
+            paths: bool = False) -> Changes:
     """Two analyses side by side. With answers to the same request, one of each, stages are
     compared too. `bounds` say of what no quantity may grow by more than so many percent:
-    ("layers", 5.0)."""
+    ("layers", 5.0). Of names that are paths the answers have the last part; with `paths` all."""
     for analysis in (before, now):
         if not isinstance(analysis, Analysis):
             raise TypeError(f"{analysis!r} is no Analysis")
@@ -676,6 +683,7 @@ def compare(before: Analysis, now: Analysis, *, before_name: Optional[str] = Non
     i.before, i.now = held[0].pointer.value, held[1].pointer.value
     i.before_name = None if before_name is None else text(before_name, "before_name")
     i.now_name = None if now_name is None else text(now_name, "now_name")
+    i.has_paths = bool(paths)
     i.memory_model = member(MemoryModel, memory_model, "memory_model")
     certificates = before._certificate(before_answer), now._certificate(now_answer)
     i.before_certificate, i.now_certificate = (None if it is None else it.value
