@@ -4,6 +4,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 import os
+import shutil
 import stat
 import unittest
 
@@ -29,6 +30,37 @@ class FilesTest(unittest.TestCase):
         popliner.write_file(path, "")
         self.assertEqual(os.path.getsize(path), 0)
         self.assertEqual([it for it in os.listdir(common.scratch()) if it.endswith(".part")], [])
+
+    def test_notes_can_be_left_out(self):
+        report = os.path.join(common.scratch(), "noted")
+        shutil.copytree(common.SAMPLE, report)
+        with open(os.path.join(report, "app.json"), "w", encoding="ascii") as file:
+            file.write('{"key": "token of the app"}')
+        stored = os.path.join(common.scratch(), "noted.popliner")
+        with popliner.read(report) as analysis:
+            self.assertIn("token of the app", analysis.page(max_stages=2))
+            analysis.save(stored)
+        for path, take in ((report, popliner.read), (stored, popliner.load)):
+            with take(path, notes=False) as analysis:
+                self.assertNotIn("app", {row["group"] for row in analysis.section("summary")})
+                page = analysis.page(max_stages=2)
+                self.assertNotIn("token of the app", page)
+                self.assertNotIn(common.scratch(), page)
+                self.assertIn(common.scratch(), analysis.page(max_stages=2, paths=True))
+                analysis.save(stored + "2")
+            with open(stored + "2", "rb") as file:
+                self.assertNotIn(b"token of the app", file.read())
+
+    def test_reports_that_cannot_be_examined_are_listed(self):
+        root = os.path.join(common.scratch(), "reports")
+        for name in ("a", "b"):
+            os.makedirs(os.path.join(root, name))
+        os.symlink("nowhere", os.path.join(root, "b", "profile.pop"))
+        os.symlink("nowhere", os.path.join(root, "c"))
+        self.assertEqual(popliner.reports(root), ["b", "c"])
+        for name in ("b", "c"):
+            with self.assertRaisesRegex(popliner.InputError, f"{name}.*cannot be read"):
+                popliner.read(os.path.join(root, name))
 
     def test_names_are_shown(self):
         for name, shown in (("", ""), ("Layer0/é\U0001f642", "Layer0/é\U0001f642"),
