@@ -186,8 +186,16 @@ if(NOT POPLINER_SANITIZE AND NOT POPLINER_FUZZ)
 endif()
 
 # The Debian packages, which it builds twice.
-popliner_script(packages packages_test.sh FROM full
+popliner_script(packages packages_test.sh CASES full nightly
   ARGUMENTS ${PROJECT_SOURCE_DIR} ${CMAKE_COMMAND} ${CMAKE_C_COMPILER})
+
+# The commands of the README on a machine that has nothing yet; and the guide, by what tools/demo
+# built there.
+foreach(suite bookworm trixie)
+  popliner_script(minimal_${suite} minimal_debian.sh FROM nightly
+    ARGUMENTS ${suite} ${PROJECT_SOURCE_DIR} tools/demo tools/test
+      "python3 tests/guide_test.py docs/guide.md build/demo/popliner build/demo/popliner-mkprofile")
+endforeach()
 
 # What another project does with it, installed or embedded; and all examples, built against an
 # installed copy.
