@@ -395,8 +395,10 @@ class Frameworks(unittest.TestCase):
             answer = analysis.solve(max_stages=3, min_units=1)
             told = []
             self.assertTrue(answer.emit("optimum", message=lambda *it: told.append(it)))
-            # PopTorch reserves a power of two
-            self.assertEqual([level for level, _ in told], [popliner.Level.WARNING])
+            # classes place the ends, and PopTorch reserves a power of two
+            self.assertEqual([level for level, _ in told], [popliner.Level.WARNING] * 2)
+            self.assertIn("embedding and head", told[0][1])
+            self.assertIn("reserves 4 IPUs for 3", told[1][1])
 
             def fails(*_):
                 raise ZeroDivisionError
