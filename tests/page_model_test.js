@@ -9,6 +9,7 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
+const vm = require('vm');
 const { takesAll } = require('./cases.js');
 
 const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
@@ -43,8 +44,8 @@ function run(words) {
 
 function makePage(words) {
     const file = path.join(scratch, 'page.html');
-    execFileSync(popliner, ['-q', ...words, '--html', file],
-        { stdio: ['ignore', 'ignore', 'pipe'] });
+    const result = spawnSync(popliner, ['-q', ...words, '--html', file], { encoding: 'utf8' });
+    assert.ok(result.status === 0 || result.status === 1, `${words.join(' ')}: ${result.stderr}`);
     return readPage(file);
 }
 
@@ -52,13 +53,17 @@ function readPage(file) {
     const page = fs.readFileSync(file, 'utf8');
     const parts = page.split('<script type="application/json" id="data">');
     assert.strictEqual(parts.length, 2);
+    // a browser runs all of it or nothing
+    const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)];
+    assert.ok(scripts.length > 0);
+    scripts.forEach((script) => new vm.Script(script[1]));
     return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
 }
 
 // ---- commands that are pasted ----
 
-const HOSTILE = ["it's", '\x03\ntouch STRANGE\n', "a\n'; touch STRANGE; '", '\x1b]0;x\x07', '--solve',
-    '-x', '=ls', '$(touch STRANGE)`touch STRANGE`"', '!!\\', "\\'\t\r\x7f", '\u0085\u009b2J\u202e',
+const HOSTILE = ["it's", '\x03\ntouch STRANGE\n', "a\n'; touch STRANGE; '", '\x1b]0;x\x07',
+    '--solve', '-x', '=ls', '$(touch STRANGE)`touch STRANGE`"', '!!\\', "\\'\t\r\x7f", '\u0085\u009b2J\u202e',
     '\u2028; touch STRANGE', '~ * ? {a,b} # &', '%s\\n', 'ü\u{1f600}\x01'];
 
 // The arguments of `popliner` in a line that a shell reads from a terminal.
@@ -348,7 +353,7 @@ function smallModel() {
         chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
         numUnits: n, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
         cuts: list(n, 3),
-        wishes: { counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),
+        wishes: { unknown: [], counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),
             min_units: random(2), max_units: random(3) === 0 ? 2 : 0,
             cut_rules: Array.from({ length: n }, (_, i) => i > 0 && random(5) === 0
                 ? 1 + random(2) : 0),
@@ -487,6 +492,72 @@ function calibration() {
     return file;
 }
 
+// ---- what the page alone cannot know ----
+
+// A page of stages that share IPUs has the verdicts of its plan from the command, and of other cuts
+// none that is better than what is known.
+function checkShared() {
+    const words = [sample, '--solve', '--num-ipus', '2', '--interleave', '2'];
+    const fitting = new Set();
+    for (const limit of ['30000', '36000', '100000']) {
+        const data = makePage([...words, '--mem-per-tile', limit]);
+        const model = Model.read(data);
+        const settings = Model.settingsOf(model);
+        const line = Model.evaluateCommand(data, model, settings, data.plan);
+        assert.ok(line.includes('--device-map 0,1,0,1'), line);
+        const told = run([...wordsOf(line), '--format', 'json']);
+        const own = Model.evaluate(model, settings, data.plan);
+        told.forEach((stage, i) => {
+            compareStage(own.stages[i], stage, model.chain, `${line}, stage ${i}`);
+            assert.strictEqual(own.stages[i].ipu, stage.ipu);
+        });
+        assert.strictEqual(own.fits, told.every((stage) => stage.fits));
+        fitting.add(own.fits);
+        const answer = run([...wordsOf(Model.solveCommand(data, model, settings)), '--format',
+            'json']);
+        assert.deepStrictEqual(data.messages, run([...words, '--mem-per-tile', limit, '--format',
+            'json']).messages);
+        assert.ok(data.messages.length > 0);
+        assert.strictEqual(own.values.memory, answer.totals.memory);
+        assert.strictEqual(own.values.cycles, answer.totals.cycles);
+        assert.strictEqual(own.values.ipus, answer.totals.ipus);
+        assert.deepStrictEqual(Model.solve(model, settings), { status: 'unknown', split: null });
+        for (const cuts of allSplits(model.numUnits).filter((some) => some.length === 3 &&
+            some.join() !== data.plan.join())) {
+            const split = Model.evaluate(model, settings, cuts);
+            const known = run([...wordsOf(Model.evaluateCommand(data, model, settings, cuts)),
+                '--format', 'json']);
+            assert.strictEqual(split.values.memory, null);
+            split.stages.forEach((stage, i) => {
+                assert.ok(stage.fits === null || (!stage.fits && !known[i].fits), line);
+                assert.ok(['is not known to fit', known[i].needs.verdict].includes(stage.verdict));
+            });
+        }
+        const other = Object.assign({}, settings, { limit: settings.limit + 1 });
+        assert.notStrictEqual(Model.evaluate(model, other, data.plan).fits, true);
+    }
+    assert.deepStrictEqual([...fitting].sort(), [false, true]);
+}
+
+// A profile of several IPUs: every split, against the command.
+function checkSeveralIpus() {
+    const report = make('pipeline', ...small, '--training', '--pipeline', '0|2');
+    const data = makePage([report, '--mem-per-tile', '3M']);
+    const model = Model.read(data);
+    const settings = Model.settingsOf(model);
+    const seen = new Set();
+    for (const cuts of allSplits(model.numUnits).filter((some, i) => i % 2 === 0)) {
+        const line = Model.evaluateCommand(data, model, settings, cuts);
+        const told = run([...wordsOf(line), '--format', 'json']);
+        Model.evaluate(model, settings, cuts).stages.forEach((stage, i) => {
+            compareStage(stage, told[i], model.chain, `${line}, stage ${i}`);
+            seen.add(stage.fits);
+        });
+    }
+    assert.ok(seen.has(null) && seen.has(true));
+    assert.ok(data.messages.some((it) => it.text.includes('compiled for 3 IPUs')));
+}
+
 const small = ['--preset', 'bert-tiny', '--layers', '4', '--tiles', '16', '--framework', 'popart',
     '--debug-arguments', '10'];
 const cases = [
@@ -508,6 +579,8 @@ const cases = [
     [path.join(scratch, 'training'), '--schedule', 'popart', '--calibration', calibration()],
 ];
 checkPasting();
+checkShared();
+checkSeveralIpus();
 checkSmall();
 const statuses = new Set();
 for (const words of cases) {

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis_data.h"
 #include "analysis/recomputing.h"
@@ -18,6 +19,7 @@
 #include "costs/triangle.h"
 #include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/stage_ipus.h"
 #include "profile/profile_data.h"
 #include "sections/changes_data.h"
 #include "sections/sections.h"
@@ -286,6 +288,83 @@ static void add_plan(task *t) {
     for (size_t i = 1; i < c->plan.num_stages; i++)
         pl_text_format(&t->data, "%s%zu", i > 1 ? "," : "", c->plan.stages[i].first_unit);
     pl_text_add(&t->data, "]");
+}
+
+/* What is known of the IPU of a stage of the plan. */
+static void add_plan_stage(pl_text *data, const popliner_certificate *c, size_t i) {
+    static const char *const fits[] = {
+        [PL_FITS] = "true", [PL_FITS_NOT] = "false", [PL_FIT_UNKNOWN] = "null"};
+    const popliner_stage_detail *d = &c->details[i];
+    const size_t ipu = c->plan.stages[i].ipu;
+    pl_text_format(data,
+                   "{\"ipu\":%zu,\"limit_bytes\":%" PRIu64 ",\"need_bytes\":%" PRIu64
+                   ",\"least\":%" PRIu64 ",\"expected\":%" PRIu64 ",\"most\":%" PRIu64
+                   ",\"total_bytes\":%" PRIu64
+                   ",\"tile\":%zu,\"step\":%zu,\"fits\":%s,\"verdict\":",
+                   ipu, pl_certificate_limit(c, ipu), d->need_bytes[c->input.need],
+                   d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
+                   d->need_bytes[POPLINER_NEED_MOST], d->total_bytes, d->tile, d->step,
+                   fits[pl_certificate_fit_of(c, i)]);
+    pl_page_add_text(data, popliner_verdict_text(popliner_certificate_verdict_at(c, i)));
+    pl_text_add(data, ",\"variables\":[");
+    for (size_t k = 0; k < d->num_variables; k++) {
+        pl_text_format(data, "%s{\"size_bytes\":%" PRIu64 ",\"name\":", k > 0 ? "," : "",
+                       d->variables[k].size_bytes);
+        pl_page_add_text(data, d->variables[k].name);
+        pl_text_add(data, ",\"category\":");
+        pl_page_add_text(data, d->variables[k].category);
+        pl_text_add(data, "}");
+    }
+    pl_text_add(data, "]}");
+}
+
+/* The same of all stages, IPUs that they share included: the page has no verdict of its own where
+ * this has one. */
+static void add_plan_stages(task *t) {
+    const popliner_certificate *c = t->options.certificate;
+    const size_t num_stages = c == NULL || !c->is_measured ? 0 : c->plan.num_stages;
+    pl_text_add(&t->data, ",\n\"plan_stages\":[");
+    for (size_t i = 0; i < num_stages; i++) {
+        pl_text_add(&t->data, i > 0 ? "," : "");
+        add_plan_stage(&t->data, c, i);
+    }
+    pl_text_add(&t->data, "]");
+}
+
+/* What the log has: of the plan, or of the profile alone. */
+static void add_messages(task *t) {
+    const pl_messages *m = t->options.certificate != NULL ? &t->options.certificate->messages
+                                                          : &t->analysis->recorder.warnings;
+    pl_text_add(&t->data, ",\n\"messages\":[");
+    for (size_t i = 0; i < m->count; i++) {
+        pl_text_format(&t->data, "%s{\"level\":\"%s\",\"text\":", i > 0 ? "," : "",
+                       pl_level_name(m->items[i].level));
+        pl_page_add_text(&t->data, m->items[i].text);
+        pl_text_add(&t->data, "}");
+    }
+    pl_text_add(&t->data, "]");
+}
+
+/* On which IPUs of the profile each unit computes; null if there is but one. */
+static void add_unit_ipus(task *t) {
+    const popliner_profile *p = t->analysis->profile;
+    const size_t num_ipus = p->target.num_ipus;
+    uint8_t *is_used = pl_new_array(num_ipus, sizeof *is_used);
+    t->data.failed = t->data.failed || is_used == NULL;
+    pl_text_add(&t->data, ",\n\"unit_ipus\":");
+    pl_text_add(&t->data, num_ipus > 1 ? "[" : "null");
+    for (size_t unit = 0; is_used != NULL && num_ipus > 1 && unit < t->chain->num_units; unit++) {
+        const popliner_interval interval = {unit, unit, 1};
+        memset(is_used, 0, num_ipus);
+        pl_stage_ipus_mark(p, t->analysis->operations, t->chain, &interval, 1, is_used);
+        pl_text_add(&t->data, unit > 0 ? ",[" : "[");
+        for (size_t ipu = 0, count = 0; ipu < num_ipus; ipu++)
+            if (is_used[ipu] != 0)
+                pl_text_format(&t->data, "%s%zu", count++ > 0 ? "," : "", ipu);
+        pl_text_add(&t->data, "]");
+    }
+    pl_text_add(&t->data, num_ipus > 1 ? "]" : "");
+    free(is_used);
 }
 
 /* The tiles of a stage that was measured by itself. */
@@ -581,6 +660,9 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     add_head(&t);
     add_wishes(&t);
     add_plan(&t);
+    add_plan_stages(&t);
+    add_messages(&t);
+    add_unit_ipus(&t);
     status = add_all_stages(&t, error);
     if (status == POPLINER_OK)
         status = add_plan_tiles(&t, error);

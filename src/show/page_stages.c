@@ -292,18 +292,13 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
-/* What a page's own solver does not know. Where stages share IPUs it puts each on one of its own,
- * of which nothing can have been said. */
+/* What a page's own solver does not know, so that it does not solve. */
 static void add_unknown(pl_text *text, const popliner_solver_options *o) {
-    const bool is_shared = shares_an_ipu(o);
     const struct {
         bool is_asked;
         const char *what;
     } wishes[] = {
-        {is_shared, "stages that share IPUs"},
-        {is_shared && o->num_ipu_limits > 0, "memory limits of single IPUs"},
-        {is_shared && o->num_ipu_speeds > 0, "speeds of IPUs"},
-        {is_shared && o->num_placements > 0, "layers on given IPUs"},
+        {shares_an_ipu(o), "stages that share IPUs"},
         {o->ipu_weight != NULL, "weights of units"},
     };
     pl_text_add(text, "[");
@@ -356,25 +351,24 @@ static void add_links(pl_text *text, const pl_page_wishes *wishes) {
 
 static void add_ipus(pl_text *text, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
-    const bool is_told = !shares_an_ipu(o);
     add_key(text, "device_map");
-    pl_text_add(text, is_told && o->num_mapped_stages > 0 ? "[" : "null");
-    for (size_t i = 0; is_told && i < o->num_mapped_stages; i++)
+    pl_text_add(text, o->num_mapped_stages > 0 ? "[" : "null");
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
         pl_text_format(text, "%s%zu%s", i > 0 ? "," : "", o->device_map[i],
                        i + 1 < o->num_mapped_stages ? "" : "]");
     add_key(text, "ipu_limits");
     pl_text_add(text, "[");
-    for (size_t i = 0; is_told && i < o->num_ipu_limits; i++)
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
         add_pair(text, o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
     pl_text_add(text, "]");
     add_key(text, "ipu_speeds");
     pl_text_add(text, "[");
-    for (size_t i = 0; is_told && i < o->num_ipu_speeds; i++)
+    for (size_t i = 0; i < o->num_ipu_speeds; i++)
         add_pair(text, o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
     pl_text_add(text, "]");
     add_key(text, "placements");
     pl_text_add(text, "[");
-    for (size_t i = 0; is_told && i < o->num_placements; i++)
+    for (size_t i = 0; i < o->num_placements; i++)
         add_pair(text, o->placements[i].unit, o->placements[i].ipu);
     pl_text_add(text, "]");
     add_links(text, wishes);

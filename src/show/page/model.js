@@ -71,6 +71,8 @@ const Model = (() => {
             numUnits: data.chain.labels.length,
             categories: data.categories,
             wishes: data.wishes,
+            told: { cuts: data.plan, stages: data.plan_stages || [] },
+            unitIpus: data.unit_ipus || null,
             pipelines: [],
             hasCycles: Boolean(data.chain.cycles),
             needs: data.chain.follows_account ? NEEDS : ['expected'],
@@ -92,6 +94,17 @@ const Model = (() => {
     function ipuOf(model, stage) {
         const map = model.wishes.device_map;
         return map === null ? stage : stage < map.length ? map[stage] : -1;
+    }
+
+    // Whether the page can solve: what stages need together on one IPU it does not know.
+    function canSolve(model) {
+        return model.wishes.unknown.length === 0;
+    }
+
+    // On how many IPUs of the profile the units of a stage compute: src/memory/stage_ipus.h.
+    function numProfileIpus(model, first, last) {
+        return model.unitIpus == null ? 1
+            : new Set(model.unitIpus.slice(first, last + 1).flat()).size;
     }
 
     function limitOf(model, settings, ipu) {
@@ -182,7 +195,10 @@ const Model = (() => {
         return result;
     }
 
-    function verdict(needs, limit) {
+    // popliner_verdict_of; alone: on its IPU, of which nothing is known if others are there, too.
+    function verdict(needs, limit, isAlone, numIpus) {
+        if (!isAlone || numIpus > 1)
+            return needs.least <= limit ? 'is not known to fit' : 'does not fit';
         return needs.most <= limit ? 'fits for certain'
             : needs.expected <= limit ? 'probably fits'
             : needs.least <= limit ? 'may not fit' : 'does not fit';
@@ -219,6 +235,9 @@ const Model = (() => {
         const need = needs[settings.need];
         const ipu = ipuOf(model, number);
         const limit = limitOf(model, settings, ipu);
+        const numIpus = numProfileIpus(model, first, last);
+        const { device_map: map } = model.wishes;
+        const isAlone = map === null || map.filter((own) => own === ipu).length < 2;
         const onLinks = linkBefore(model, number, first) + linkBefore(model, number + 1, last + 1);
         const result = {
             first, last, ipu, needs, mem,
@@ -229,9 +248,12 @@ const Model = (() => {
             parameter_bytes: sums.parameter_bytes[i],
             need_bytes: need,
             limit_bytes: limit,
-            fits: need <= limit,
+            // of one of several on an IPU no more can be known than that it does not
+            fits: need > limit ? false : isAlone && numIpus < 2 ? true : null,
             headroom_bytes: limit - need,
-            verdict: verdict(needs, limit),
+            verdict: verdict(needs, limit, isAlone, numIpus),
+            is_known: isAlone,
+            is_alone: isAlone,
             margin_spreads: needs.expected > 0
                 ? (limit - needs.expected) / (SPREAD * needs.expected) : 0,
             cycles: model.hasCycles ? atSpeed(speedOf(model, ipu), pipeline.cycles[i]) + onLinks
@@ -264,6 +286,40 @@ const Model = (() => {
         return Math.max(...values) - Math.min(...values);
     }
 
+    // Puts what the command knows of the stages of its own plan, as it was asked for it, in the
+    // place of what follows from each stage alone.
+    function tell(model, settings, cuts, stages) {
+        const { wishes, told } = model;
+        if (!told || told.stages.length !== stages.length || settings.pipeline !== 0 ||
+            settings.need !== wishes.need || settings.limit !== wishes.limit_bytes ||
+            cuts.join() !== (told.cuts || []).join())
+            return;
+        stages.forEach((stage, i) => {
+            const own = told.stages[i];
+            Object.assign(stage, {
+                ipu: own.ipu, limit_bytes: own.limit_bytes, need_bytes: own.need_bytes,
+                needs: { least: own.least, expected: own.expected, most: own.most },
+                fits: own.fits, verdict: own.verdict, step: own.step,
+                tile: own.tile, tile_bytes: own.expected,
+                headroom_bytes: own.limit_bytes - own.need_bytes,
+                margin_spreads: own.expected > 0
+                    ? (own.limit_bytes - own.expected) / (SPREAD * own.expected) : 0,
+                total_bytes: own.total_bytes, variables: own.variables,
+                is_alone: stage.is_known, is_known: true,
+            });
+        });
+    }
+
+    // The cycles of each IPU.
+    function ipuCycles(stages) {
+        const cycles = new Map();
+        stages.forEach((s, i) => {
+            const ipu = s.ipu < 0 ? `stage ${i}` : s.ipu;
+            cycles.set(ipu, (cycles.get(ipu) || 0) + s.cycles);
+        });
+        return [...cycles.values()];
+    }
+
     // What a split is worth. `cuts` are the units that begin stages, but for the first.
     function evaluate(model, settings, cuts) {
         const begins = [0, ...cuts, model.numUnits];
@@ -273,15 +329,19 @@ const Model = (() => {
         for (let i = 0; i < numStages; i++)
             stages.push(stage(model, settings, begins[i], begins[i + 1] - 1, i,
                 placeOf(pipeline, numStages, i)));
+        tell(model, settings, cuts, stages);
         const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
+        const areKnown = stages.every((s) => s.is_known);
         const values = {
-            memory: Math.max(...stages.map((s) => s.need_bytes)),
-            cycles: model.hasCycles ? Math.max(...stages.map((s) => s.cycles)) : null,
+            memory: areKnown ? Math.max(...stages.map((s) => s.need_bytes)) : null,
+            cycles: model.hasCycles ? Math.max(...ipuCycles(stages)) : null,
             traffic: stages.reduce((sum, s) => sum + s.cut_bytes, 0),
-            ipus: stages.length,
-            balance: spread(stages.map((s) => isOfCycles ? s.cycles : s.need_bytes)),
+            ipus: ipuCycles(stages).length,
+            balance: isOfCycles ? spread(ipuCycles(stages))
+                : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
         };
-        return { cuts: [...cuts], stages, values, fits: stages.every((s) => s.fits) };
+        return { cuts: [...cuts], stages, values, fits: stages.some((s) => s.fits === false) ? false
+            : stages.every((s) => s.fits === true) ? true : null };
     }
 
     // What a split breaks of the constraints, as texts.
@@ -758,6 +818,8 @@ const Model = (() => {
     // The best split, lexicographically; with ties the one with the earliest cuts. Without one the
     // best effort: the smallest largest peak, whatever the limits; null if there is none at all.
     function solve(model, settings) {
+        if (!canSolve(model))
+            return { status: 'unknown', split: null };
         const problem = pose(model, settings);
         const objectives = objectivesOf(model, settings);
         const start = Object.assign({}, FREE, { isOfCycles: spreadIsOfCycles(objectives) });
@@ -954,9 +1016,9 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus, solve,
-        curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf, solveCommand, evaluateCommand,
-        planJson, jsonText, placeOf,
+        NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus,
+        canSolve, solve, curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf,
+        solveCommand, evaluateCommand, planJson, jsonText, placeOf,
     };
 })();
 

@@ -59,25 +59,40 @@ class PlanView {
         const { unknown } = this.model.wishes;
         const asked = this.constraints();
         return [
+            this.messages(),
             asked.length === 0 ? null : el('details', { class: 'note', open: '' },
-                el('summary', {}, 'The best plans here keep to what the command was ' +
-                    'asked for'), el('ul', {}, asked.map((text) => el('li', {}, text)))),
+                el('summary', {}, Model.canSolve(this.model)
+                    ? 'The best plans here keep to what the command was asked for'
+                    : 'What the command was asked for'),
+                el('ul', {}, asked.map((text) => el('li', {}, text)))),
             unknown.length === 0 ? null : el('p', { class: 'note' },
-                'The command was also given ', listed(unknown), ', which this page does not ' +
-                'know: what it says of stages and best plans leaves that out.'),
+                'The command was also asked for ', listed(unknown), '. What an IPU needs is ' +
+                'known here of the command\'s own plan alone; of other cuts only what each ' +
+                'stage needs by itself. So this page looks for no plans: ask the command.'),
         ];
+    }
+
+    // What the log says of the plan that the page begins with, and of the profile.
+    messages() {
+        const { messages } = this.page.data;
+        const isWarned = messages.some((it) => it.level !== 'info');
+        return messages.length === 0 ? null : el('details', { class: isWarned
+            ? 'note warned' : 'note', open: isWarned ? '' : null },
+        el('summary', {}, 'What the command said'),
+        el('ul', {}, messages.map((it) => el('li', { class: it.level },
+            it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text))));
     }
 
     // What the best plans keep to beside what can be set here, as texts.
     constraints() {
         const { wishes } = this.model;
         const result = [];
-        const behind = (kind) => wishes.cut_rules.map((_, unit) => unit).filter((unit) =>
-            unit > 0 && Model.cutRule(this.model, unit) === kind)
-            .map((unit) => this.named(unit - 1));
-        for (const [kind, text] of [['required', 'A cut behind'], ['forbidden', 'No cut behind']])
-            if (behind(kind).length > 0)
-                result.push(`${text} ${listed(behind(kind))}.`);
+        // a place may have both, which leaves no split
+        const behind = (bit) => wishes.cut_rules.map((_, unit) => unit).filter((unit) =>
+            unit > 0 && (wishes.cut_rules[unit] & bit) !== 0).map((unit) => this.named(unit - 1));
+        for (const [bit, text] of [[1, 'A cut behind'], [2, 'No cut behind']])
+            if (behind(bit).length > 0)
+                result.push(`${text} ${listed(behind(bit))}.`);
         if (wishes.is_calibrated)
             result.push('Needs are corrected by a calibration.');
         if (wishes.min_units > 1)
@@ -165,17 +180,21 @@ class PlanView {
                 settings.need = need;
                 this.solve(false);
             })),
-            field('Best by', choice(orders.map((order) => [order, order.split(',')
-                .map((name) => OBJECTIVE_TEXTS[name]).join(', then ')]), own, (order) => {
+            ...!Model.canSolve(model) ? [] : [field('Best by', choice(orders.map((order) => [order,
+                order.split(',').map((name) => OBJECTIVE_TEXTS[name]).join(', then ')]), own,
+            (order) => {
                 settings.objectives = order.split(',');
                 this.solve(false);
-            })),
-            field('Slack', number(settings.slack, 0, 1000000, (percent) => {
+            })), field('Slack', number(settings.slack, 0, 1000000, (percent) => {
                 settings.slack = percent;
-            }, Number), '%'),
+            }, Number), '%')],
             el('span', { class: 'buttons' },
-                button('Show the best plan', () => this.showBest(), { class: 'main' }),
-                button('Add a cut', () => this.addCut()),
+                Model.canSolve(model) ? [
+                    button('Show the best plan', () => this.showBest(), { class: 'main' }),
+                    button('Add a cut', () => this.addCut())]
+                    : this.page.data.plan === null ? null
+                    : button('Show the command\'s plan', () => this.setCuts(this.page.data.plan,
+                        'The plan of the command.'), { class: 'main' }),
                 this.page.data.words === null ? null : [
                     button('Copy as command', () => this.copy(Model.evaluateCommand(
                         this.page.data, model, settings, this.cuts))),
@@ -197,8 +216,10 @@ class PlanView {
         if (this.cuts === null || isShown)
             this.cuts = this.best === null ? [] : [...this.best.cuts];
         this.cuts = this.cuts.slice(0, most);
-        this.drawCurve();
-        this.drawFront();
+        if (Model.canSolve(this.model)) {
+            this.drawCurve();
+            this.drawFront();
+        }
         this.show();
     }
 
@@ -215,8 +236,9 @@ class PlanView {
             .sort((a, b) => a - b);
         this.chosenStage = Math.min(this.chosenStage, this.cuts.length);
         this.show();
+        const { memory, ipus } = this.split.values;
         this.status.textContent = `${told} Largest tile: ` +
-            `${bytes(this.split.values.memory)}, ${this.cuts.length + 1} IPUs.`;
+            `${memory === null ? 'not known' : bytes(memory)}, ${ipus} IPUs.`;
         if (this.page.onPlan)
             this.page.onPlan(this.split);
     }
@@ -334,7 +356,7 @@ class PlanView {
         stages.forEach((stage, i) => {
             const share = Math.min(1, stage.need_bytes / stage.limit_bytes);
             const block = el('button', { type: 'button', class: `block ${i % 2 ? 'odd' : 'even'}` +
-                `${stage.fits ? '' : ' over'}${i === this.chosenStage ? ' current' : ''}`,
+                `${stage.fits === false ? ' over' : ''}${i === this.chosenStage ? ' current' : ''}`,
                 'aria-pressed': String(i === this.chosenStage),
                 title: `${this.range(stage.first, stage.last)}: ${stage.verdict}`,
                 onclick: () => this.chooseStage(i) });
@@ -406,20 +428,33 @@ class PlanView {
         const names = Model.OBJECTIVES.filter((name) => split.values[name] !== null);
         const isBest = best !== null && best.cuts.join() === split.cuts.join();
         const word = this.answer.status === 'optimal' ? 'Best plan' : 'Best effort';
-        const over = split.stages.filter((stage) => !stage.fits).length;
-        const verdict = over === 0 ? 'Every stage fits.'
-            : `${over} of ${split.stages.length} stages ${over === 1 ? 'does' : 'do'} not fit.`;
+        const count = (fits) => split.stages.filter((stage) => stage.fits === fits).length;
+        const over = count(false);
+        const unknown = count(null);
+        const one = (number, singular, plural) => `${number} of ${split.stages.length} stages ` +
+            `${number === 1 ? singular : plural}`;
+        const verdict = [over === 0 ? null : `${one(over, 'does', 'do')} not fit.`,
+            unknown === 0 ? null : `${one(unknown, 'is', 'are')} not known to fit: ` +
+                (split.stages.every((s) => s.is_known)
+                    ? 'the profile has the layers on several IPUs.'
+                    : 'nothing here tells what stages on one IPU need together.'),
+            over + unknown === 0 ? 'Every stage fits.' : null]
+            .filter((text) => text !== null).join(' ');
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
         const broken = Model.broken(this.model, this.settings, this.cuts);
-        const answer = best === null ? 'No split is possible with these constraints.'
+        const answer = !Model.canSolve(this.model) ? ''
+            : best === null ? 'No split is possible with these constraints.'
             : isBest ? `${word}: this is it.`
             : this.answer.status === 'optimal' ? 'The best plan is another one.'
             : 'No split fits on so many IPUs; the best effort is another one.';
-        replace(this.parts.values, el('p', { class: over === 0 ? 'verdict' : 'verdict over' },
-            verdict, ' ', answer),
+        replace(this.parts.values, el('p', { class: over > 0 ? 'verdict over'
+            : unknown > 0 || broken.length > 0 ? 'verdict unknown' : 'verdict' }, verdict, ' ', answer),
         broken.length === 0 ? null : el('p', { class: 'verdict over' },
             `It breaks what the command was asked for: ${broken.join('; ')}.`),
-        smallTable('The plan on screen and the best one', [['', false], ['on screen', true],
+        !Model.canSolve(this.model) ? smallTable('The plan on screen', [['', false],
+            ['on screen', true]], names.map((name) => [objectiveTitle(name, isOfCycles),
+            shownObjective(name, split.values[name], isOfCycles)]))
+            : smallTable('The plan on screen and the best one', [['', false], ['on screen', true],
             [word.toLowerCase(), true], ['difference', true]],
         names.map((name) => {
             const show = (value) => shownObjective(name, value, isOfCycles);
@@ -433,7 +468,8 @@ class PlanView {
     drawStages() {
         const bar = (stage) => {
             const width = Math.min(100, stage.need_bytes / stage.limit_bytes * 100);
-            return svg('svg', { class: stage.fits ? 'bar' : 'bar over', viewBox: '0 0 100 10',
+            const isOver = stage.fits === false;
+            return svg('svg', { class: isOver ? 'bar over' : 'bar', viewBox: '0 0 100 10',
                 preserveAspectRatio: 'none', 'aria-hidden': 'true' },
             svg('rect', { class: 'room', width: 100, height: 10 }),
             svg('rect', { class: 'used', width, height: 10 }));
@@ -469,7 +505,8 @@ class PlanView {
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`),
             facts([
-                s.ipu === this.chosenStage ? null : ['IPU', s.ipu < 0 ? 'none of the map' : s.ipu],
+                s.ipu === this.chosenStage && Model.canSolve(this.model) ? null
+                    : ['IPU', s.ipu < 0 ? 'none of the map' : s.ipu],
                 ['verdict', s.verdict],
                 s.limit_bytes === this.settings.limit ? null
                     : ['limit', `${grouped(s.limit_bytes)} B`],
@@ -486,8 +523,8 @@ class PlanView {
                 ['parameters', bytes(s.parameter_bytes)],
             ]),
             el('div', { class: 'pair' },
-                smallTable(this.model.wishes.is_calibrated
-                    ? 'Over all tiles, without the correction' : 'Over all tiles',
+                smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}` +
+                    (this.model.wishes.is_calibrated ? ', without the correction' : ''),
                 [['part', false], ['bytes', true], ['share', true]],
                     parts.map((name) => [PART_TEXTS[name], grouped(s.mem[name]),
                         `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
