@@ -448,7 +448,8 @@ class PlanView {
             : this.answer.status === 'optimal' ? 'The best plan is another one.'
             : 'No split fits on so many IPUs; the best effort is another one.';
         replace(this.parts.values, el('p', { class: over > 0 ? 'verdict over'
-            : unknown > 0 || broken.length > 0 ? 'verdict unknown' : 'verdict' }, verdict, ' ', answer),
+            : unknown > 0 || broken.length > 0 ? 'verdict unknown' : 'verdict' },
+        verdict, ' ', answer),
         broken.length === 0 ? null : el('p', { class: 'verdict over' },
             `It breaks what the command was asked for: ${broken.join('; ')}.`),
         !Model.canSolve(this.model) ? smallTable('The plan on screen', [['', false],
