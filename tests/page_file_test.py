@@ -344,9 +344,9 @@ def check_wishes():
     assert data["wishes"]["device_map"] == [2, 0, 1]
     assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
     data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
-    assert data["wishes"]["placements"] == data["wishes"]["ipu_limits"] == []
-    assert data["wishes"]["unknown"] == ["stages that share IPUs", "memory limits of single IPUs",
-                                         "layers on given IPUs"]
+    own = {"placements": own["placements"], "ipu_limits": own["ipu_limits"],
+           "device_map": [0, 1, 0], "unknown": ["stages that share IPUs"]}
+    assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
 
 
 def check_execution():
@@ -378,6 +378,33 @@ def check_measurements(*words, exit_status=0):
     assert len(prepared) == 1, (words, prepared)
 
 
+def check_messages():
+    """All that the log says of an answer is in the JSON, --quiet or not, and on the page."""
+    found_nothing = json.loads(data_of(make(sample, "--solve", "--layer-name-regex", "x(y)",
+                                            status=1)))["messages"]
+    texts = [it["text"] for it in found_nothing if it["level"] in ("warning", "error")]
+    assert any("The layer regex 'x(y)' matches nothing" in text for text in texts), texts
+    assert any(text.startswith("No layer was found") for text in texts), texts
+    assert any("would find 4 layers" in text for text in texts), texts
+    for options, status in ((["--num-ipus", "5", "--schedule", "inference"], 0),
+                            (["--num-ipus", "2", "--mem-per-tile", "30000"], 1),
+                            (["--mem-per-tile", "9000"], 1),
+                            (["--num-ipus", "2", "--cut-after", "1", "--together", "1,2"], 1),
+                            (["--num-ipus", "3", "--ipu-mem-per-tile", "0=9K,1=9K,2=9K"], 1),
+                            (["--num-ipus", "3", "--ipu-mem-per-tile", "1=9000"], 0),
+                            (["--num-ipus", "3", "--schedule", "popart"], 0)):
+        words = [sample, "--solve", *options]
+        printed = run(*words, "--format", "json", status=status)
+        result = subprocess.run([popliner, *words, "--format", "json"], capture_output=True)
+        assert result.stdout == printed, words
+        told = [(it["level"].upper(), it["text"]) for it in json.loads(printed)["messages"]]
+        log = [tuple(line.split(None, 2)[1:]) for line in result.stderr.decode().splitlines()]
+        head = ("SUCCESS", "FAILURE", "Layers found", "Keeping")
+        assert sorted(told) == sorted(it for it in log if not it[1].startswith(head)), (told, log)
+        page = json.loads(data_of(make(*words, status=status)))
+        assert page["messages"] == json.loads(printed)["messages"], words
+
+
 def check_beginnings():
     """What a page begins with: the plan of the run, or none."""
     assert json.loads(data_of(make(sample)))["plan"] is None
@@ -392,7 +419,7 @@ def check_beginnings():
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
     assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
-    assert mapped["wishes"]["device_map"] is None
+    assert mapped["wishes"]["device_map"] == [0, 1, 0]
     stored = os.path.join(scratch, "stored")
     run(sample, "--save-to-file", stored)
     loaded = json.loads(data_of(make(stored, "--load-from-file")))
@@ -413,6 +440,7 @@ for other in others:
     check_page(other)
 check_execution()
 check_hostile()
+check_messages()
 check_refusals()
 check_comparisons()
 check_stage_tiles([sample, "--solve", "--num-ipus", "3"])
