@@ -214,7 +214,8 @@ typedef struct option_path {
     path_use use;
 } option_path;
 
-/* Fills and returns `path`; NULL after the last. PROFILE and DEBUG are not among them. O(options). */
+/* Fills and returns `path`; NULL after the last. PROFILE and DEBUG are not among them.
+ * O(options). */
 const option_path *options_path_at(const options *o, size_t i, option_path *path);
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
