@@ -681,6 +681,68 @@ static void tells_of_calls_that_mix_layers(void **state) {
                 "INFO");
 }
 
+/* Steps are the places in the list. */
+static void tells_of_layers_that_run_in_two_places(void **state) {
+    (void)state;
+    const made_operation made[] = {
+        {"encoder/layer/0/a", "", false, NULL, NULL},
+        {"encoder/layer/0/b", "", false, NULL, NULL},
+        {"encoder/layer/1/a", "", false, NULL, NULL},
+        {"encoder/layer/2/a", "", false, NULL, NULL},
+        {"bridge", "", false, NULL, NULL},
+        {"decoder/layer/0/a", "", false, NULL, NULL},
+        {"decoder/layer/1/a", "", false, NULL, NULL},
+        {"decoder/layer/2/a", "", false, NULL, NULL},
+        {"decoder/layer/2/g", "", false, NULL, NULL},
+        {"encoder/layer/0/g", "", false, NULL, NULL},
+    };
+    static const char *const apart = "(?:^|/)((?:encoder/|decoder/)layer/\\d+)";
+    assert_told(
+        made, 10, NULL,
+        "WARNING: 3 layers run in two places, and each counts as one layer: '0' from step 0 "
+        "on in 'encoder/', and from step 5 on in 'decoder/'; so up to '2'. To tell them "
+        "apart use name_regex '(?:^|/)((?:encoder/|decoder/)layer/\\d+)'.",
+        "zebra");
+    /* which does so */
+    assert_told(made, 10, apart, "INFO: Layers found", "WARNING");
+    popliner_layers *layers;
+    made_list list;
+    make_list(&list, made, 10, true);
+    assert_int_equal(assign(&no_profile, &list.operations, (pl_layer_options){.name_regex = apart},
+                            NULL, &layers, NULL),
+                     POPLINER_OK);
+    assert_int_equal(pl_layers_num_units(layers), 7);
+    assert_string_equal(pl_layers_name(layers, 4), "decoder/layer/0");
+    pl_layers_free(layers);
+    /* one layer alone has no order, and a regex of another kind gets no other */
+    assert_told(made, 6, NULL, "INFO: Layers found", "WARNING");
+    assert_told(made, 10, "(layer/\\d)/", "use name_regex that captures what stands before",
+                "\\d+");
+}
+
+static void tells_not_of_other_passes(void **state) {
+    (void)state;
+    /* gradients go back, and what updates weights comes after them */
+    const made_operation trained[] = {
+        {"layer/0", "", false, NULL, NULL},           {"layer/1", "", false, NULL, NULL},
+        {"gradients/layer/1", "", false, NULL, NULL}, {"gradients/layer/0", "", false, NULL, NULL},
+        {"update/layer/0", "", false, NULL, NULL},    {"update/layer/1", "", false, NULL, NULL},
+    };
+    /* the same layers once more, other layers in another scope, scopes in turn */
+    const made_operation others[] = {
+        {"layer/0", "", false, NULL, NULL},   {"layer/1", "", false, NULL, NULL},
+        {"layer/0", "", false, NULL, NULL},   {"layer/1", "", false, NULL, NULL},
+        {"x/layer/2", "", false, NULL, NULL}, {"x/layer/3", "", false, NULL, NULL},
+        {"y/layer/3", "", false, NULL, NULL}, {"x/layer/4", "", false, NULL, NULL},
+        {"y/layer/4", "", false, NULL, NULL},
+    };
+    const made_operation updated_backward[] = {trained[0], trained[1], trained[2],
+                                               trained[3], trained[5], trained[4]};
+    assert_told(updated_backward, 6, NULL, "INFO: Layers found for 100%", "WARNING");
+    assert_told(trained, 6, NULL, "INFO: Layers found for 100%", "WARNING");
+    assert_told(others, 9, NULL, "INFO: Layers found for 100%", "WARNING");
+}
+
 static void explains_a_regex_that_matches_nothing(void **state) {
     (void)state;
     const made_operation made[] = {{"Tensor/block3", "", true, NULL, NULL},
@@ -759,6 +821,8 @@ int main(void) {
         cmocka_unit_test(keeps_many_layers_apart),
         cmocka_unit_test(tells_for_how_many_operations_it_found_layers),
         cmocka_unit_test(tells_of_calls_that_mix_layers),
+        cmocka_unit_test(tells_of_layers_that_run_in_two_places),
+        cmocka_unit_test(tells_not_of_other_passes),
         cmocka_unit_test(explains_a_regex_that_matches_nothing),
         cmocka_unit_test(refuses_bad_regexes),
     };

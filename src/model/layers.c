@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "model/layer_places.h"
 #include "model/layers_data.h"
 #include "model/operations_data.h"
 #include "model/regex.h"
@@ -460,8 +461,10 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
         status = assign_all(&f, layers, units, error);
     if (status == POPLINER_OK)
         status = order_layers(layers, o.order, units, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
         warn(&f, &o);
+        status = pl_layer_places_tell(operations, layers, f.name_regex, &o, error);
+    }
 done:
     for (size_t i = 0; f.names_of != NULL && i < profile->num_unlowered; i++)
         free(f.names_of[i]);

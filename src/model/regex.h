@@ -31,4 +31,8 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
 popliner_status pl_regex_matches(pl_regex *regex, const char *text, size_t length, bool *matches,
                                  popliner_error *error);
 
+/* The same, and where the first match is in `text`: from *begin to *end, which is not before it. */
+popliner_status pl_regex_locate(pl_regex *regex, const char *text, size_t length, bool *matches,
+                                size_t *begin, size_t *end, popliner_error *error);
+
 #endif
