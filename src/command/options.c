@@ -173,9 +173,9 @@ static const option table[] = {
      "is needed (default of the tables and of greedy)"},
 
     {KIND_RESERVE, 0, "reserve", "BYTES|N%|gaps", NULL, 0,
-     "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or what the "
-     "layout wasted on the\n"
-     "worst tile: its highest address less what is live\n"
+     "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or the most that "
+     "the layout wastes\n"
+     "on any tile: its highest address less what is live\n"
      "(default: none; --effects counts the layout)"},
 
     {KIND_HEADING, 0, "Constraints (L, A, B: layers, or Head and Tail)", NULL, NULL, 0, NULL},
