@@ -63,7 +63,8 @@ function readPage(file) {
 // ---- commands that are pasted ----
 
 const HOSTILE = ["it's", '\x03\ntouch STRANGE\n', "a\n'; touch STRANGE; '", '\x1b]0;x\x07',
-    '--solve', '-x', '=ls', '$(touch STRANGE)`touch STRANGE`"', '!!\\', "\\'\t\r\x7f", '\u0085\u009b2J\u202e',
+    '--solve', '-x', '=ls', '$(touch STRANGE)`touch STRANGE`"', '!!\\', "\\'\t\r\x7f",
+    '\u0085\u009b2J\u202e',
     '\u2028; touch STRANGE', '~ * ? {a,b} # &', '%s\\n', 'ü\u{1f600}\x01'];
 
 // The arguments of `popliner` in a line that a shell reads from a terminal.
