@@ -97,6 +97,14 @@ popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
  * count. O(1). */
 const uint8_t *popliner_costs_counted_units(const popliner_costs *costs);
 
+/* Checks that the costs are those of a pipeline with this schedule, recomputation and copies, before
+ * something is said of them that is not so. Tables of files that say what stages keep, and of
+ * analyses, know what they were made for; any other table is for any pipeline. Errors: USAGE, with
+ * what the costs were made for. O(num_units). */
+popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
+                                              const popliner_pipeline *pipeline,
+                                              popliner_error *error);
+
 /* Setters end in USAGE, and change nothing, where there is no such interval, cut or place in a
  * pipeline. Getters then return POPLINER_PEAK_FORBIDDEN for a peak, and 0 for cycles and cuts. */
 
@@ -242,7 +250,8 @@ typedef struct popliner_costs_file_info {
      * popliner/certificate.h. */
     const char *unit_order;
     /* Whether the file says what the stages of a training pipeline keep: a "stash", or "inputs" if
-     * it was read for a pipeline that recomputes all. Graphs do not. */
+     * it was read for a pipeline that recomputes all. Graphs do not. If it says so, but was read
+     * for a pipeline that keeps nothing, none of that is in the costs. */
     bool has_kept;
 
     /* [units]: whose gradients replicas add up, in bytes; NULL if the file has none. */

@@ -391,6 +391,8 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
         status = pl_recomputing_add_cycles(a, t->chain, &t->pipeline, t->costs, error);
     if (status == POPLINER_OK)
         status = popliner_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
+    if (status == POPLINER_OK)
+        pl_costs_set_pipeline(t->costs, &t->pipeline);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;
 }
 

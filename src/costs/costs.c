@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/pipeline.h"
 #include "costs/triangle.h"
 
 #include <assert.h>
@@ -32,6 +33,8 @@ struct popliner_costs {
     uint64_t *cycles;       /* a triangle, or NULL */
     uint8_t *counted_units; /* [num_units], or NULL if all count */
     size_t max_stages_to_end;
+    bool has_pipeline; /* it is made for the next */
+    popliner_pipeline pipeline;
     bool follows_split;          /* places are numbers of stages */
     const popliner_costs *whole; /* of which this is a part, whose arrays it borrows; or NULL */
     size_t num_stages;           /* of the splits that it is for, then */
@@ -113,6 +116,40 @@ void popliner_costs_free(popliner_costs *costs) {
 
 size_t popliner_costs_num_units(const popliner_costs *costs) {
     return costs->num_units;
+}
+
+void pl_costs_set_pipeline(popliner_costs *costs, const popliner_pipeline *pipeline) {
+    costs->has_pipeline = true;
+    costs->pipeline = pl_pipeline_of_any_split(pipeline);
+}
+
+/* Whether stages of chains of so many units keep as many copies. */
+static bool have_same_copies(const popliner_pipeline *a, const popliner_pipeline *b,
+                             size_t num_units) {
+    bool is_same = pl_pipeline_has_own_copies(a) == pl_pipeline_has_own_copies(b) &&
+                   pl_pipeline_follows_split(a) == pl_pipeline_follows_split(b);
+    for (size_t place = 1; is_same && pl_pipeline_has_own_copies(a) && place <= num_units; ++place)
+        is_same = pl_pipeline_copies(a, place) == pl_pipeline_copies(b, place);
+    return is_same;
+}
+
+popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
+                                              const popliner_pipeline *pipeline,
+                                              popliner_error *error) {
+    const popliner_pipeline wanted = pl_pipeline_of_any_split(pipeline);
+    const popliner_pipeline *made = &costs->pipeline;
+    popliner_status status = pl_pipeline_check(&wanted, error);
+    if (status != POPLINER_OK || !costs->has_pipeline ||
+        (made->schedule == wanted.schedule && made->recompute == wanted.recompute &&
+         have_same_copies(made, &wanted, costs->num_units)))
+        return status;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "schedule %s, recompute %s, copies %s: the costs were made for schedule %s, "
+                   "recompute %s and copies %s; make them for the pipeline that is asked for",
+                   pl_schedule_name(wanted.schedule), pl_recompute_name(wanted.recompute),
+                   popliner_copies_rule_name(wanted.copies.rule), pl_schedule_name(made->schedule),
+                   pl_recompute_name(made->recompute),
+                   popliner_copies_rule_name(made->copies.rule));
 }
 
 void pl_costs_follow_split(popliner_costs *costs) {

@@ -155,6 +155,15 @@ static bool is_fraction(const json_t *value) {
     return json_is_real(value) && json_real_value(value) != floor(json_real_value(value));
 }
 
+/* Whether one of the objects has what pipelines keep or recompute. */
+static void look_for_pipeline(pl_costs_json *r, const json_t *objects) {
+    static const char *const keys[] = {"stash", "inputs", "recompute_cycles", "variants"};
+    for (size_t i = 0; i < json_array_size(objects); ++i)
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
+            r->has_pipeline =
+                r->has_pipeline || json_object_get(json_array_get(objects, i), keys[k]) != NULL;
+}
+
 /* Whether one of the objects has cycles, and whether they are all whole. */
 static void look_for_cycles(pl_costs_json *r, const json_t *objects) {
     for (size_t i = 0; i < json_array_size(objects); ++i) {
@@ -213,6 +222,8 @@ static popliner_status read_head(pl_costs_json *r) {
             r->scale = PL_TIME_SCALE;
     look_for_cycles(r, units);
     look_for_cycles(r, json_object_get(r->root, "intervals"));
+    look_for_pipeline(r, units);
+    look_for_pipeline(r, json_object_get(r->root, "intervals"));
     r->file->info.cycles_per_time_unit = r->scale;
     return r->file->time_unit != NULL ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
@@ -300,6 +311,8 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     r.pipeline.should_stop_user = NULL;
     file->additive.pipeline = r.pipeline;
     popliner_status status = read_all(&r);
+    if (status == POPLINER_OK && r.has_pipeline)
+        pl_costs_set_pipeline(file->costs, &r.pipeline);
     file->info.has_kept = r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);

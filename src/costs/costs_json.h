@@ -33,7 +33,8 @@ typedef struct pl_costs_json {
     pl_names units;
     pl_names regions;
     bool has_cycles;
-    bool has_kept; /* something that the pipeline's stages keep copies of */
+    bool has_kept;     /* something that the pipeline's stages keep copies of */
+    bool has_pipeline; /* something that depends on the pipeline */
     uint64_t scale;
     uint64_t sum_cycles;
     uint64_t *sum_bytes;        /* [num_regions], of all that can add up */

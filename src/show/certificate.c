@@ -328,6 +328,9 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                                         .copies = own.copies};
     if (status == POPLINER_OK)
         status = pl_pipeline_check(&pipeline, error);
+    /* where stages choose, each way has costs of its own */
+    if (status == POPLINER_OK && own.recompute != POPLINER_RECOMPUTE_AUTO)
+        status = popliner_costs_check_pipeline(own.costs, &pipeline, error);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own.options, own.costs, options, listener, error);
     if (status == POPLINER_OK)

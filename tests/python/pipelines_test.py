@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 import itertools
 import json
+import logging
 import os
 import random
 import unittest
@@ -258,6 +259,34 @@ class Pipelines(unittest.TestCase):
                 answer = analysis.evaluate([stage.first_unit for stage in mapped.stages][1:],
                                            copies=[2], recompute=recompute, device_map=[0, 1, 0])
                 self.assertEqual(mapped.peak_bytes, answer.peak_bytes)
+
+    def test_costs_made_for_another_pipeline(self):
+        """What a table does not count is not said of it."""
+        units = [{"name": f"l{i}", "memory": 5, "cycles": 10, "stash": 7} for i in range(4)]
+        with self.assertLogs("popliner", "WARNING") as told:
+            plain = popliner.Costs.of_units(units)
+        self.assertIn("none of it is counted", told.output[0])
+        with self.assertLogs("popliner", "WARNING") as told:
+            logging.getLogger("popliner").warning("alone")
+            kept = popliner.Costs.of_units(units, pipeline={"copies": "1f1b"})
+            unkept = popliner.Costs.of_units(units, pipeline={"schedule": "inference"})
+            popliner.Costs.of_units([{"name": "a", "memory": 3}])
+        self.assertEqual(len(told.output), 1)
+        # one unit with a copy, then three without: 12 and 15; as one stage they need 20
+        self.assertEqual(kept.solve(max_stages=4).peak_bytes, 15)
+        self.assertEqual(kept.solve(max_stages=4, copies="0,1,...").peak_bytes, 15)
+        for costs, members in ((plain, {"copies": "1f1b"}), (plain, {"schedule": "popart"}),
+                               (plain, {"recompute": "full"}), (kept, {"copies": None}),
+                               (kept, {"copies": "1f1b+1"}), (unkept, {"schedule": "popart"})):
+            with self.assertRaisesRegex(popliner.UsageError, "the costs were made for"):
+                costs.solve(max_stages=4, **members)
+            with self.assertRaisesRegex(popliner.UsageError, "the costs were made for"):
+                costs.pareto("memory,cycles", max_stages=4, **members)
+            with self.assertRaisesRegex(popliner.UsageError, "the costs were made for"):
+                costs.write(os.devnull, max_stages=4, **members)
+        # costs that keep nothing are for any pipeline
+        own = popliner.Costs.of_units([{"name": "a", "memory": 3}, {"name": "b", "memory": 3}])
+        self.assertEqual(own.solve(copies="1f1b").peak_bytes, 3)
 
     def test_one_number_of_stages_for_the_largest_split(self):
         """Four units never make 16 stages."""

@@ -13,10 +13,10 @@ from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Op
 from . import _declared as c
 from . import _html
 from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
-                       callback, failure, file_name, listed, make, member, number, size, stop_of,
-                       text)
+                       callback, failure, file_name, listed, logger, make, member, number, size,
+                       stop_of, text)
 from ._library import begin, library
-from .enums import Objective, ProgramFormat, Recompute, Schedule
+from .enums import CopiesRule, Objective, ProgramFormat, Recompute, Schedule
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .records import Interval
@@ -194,6 +194,10 @@ class Costs(Owner):
                      tuple(info.parameter_bytes[:count]) if info.parameter_bytes else None),
             counted)
         result._variants_file = file if p.recompute == Recompute.AUTO else None
+        if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
+                and p.copies.rule == CopiesRule.OF_SCHEDULE):
+            logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but neither "
+                           "a schedule nor copies say how often: none of it is counted.")
         return result
 
     _variants_file: Optional[Handle] = None
@@ -397,7 +401,9 @@ class Costs(Owner):
              defaults: Optional[Mapping[str, Any]] = None) -> Asked:
         handle = self._held()
         r = taken(request, members, {**self.defaults, **(defaults or {})})
-        return Asked(r, self._units, handle.turn)
+        asked = Asked(r, self._units, handle.turn)
+        self._check_pipeline(asked)
+        return asked
 
     def _certify(self, plan: Handle, asked: Asked, choices: Any = None) -> Answer:
         """The answer of a plan, which becomes the certificate's."""
@@ -417,6 +423,16 @@ class Costs(Owner):
                            free=library.popliner_certificate_free, turn=turn,
                            kept=(self._held(), asked))
         return Answer(certificate, self.unit_names, asked, self)
+
+    def _check_pipeline(self, asked: Asked) -> None:
+        """What the table was not made for is refused before it is solved."""
+        handle = self._held()
+        q = asked.request
+        if q.recompute != Recompute.AUTO:
+            p = c.popliner_pipeline(schedule=q.schedule, recompute=q.recompute, max_stages=1,
+                                    copies=q.copies)
+            call(library.popliner_costs_check_pipeline, handle.pointer, ctypes.byref(p),
+                 turns=(handle.turn,))
 
     def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
         """The best split. Members of the request may be given by name."""
