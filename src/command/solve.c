@@ -143,6 +143,9 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
         popliner_certificate_input names = POPLINER_CERTIFICATE_INPUT_INIT;
         names.costs = costs;
         names.options = &r->solver;
+        names.schedule = r->asked.schedule;
+        names.recompute = r->asked.recompute;
+        names.copies = r->asked.copies;
         names.unit_names = r->unit_names;
         names.option_names = &s->names;
         status = s->options.sweep != NULL ? sweep_print(s, costs, &r->solver, &names, error)

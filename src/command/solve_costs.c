@@ -66,11 +66,6 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         status = session_fail(error, POPLINER_ERROR_USAGE,
                               "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    if (status == POPLINER_OK && !options_keep_activations(o) && info->has_kept &&
-        o->schedule == POPLINER_SCHEDULE_NONE)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The costs say what a pipeline that trains keeps (\"stash\"), but neither "
-                    "--schedule nor --copies says how often: none of it is counted.");
     const char *option = o->copies != NULL ? "copies" : "schedule";
     const char *value = o->copies != NULL ? o->copies : o->schedule_name;
     if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
@@ -119,6 +114,11 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         status = request_name_file(r, info, error);
     if (status == POPLINER_OK)
         status = request_complete(r, s, limit_bytes, info, error);
+    if (status == POPLINER_OK && info->has_kept && o->schedule == POPLINER_SCHEDULE_NONE &&
+        !options_keep_activations(o) && o->recompute != POPLINER_RECOMPUTE_AUTO)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The costs say what a pipeline that trains keeps (\"stash\"), but neither "
+                    "--schedule nor --copies says how often: none of it is counted.");
     return status;
 }
 
