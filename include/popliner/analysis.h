@@ -10,9 +10,15 @@
  * what comes out does not depend on the order of the questions. After a failure the analysis is as
  * it was: what failed is tried again when it is asked for again. So is what should_stop has ended.
  *
- * An analysis is for one thread at a time; several analyses may be used by several threads at once.
- * The library calls listeners and other callbacks from the thread that called it, and from no
- * other.
+ * Threads: any number of threads may use one analysis, and tables of costs that it made; while one
+ * works, others wait. What an analysis hands out does not change, and any number of threads may
+ * read it at once; popliner/profile.h says when the variables are there. Call
+ * popliner_analysis_free when no thread uses the analysis or anything of it. The library calls
+ * listeners and other callbacks from the thread that called it, and from no other.
+ *
+ * In a process that was forked while a thread used the analysis, it may be half changed. There its
+ * functions end with USAGE, so do its tables when they ask what stages on one IPU need, and
+ * popliner_analysis_free does nothing.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_ANALYSIS_H
@@ -184,8 +190,7 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
 /* ---- parts, all owned by the analysis ---- */
 
 /* The profile. Of a loaded analysis the lowered variables may be missing: what needs them fails
- * with USAGE, or, where it returns no status, tells of none. May be read by several threads, but
- * not while one of them calls a function of the analysis. */
+ * with USAGE, or, where it returns no status, tells of none. */
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis);
 
 /* Loads what is missing of a loaded analysis: the lowered variables, and the stages that were

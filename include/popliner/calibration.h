@@ -6,6 +6,9 @@
  *     popliner_comparison_get_correction(comparison, &request.calibration);
  *     popliner_analysis_solve(model, &request, &answer, &error);
  *
+ * Threads: a comparison does not change, and any number of threads may read it at once.
+ * popliner_analysis_compare uses its analyses as popliner/analysis.h says.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_CALIBRATION_H
 #define POPLINER_CALIBRATION_H

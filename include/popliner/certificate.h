@@ -1,5 +1,8 @@
 /* popliner: an answer with all that is needed to check it.
  *
+ * Threads: a certificate does not change. Any number of threads may read it at once and make
+ * texts of it.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_CERTIFICATE_H
 #define POPLINER_CERTIFICATE_H

@@ -1,5 +1,7 @@
 /* popliner: the chain of units that is cut into stages, and the memory model that it serves.
  *
+ * Threads: a chain does not change, and any number of threads may read it at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_CHAIN_H
 #define POPLINER_CHAIN_H

@@ -4,6 +4,9 @@
  * The quantities are those of popliner/sections.h, and of the whole device. Tiles are matched by
  * number, categories by name, units of the chain by kind and name, stages by number.
  *
+ * Threads: changes do not change once they are made, and any number of threads may read them at
+ * once. popliner_changes_create waits until no other thread works with either analysis.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_CHANGES_H
 #define POPLINER_CHANGES_H

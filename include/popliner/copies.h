@@ -6,6 +6,9 @@
  *
  * docs/internals/memory-models.md has the sources of the rules.
  *
+ * Threads: the functions use their arguments alone, so any number of threads may call them at
+ * once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_COPIES_H
 #define POPLINER_COPIES_H

@@ -9,6 +9,10 @@
  * Every table has peaks and cuts. Cycles, and the peaks of stages that share an IPU, are added by
  * those who know them.
  *
+ * Threads: any number of threads may read and solve one table at once, also a table of a file or
+ * of an analysis. Meanwhile none may change or free it. Functions that the caller gave for a
+ * table are called by every thread that solves it, possibly by several at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_COSTS_H
 #define POPLINER_COSTS_H

@@ -1,6 +1,8 @@
 /* popliner: what an analysis explains of the compiler's own account of memory, what it misses, and
  * why; and what layers share.
  *
+ * Threads: a diagnosis does not change, and any number of threads may read it at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_DIAGNOSIS_H
 #define POPLINER_DIAGNOSIS_H

@@ -2,6 +2,8 @@
  *
  * docs/emit.md shows a sample of each format, with its source, what it cannot say, and warnings.
  *
+ * Threads: any number of threads may make texts of one certificate at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_EMIT_H
 #define POPLINER_EMIT_H

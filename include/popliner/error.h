@@ -4,6 +4,8 @@
  * failure in the popliner_error that its caller passed, which may be NULL everywhere. The library
  * never prints and never exits.
  *
+ * Threads: an error belongs to the caller. Give each thread its own.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_ERROR_H
 #define POPLINER_ERROR_H

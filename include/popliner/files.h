@@ -1,5 +1,8 @@
 /* Writing files so that what was there is not lost.
  *
+ * Threads: any number of threads may write files at once. If several write the same one, the
+ * file is what one of them wrote.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_FILES_H
 #define POPLINER_FILES_H

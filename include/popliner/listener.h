@@ -3,6 +3,9 @@
  * A caller that wants to show warnings, timings or progress passes a popliner_listener; NULL
  * members and a NULL listener are silence. All calls come from the thread that called the library.
  *
+ * Threads: if several threads call the library with one listener, its functions may run in
+ * several threads at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_LISTENER_H
 #define POPLINER_LISTENER_H

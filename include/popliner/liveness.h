@@ -8,6 +8,9 @@
  * or NULL for all of them. Variables are numbered from 0 to num_variables - 1, sorted by tile:
  * popliner_profile_tile tells which are those of a tile.
  *
+ * Threads: the functions read the profile alone. Any number of threads may call them at once, as
+ * popliner/profile.h says.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_LIVENESS_H
 #define POPLINER_LIVENESS_H

@@ -1,6 +1,8 @@
 /* popliner: the operations of the user's model, each with the programs that it was compiled to, and
  * the layers that they belong to.
  *
+ * Threads: operations and layers do not change, and any number of threads may read them at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_OPERATIONS_H
 #define POPLINER_OPERATIONS_H

@@ -4,6 +4,9 @@
  * every stage of the chain would need, so that the cuts can be moved in it, and solves again by
  * itself. docs/page.md says what it shows.
  *
+ * Threads: like the functions of popliner/analysis.h: while one thread works with an analysis,
+ * others wait.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PAGE_H
 #define POPLINER_PAGE_H

@@ -3,6 +3,9 @@
  * A split is dominated if another one is no worse in both objectives and better in one. The best
  * compromises are the values of the splits that no other dominates: their Pareto front.
  *
+ * Threads: compromises do not change, and any number of threads may read them at once. The table
+ * is used as popliner/costs.h says.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PARETO_H
 #define POPLINER_PARETO_H

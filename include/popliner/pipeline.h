@@ -9,6 +9,9 @@
  *
  * docs/internals/memory-models.md has the rule of each effect, and its sources.
  *
+ * Threads: the functions use their arguments alone, so any number of threads may call them at
+ * once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PIPELINE_H
 #define POPLINER_PIPELINE_H

@@ -1,5 +1,8 @@
 /* popliner: plots of bytes for a terminal, made of characters.
  *
+ * Threads: like the functions of popliner/analysis.h: while one thread works with an analysis,
+ * others wait.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PLOT_H
 #define POPLINER_PLOT_H

@@ -2,6 +2,9 @@
  *
  * All headers at once. Begin with popliner/analysis.h.
  *
+ * Threads: each header says what several threads may share. What two threads do not share needs
+ * no care.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_POPLINER_H
 #define POPLINER_POPLINER_H

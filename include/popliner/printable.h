@@ -1,5 +1,8 @@
 /* Texts that come from files, for people who read them on a terminal.
  *
+ * Threads: the functions use their arguments alone, so any number of threads may call them at
+ * once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PRINTABLE_H
 #define POPLINER_PRINTABLE_H

@@ -7,6 +7,10 @@
  * index is not below the count of popliner_profile_info, or struct_size was never set, and then
  * fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
  *
+ * Threads: any number of threads may read a profile at once. The variables of a loaded analysis
+ * come when they are first needed: call popliner_analysis_load_rest before several threads read
+ * them.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PROFILE_H
 #define POPLINER_PROFILE_H
@@ -21,9 +25,7 @@
 extern "C" {
 #endif
 
-/* One compiled program with its memory. Immutable once read, but for
- * popliner_analysis_load_rest; may be read from several threads.
- * Owned by the analysis that read it. */
+/* One compiled program with its memory. Owned by the analysis that read it. */
 typedef struct popliner_profile popliner_profile;
 
 /* ---- What the profile is of ---------------------------------------------------------------- */

@@ -11,6 +11,9 @@
  *
  * Each is rounded up to whole cycles. The throughput is R * M micro-batches over their sum.
  *
+ * Threads: replicas do not change once they are made, and any number of threads may read them at
+ * once. The table is used as popliner/costs.h says.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_REPLICAS_H
 #define POPLINER_REPLICAS_H

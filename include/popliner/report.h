@@ -4,6 +4,9 @@
  * caller frees with free(); *text is NULL after an error. Columns are separated by tabs or commas;
  * nothing is quoted, as in the original. Errors: MEMORY.
  *
+ * Threads: like the functions of popliner/analysis.h: while one thread works with an analysis,
+ * others wait.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_REPORT_H
 #define POPLINER_REPORT_H

@@ -4,6 +4,9 @@
  * every profile, but that TILES has one for each category of memory. docs/sections.md describes
  * them; docs/sections.schema.json is the schema of their JSON.
  *
+ * Threads: like the functions of popliner/analysis.h: while one thread works with an analysis,
+ * others wait.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_SECTIONS_H
 #define POPLINER_SECTIONS_H

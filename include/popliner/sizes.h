@@ -1,5 +1,8 @@
 /* Sizes in bytes as people write them.
  *
+ * Threads: the functions use their arguments alone, so any number of threads may call them at
+ * once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_SIZES_H
 #define POPLINER_SIZES_H

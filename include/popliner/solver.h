@@ -2,6 +2,9 @@
  *
  * The solvers know costs and limits, not profiles: see popliner/costs.h.
  *
+ * Threads: a plan does not change, and any number of threads may read it at once. Any number may
+ * solve one table at once, as popliner/costs.h says.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_SOLVER_H
 #define POPLINER_SOLVER_H

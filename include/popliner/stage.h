@@ -31,6 +31,9 @@
  * So all operations together have, on every tile, always_live_bytes + not_always_live_peak_bytes of
  * the compiler's account.
  *
+ * Threads: structures of this header do not change once they are made, and any number of threads
+ * may read them at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_STAGE_H
 #define POPLINER_STAGE_H

@@ -2,6 +2,8 @@
  * in another language, which cannot include the headers: it asks whether its own are the same, and
  * takes from here what the _INIT macros make.
  *
+ * Threads: the functions return constants, so any number of threads may call them at once.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_STRUCTURES_H
 #define POPLINER_STRUCTURES_H

@@ -1,6 +1,9 @@
 /* popliner: programs, cycles and memory along the steps of a profile, as a trace that Perfetto
  * (ui.perfetto.dev) and Chrome's about:tracing open.
  *
+ * Threads: like the functions of popliner/analysis.h: while one thread works with an analysis,
+ * others wait.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_TRACE_H
 #define POPLINER_TRACE_H

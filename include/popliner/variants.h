@@ -6,6 +6,9 @@
  * can be together. Other costs have a table for each way. (Of a profile popliner_analysis_solve
  * makes them.)
  *
+ * Threads: answers do not change, and any number of threads may read them at once. The tables
+ * are used as popliner/costs.h says.
+ *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_VARIANTS_H
 #define POPLINER_VARIANTS_H

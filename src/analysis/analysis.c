@@ -44,6 +44,10 @@ static popliner_status create(const popliner_analysis_options *options,
     popliner_analysis *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the analysis");
+    if (!pl_turn_begin(&made->turn)) {
+        free(made);
+        return pl_fail_memory(error, "the analysis");
+    }
     popliner_listener callers = POPLINER_LISTENER_INIT;
     popliner_status status =
         pl_struct_take(&callers, sizeof callers, options->listener, "popliner_listener", error);
@@ -51,7 +55,7 @@ static popliner_status create(const popliner_analysis_options *options,
     if (status == POPLINER_OK)
         status = pl_option_names_take(options->option_names, &made->option_names, error);
     if (status != POPLINER_OK) {
-        free(made);
+        popliner_analysis_free(made);
         return status;
     }
     made->layer_order = options->layer_order;
@@ -248,8 +252,9 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
 
 void popliner_analysis_free(popliner_analysis *analysis) {
     popliner_analysis *a = analysis;
-    if (a == NULL)
-        return;
+    if (a == NULL || pl_turn_is_lost(&a->turn))
+        return; /* what is half changed cannot be freed */
+    pl_turn_end(&a->turn);
     for (size_t model = 0; model < PL_NUM_MEMORY_MODELS; model++) {
         pl_model_parts *parts = &a->models[model];
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
@@ -274,6 +279,14 @@ void popliner_analysis_free(popliner_analysis *analysis) {
     free(a);
 }
 
+popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error) {
+    return pl_turn_take(&analysis->turn, "the analysis", error);
+}
+
+void pl_analysis_leave(popliner_analysis *analysis) {
+    pl_turn_leave(&analysis->turn);
+}
+
 /* ---- parts ---- */
 
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
@@ -289,8 +302,14 @@ popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popli
     if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
                        (int)level);
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_messages_add(&analysis->recorder.warnings, level, text, true);
-    return analysis->recorder.warnings.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
+    if (analysis->recorder.warnings.failed)
+        status = pl_fail_memory(error, "a message");
+    pl_analysis_leave(analysis);
+    return status;
 }
 
 popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner_error *error) {
@@ -306,9 +325,9 @@ popliner_status pl_analysis_load_variables(popliner_analysis *analysis, popliner
     return status;
 }
 
-popliner_status popliner_analysis_operations(popliner_analysis *analysis,
-                                             const popliner_operations **operations,
-                                             popliner_error *error) {
+static popliner_status operations_in_turn(popliner_analysis *analysis,
+                                          const popliner_operations **operations,
+                                          popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_status status = POPLINER_OK;
     double start = pl_clock_seconds();
@@ -324,12 +343,24 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
     return status;
 }
 
-popliner_status popliner_analysis_layers(popliner_analysis *analysis,
-                                         const popliner_layers **layers, popliner_error *error) {
+popliner_status popliner_analysis_operations(popliner_analysis *analysis,
+                                             const popliner_operations **operations,
+                                             popliner_error *error) {
+    *operations = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = operations_in_turn(analysis, operations, error);
+    pl_analysis_leave(analysis);
+    return status;
+}
+
+popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_layers **layers,
+                                   popliner_error *error) {
     popliner_analysis *a = analysis;
     const popliner_operations *operations;
     const pl_layer_options options = layer_options(a);
-    popliner_status status = popliner_analysis_operations(a, &operations, error);
+    popliner_status status = operations_in_turn(a, &operations, error);
     double start = pl_clock_seconds();
     if (status == POPLINER_OK && a->layers == NULL) {
         status = pl_layers_assign(a->profile, operations, &options, &a->layers, error);
@@ -340,20 +371,30 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
     return status;
 }
 
+popliner_status popliner_analysis_layers(popliner_analysis *analysis,
+                                         const popliner_layers **layers, popliner_error *error) {
+    *layers = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_analysis_layers(analysis, layers, error);
+    pl_analysis_leave(analysis);
+    return status;
+}
+
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   popliner_error *error) {
     const popliner_layers *layers;
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= PL_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
-    return popliner_analysis_layers(analysis, &layers, error);
+    return pl_analysis_layers(analysis, &layers, error);
 }
 
-popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_chain **chain, popliner_error *error) {
+static popliner_status chain_in_turn(popliner_analysis *analysis, popliner_memory_model model,
+                                     const popliner_chain **chain, popliner_error *error) {
     popliner_request usual = POPLINER_REQUEST_INIT;
     const pl_stage_details *stages;
-    *chain = NULL;
     popliner_status status = pl_analysis_begin(analysis, model, error);
     if (status != POPLINER_OK)
         return status;
@@ -366,6 +407,17 @@ popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_me
     if (status == POPLINER_OK && (analysis->has_variables || analysis->models[model].chain == NULL))
         status = pl_analysis_make_meter(analysis, model, error);
     *chain = analysis->models[model].chain;
+    return status;
+}
+
+popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
+                                        const popliner_chain **chain, popliner_error *error) {
+    *chain = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = chain_in_turn(analysis, model, chain, error);
+    pl_analysis_leave(analysis);
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/bounds.h"
 #include "base/messages.h"
+#include "base/turn.h"
 #include "costs/pipeline.h"
 #include "diagnosis/sharing.h"
 #include "popliner/analysis.h"
@@ -50,6 +51,7 @@ struct popliner_analysis {
     size_t num_threads;
     popliner_option_names option_names; /* complete */
     pl_bounds bounds;                   /* of the call that is at work */
+    pl_turn turn; /* of the calls, and of tables of costs that ask what shared stages need */
 
     const popliner_profile *profile;
     const popliner_operations *operations;   /* NULL before they are asked for */
@@ -70,6 +72,13 @@ struct popliner_analysis {
     pl_analysis_file profile_file, debug_file, stored_file; /* for pages */
 };
 
+/* Waits until no other thread works with the analysis. Public functions that make or measure
+ * anything enter before they work, and leave when they return; a thread may enter again. Errors:
+ * USAGE if the analysis was in use when this process was forked. All other functions here are for
+ * who has entered, or works for it in another thread. */
+popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error);
+void pl_analysis_leave(popliner_analysis *analysis);
+
 /* Where stages measured for a pipeline are kept: those of one that keeps nothing come first, the
  * others by what is recomputed. */
 static inline size_t pl_stages_place(const popliner_pipeline *pipeline) {
@@ -82,6 +91,12 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request);
 /* Completes what the caller asks (NULL: nothing) with the defaults. Errors: USAGE. */
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error);
+
+/* Like the public functions of these names. */
+popliner_status pl_analysis_layers(popliner_analysis *analysis, const popliner_layers **layers,
+                                   popliner_error *error);
+popliner_status pl_analysis_pair_layers(popliner_analysis *analysis,
+                                        const popliner_layer_pairs **pairs, popliner_error *error);
 
 /* Makes sure that operations and layers are there, and that there is such a memory model. Errors:
  * those of popliner_analysis_layers, USAGE. */

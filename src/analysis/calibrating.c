@@ -342,13 +342,11 @@ static popliner_status place_stages(popliner_comparison *c, const popliner_chain
     return POPLINER_OK;
 }
 
-popliner_status popliner_analysis_compare(popliner_analysis *analysis,
-                                          const popliner_request *request,
-                                          const size_t *first_units, size_t num_cuts,
-                                          popliner_analysis *const *compiled,
-                                          popliner_comparison **comparison, popliner_error *error) {
+static popliner_status compare_in_turn(popliner_analysis *analysis, const popliner_request *request,
+                                       const size_t *first_units, size_t num_cuts,
+                                       popliner_analysis *const *compiled,
+                                       popliner_comparison **comparison, popliner_error *error) {
     popliner_analysis *a = analysis;
-    *comparison = NULL;
     popliner_comparison *c = calloc(1, sizeof *c);
     if (c == NULL)
         return pl_fail_memory(error, "the comparison");
@@ -385,5 +383,19 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
         *comparison = c;
     else
         popliner_comparison_free(c);
+    return status;
+}
+
+popliner_status popliner_analysis_compare(popliner_analysis *analysis,
+                                          const popliner_request *request,
+                                          const size_t *first_units, size_t num_cuts,
+                                          popliner_analysis *const *compiled,
+                                          popliner_comparison **comparison, popliner_error *error) {
+    *comparison = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = compare_in_turn(analysis, request, first_units, num_cuts, compiled, comparison, error);
+    pl_analysis_leave(analysis);
     return status;
 }

@@ -316,6 +316,26 @@ static popliner_status compare(const popliner_changes_input *input,
     return status;
 }
 
+/* Enters both analyses, in an order that does not depend on which is which: so no two threads wait
+ * for each other. */
+static popliner_status compare_in_turn(const popliner_changes_input *input,
+                                       const popliner_profile_info *infos, popliner_changes *c,
+                                       popliner_error *error) {
+    bool is_before_first = (uintptr_t)input->before < (uintptr_t)input->now;
+    popliner_analysis *first = is_before_first ? input->before : input->now;
+    popliner_analysis *second = is_before_first ? input->now : input->before;
+    popliner_status status = pl_analysis_enter(first, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_analysis_enter(second, error);
+    if (status == POPLINER_OK) {
+        status = compare(input, infos, c, error);
+        pl_analysis_leave(second);
+    }
+    pl_analysis_leave(first);
+    return status;
+}
+
 popliner_status popliner_changes_create(const popliner_changes_input *input,
                                         popliner_changes **changes, popliner_error *error) {
     popliner_changes_input own = POPLINER_CHANGES_INPUT_INIT;
@@ -340,7 +360,8 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
     if (status != POPLINER_OK)
         return status;
     c = calloc(1, sizeof *c);
-    status = c == NULL ? pl_fail_memory(error, "the comparison") : compare(&own, infos, c, error);
+    status = c == NULL ? pl_fail_memory(error, "the comparison")
+                       : compare_in_turn(&own, infos, c, error);
     if (status == POPLINER_OK)
         *changes = c;
     else

@@ -15,14 +15,13 @@
 #include "memory/unit_usage.h"
 #include "model/layers_data.h"
 
-popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
-                                           const popliner_diagnosis_options *options,
-                                           popliner_diagnosis **diagnosis, popliner_error *error) {
+static popliner_status diagnose_in_turn(popliner_analysis *analysis,
+                                        const popliner_diagnosis_options *options,
+                                        popliner_diagnosis **diagnosis, popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_diagnosis_options o = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_diagnosis *made = NULL;
     double start = pl_clock_seconds();
-    *diagnosis = NULL;
     popliner_status status =
         pl_struct_take(&o, sizeof o, options, "popliner_diagnosis_options", error);
     if (status == POPLINER_OK)
@@ -51,6 +50,18 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
     return POPLINER_OK;
 }
 
+popliner_status popliner_analysis_diagnose(popliner_analysis *analysis,
+                                           const popliner_diagnosis_options *options,
+                                           popliner_diagnosis **diagnosis, popliner_error *error) {
+    *diagnosis = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = diagnose_in_turn(analysis, options, diagnosis, error);
+    pl_analysis_leave(analysis);
+    return status;
+}
+
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory_model model,
                                            const popliner_diagnosis **diagnosis,
                                            popliner_error *error) {
@@ -59,7 +70,7 @@ popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory
     if (*kept == NULL) {
         popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
         options.memory_model = model;
-        status = popliner_analysis_diagnose(a, &options, kept, error);
+        status = diagnose_in_turn(a, &options, kept, error);
     }
     *diagnosis = *kept;
     return status;
@@ -87,13 +98,11 @@ static const pl_operation_usage *known_usage(const popliner_analysis *a) {
     return usage;
 }
 
-popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
-                                              const popliner_layer_pairs **pairs,
-                                              popliner_error *error) {
+popliner_status pl_analysis_pair_layers(popliner_analysis *analysis,
+                                        const popliner_layer_pairs **pairs, popliner_error *error) {
     popliner_analysis *a = analysis;
     const popliner_layers *layers;
-    *pairs = NULL;
-    popliner_status status = popliner_analysis_layers(a, &layers, error);
+    popliner_status status = pl_analysis_layers(a, &layers, error);
     if (status == POPLINER_OK && a->pair_names == NULL) {
         status = pl_analysis_load_variables(a, error);
         if (status == POPLINER_OK)
@@ -104,5 +113,17 @@ popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
     }
     if (status == POPLINER_OK)
         *pairs = &a->pairs;
+    return status;
+}
+
+popliner_status popliner_analysis_pair_layers(popliner_analysis *analysis,
+                                              const popliner_layer_pairs **pairs,
+                                              popliner_error *error) {
+    *pairs = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_analysis_pair_layers(analysis, pairs, error);
+    pl_analysis_leave(analysis);
     return status;
 }

@@ -81,15 +81,26 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
     return POPLINER_OK;
 }
 
-popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
-                                              popliner_memory_model model, bool *is_training,
-                                              popliner_error *error) {
+static popliner_status is_training_in_turn(popliner_analysis *analysis, popliner_memory_model model,
+                                           bool *is_training, popliner_error *error) {
     const popliner_chain *chain;
     *is_training = false;
     popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)
         status = pl_intervals_are_training(analysis->profile, analysis->operations, chain,
                                            is_training, error);
+    return status;
+}
+
+popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
+                                              popliner_memory_model model, bool *is_training,
+                                              popliner_error *error) {
+    *is_training = false;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = is_training_in_turn(analysis, model, is_training, error);
+    pl_analysis_leave(analysis);
     return status;
 }
 
@@ -153,13 +164,12 @@ static void finish_measurement(own_measurement *m) {
     m->told = (popliner_measurement){&m->shown, &m->detail};
 }
 
-popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
-                                                 const popliner_request *request,
-                                                 const popliner_interval *stages, size_t num_stages,
-                                                 popliner_measurement **measurement,
-                                                 popliner_error *error) {
+static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
+                                              const popliner_request *request,
+                                              const popliner_interval *stages, size_t num_stages,
+                                              popliner_measurement **measurement,
+                                              popliner_error *error) {
     popliner_request r;
-    *measurement = NULL;
     popliner_status status = pl_analysis_take_request(request, &r, error);
     if (status == POPLINER_OK)
         status = pl_analysis_begin(analysis, r.memory_model, error);
@@ -188,5 +198,19 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     } else {
         popliner_measurement_free((popliner_measurement *)m);
     }
+    return status;
+}
+
+popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_interval *stages, size_t num_stages,
+                                                 popliner_measurement **measurement,
+                                                 popliner_error *error) {
+    *measurement = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = measure_stages_in_turn(analysis, request, stages, num_stages, measurement, error);
+    pl_analysis_leave(analysis);
     return status;
 }

@@ -634,13 +634,12 @@ static popliner_status add_tile_variables(task *t, const section_work *w, poplin
     return status;
 }
 
-popliner_status popliner_page_text(popliner_analysis *analysis,
-                                   const popliner_page_options *options, char **text,
-                                   popliner_error *error) {
+static popliner_status page_text_in_turn(popliner_analysis *analysis,
+                                         const popliner_page_options *options, char **text,
+                                         popliner_error *error) {
     task t = {.analysis = analysis};
     section_work w = {0};
     pl_text page = {0};
-    *text = NULL;
     popliner_status status = take_options(&t, options, error);
     if (status == POPLINER_OK)
         status = pl_analysis_begin(analysis, t.request.memory_model, error);
@@ -685,8 +684,21 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     return pl_report_finish(&page, status, text, error);
 }
 
-popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
-                                      popliner_error *error) {
+popliner_status popliner_page_text(popliner_analysis *analysis,
+                                   const popliner_page_options *options, char **text,
+                                   popliner_error *error) {
+    *text = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = page_text_in_turn(analysis, options, text, error);
+    pl_analysis_leave(analysis);
+    return status;
+}
+
+static popliner_status page_prepare_in_turn(popliner_analysis *analysis,
+                                            const popliner_request *request,
+                                            popliner_error *error) {
     popliner_page_options options = POPLINER_PAGE_OPTIONS_INIT;
     task t = {.analysis = analysis};
     const pl_stage_details *known = NULL;
@@ -709,4 +721,14 @@ popliner_status popliner_page_prepare(popliner_analysis *analysis, const popline
                                          wants_tile_needs(analysis->profile, num_units),
                                          ", for the page", error)
                : POPLINER_OK;
+}
+
+popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
+                                      popliner_error *error) {
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = page_prepare_in_turn(analysis, request, error);
+    pl_analysis_leave(analysis);
+    return status;
 }

@@ -9,14 +9,13 @@
 #include "show/certificate_data.h"
 #include "show/plot.h"
 
-popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
-                                   popliner_memory_model model,
-                                   const popliner_certificate *certificate,
-                                   const popliner_plot_options *options, char **text,
-                                   popliner_error *error) {
+static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_plot plot,
+                                         popliner_memory_model model,
+                                         const popliner_certificate *certificate,
+                                         const popliner_plot_options *options, char **text,
+                                         popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_plot_options own = POPLINER_PLOT_OPTIONS_INIT;
-    *text = NULL;
     popliner_status status =
         pl_struct_take(&own, sizeof own, options, "popliner_plot_options", error);
     if (status == POPLINER_OK)
@@ -41,4 +40,18 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
         return pl_plot_plan(certificate, &own, text, error);
     }
     return pl_fail(error, POPLINER_ERROR_USAGE, "there is no plot %d", (int)plot);
+}
+
+popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
+                                   popliner_memory_model model,
+                                   const popliner_certificate *certificate,
+                                   const popliner_plot_options *options, char **text,
+                                   popliner_error *error) {
+    *text = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = plot_text_in_turn(analysis, plot, model, certificate, options, text, error);
+    pl_analysis_leave(analysis);
+    return status;
 }

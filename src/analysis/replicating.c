@@ -126,14 +126,12 @@ static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
     return status;
 }
 
-popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
-                                                 const popliner_request *request,
-                                                 const popliner_replicas_options *options,
-                                                 popliner_replicas **replicas,
-                                                 popliner_error *error) {
+static popliner_status solve_replicas_in_turn(popliner_analysis *analysis,
+                                              const popliner_request *request,
+                                              const popliner_replicas_options *options,
+                                              popliner_replicas **replicas, popliner_error *error) {
     replicas_search s = {.max_bytes = 0};
     const popliner_solver_options *solver = &s.task.solver.options;
-    *replicas = NULL;
     popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
         status = try_replicas(&s, pl_task_largest_limit(solver), replicas, error);
@@ -153,5 +151,19 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
         *replicas = NULL;
     }
     free_replicas_search(&s);
+    return status;
+}
+
+popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
+                                                 const popliner_request *request,
+                                                 const popliner_replicas_options *options,
+                                                 popliner_replicas **replicas,
+                                                 popliner_error *error) {
+    *replicas = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = solve_replicas_in_turn(analysis, request, options, replicas, error);
+    pl_analysis_leave(analysis);
     return status;
 }

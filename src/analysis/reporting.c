@@ -132,7 +132,7 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
 static popliner_status report_pairs(popliner_analysis *a, popliner_table table, char delimiter,
                                     char **text, popliner_error *error) {
     const popliner_layer_pairs *pairs;
-    popliner_status status = popliner_analysis_pair_layers(a, &pairs, error);
+    popliner_status status = pl_analysis_pair_layers(a, &pairs, error);
     if (status == POPLINER_OK)
         status = pl_report_layer_pairs(
             a->layers,
@@ -146,11 +146,10 @@ static popliner_status report_pairs(popliner_analysis *a, popliner_table table, 
     return status;
 }
 
-popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
-                                      popliner_memory_model model, popliner_format format,
-                                      char **text, popliner_error *error) {
+static popliner_status report_table_in_turn(popliner_analysis *analysis, popliner_table table,
+                                            popliner_memory_model model, popliner_format format,
+                                            char **text, popliner_error *error) {
     const char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
-    *text = NULL;
     popliner_status status = check(table, format, error);
     if (status != POPLINER_OK)
         return status;
@@ -168,4 +167,16 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
         break;
     }
     return report_stages(analysis, table, model, delimiter, text, error);
+}
+
+popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
+                                      popliner_memory_model model, popliner_format format,
+                                      char **text, popliner_error *error) {
+    *text = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = report_table_in_turn(analysis, table, model, format, text, error);
+    pl_analysis_leave(analysis);
+    return status;
 }

@@ -71,7 +71,7 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     if (status == POPLINER_OK && needed == METER)
         status = pl_analysis_make_meter(a, model, error);
     if (status == POPLINER_OK && needed == PAIRS)
-        status = popliner_analysis_pair_layers(a, &source->pairs, error);
+        status = pl_analysis_pair_layers(a, &source->pairs, error);
     if (status == POPLINER_OK && needed == DIAGNOSIS)
         status = pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error);
     if (status != POPLINER_OK || needed < CHAIN)
@@ -121,13 +121,26 @@ popliner_status pl_analysis_section(popliner_analysis *a, popliner_section secti
     return pl_sheet_finish(&sheet, status, text, error);
 }
 
+static popliner_status section_text_in_turn(popliner_analysis *analysis, popliner_section section,
+                                            popliner_memory_model model,
+                                            const popliner_certificate *certificate,
+                                            popliner_format format, char **text,
+                                            popliner_error *error) {
+    popliner_status status = check(section, certificate, format, error);
+    return status == POPLINER_OK
+               ? pl_analysis_section(analysis, section, model, certificate, format, text, error)
+               : status;
+}
+
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,
                                       const popliner_certificate *certificate,
                                       popliner_format format, char **text, popliner_error *error) {
     *text = NULL;
-    popliner_status status = check(section, certificate, format, error);
-    return status == POPLINER_OK
-               ? pl_analysis_section(analysis, section, model, certificate, format, text, error)
-               : status;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = section_text_in_turn(analysis, section, model, certificate, format, text, error);
+    pl_analysis_leave(analysis);
+    return status;
 }

@@ -253,12 +253,10 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     return status;
 }
 
-popliner_status popliner_analysis_solve(popliner_analysis *analysis,
-                                        const popliner_request *request,
-                                        popliner_certificate **certificate, popliner_error *error) {
+static popliner_status solve_in_turn(popliner_analysis *analysis, const popliner_request *request,
+                                     popliner_certificate **certificate, popliner_error *error) {
     pl_task t = {0};
     popliner_plan plan = {0};
-    *certificate = NULL;
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_SOLVE, error);
     if (status == POPLINER_OK)
         status = find_plan(&t, &plan, error);
@@ -269,6 +267,18 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
         pl_stage_meter_forget_peaks(analysis->models[t.model].meter);
     pl_plan_clear(&plan);
     pl_task_free(&t);
+    return status;
+}
+
+popliner_status popliner_analysis_solve(popliner_analysis *analysis,
+                                        const popliner_request *request,
+                                        popliner_certificate **certificate, popliner_error *error) {
+    *certificate = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = solve_in_turn(analysis, request, certificate, error);
+    pl_analysis_leave(analysis);
     return status;
 }
 
@@ -321,14 +331,12 @@ static popliner_status check_given(const pl_task *t, const popliner_plan *plan,
     return POPLINER_OK;
 }
 
-popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
-                                           const popliner_request *request,
-                                           const size_t *first_units, size_t num_cuts,
-                                           popliner_certificate **certificate,
-                                           popliner_error *error) {
+static popliner_status evaluate_in_turn(popliner_analysis *analysis,
+                                        const popliner_request *request, const size_t *first_units,
+                                        size_t num_cuts, popliner_certificate **certificate,
+                                        popliner_error *error) {
     pl_task t = {0};
     popliner_plan plan = {0};
-    *certificate = NULL;
     t.num_stages = num_cuts + 1;
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
@@ -339,5 +347,19 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
         status = certify(&t, true, &plan, certificate, error);
     pl_plan_clear(&plan);
     pl_task_free(&t);
+    return status;
+}
+
+popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
+                                           const popliner_request *request,
+                                           const size_t *first_units, size_t num_cuts,
+                                           popliner_certificate **certificate,
+                                           popliner_error *error) {
+    *certificate = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = evaluate_in_turn(analysis, request, first_units, num_cuts, certificate, error);
+    pl_analysis_leave(analysis);
     return status;
 }

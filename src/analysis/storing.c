@@ -55,8 +55,8 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     return POPLINER_OK;
 }
 
-popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
-                                        const char *path, popliner_error *error) {
+static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
+                                     const char *path, popliner_error *error) {
     /* what is asked for more rarely is measured then: it would be as much again to store */
     static const struct {
         popliner_schedule schedule;
@@ -99,5 +99,15 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
                                          &a->listener, path, error);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Storing the analysis", start);
+    return status;
+}
+
+popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
+                                        const char *path, popliner_error *error) {
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = store_in_turn(analysis, model, path, error);
+    pl_analysis_leave(analysis);
     return status;
 }

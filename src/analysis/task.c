@@ -140,9 +140,8 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     return status;
 }
 
-popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
-                                            const popliner_request *request,
-                                            popliner_error *error) {
+static popliner_status load_rest_in_turn(popliner_analysis *analysis,
+                                         const popliner_request *request, popliner_error *error) {
     popliner_request r;
     const pl_stage_details *stages;
     popliner_status status = pl_analysis_load_variables(analysis, error);
@@ -158,6 +157,17 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     return status;
 }
 
+popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
+                                            const popliner_request *request,
+                                            popliner_error *error) {
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = load_rest_in_turn(analysis, request, error);
+    pl_analysis_leave(analysis);
+    return status;
+}
+
 /* Makes the meter ready where stages do not do. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
@@ -170,12 +180,22 @@ static popliner_status prepare(popliner_analysis *a, const popliner_request *req
     return status;
 }
 
-popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
-                                          const popliner_request *request, popliner_error *error) {
+static popliner_status prepare_in_turn(popliner_analysis *analysis, const popliner_request *request,
+                                       popliner_error *error) {
     popliner_request r;
     const pl_stage_details *stages = NULL;
     popliner_status status = take_request(request, &r, error);
     return status == POPLINER_OK ? prepare(analysis, &r, &stages, error) : status;
+}
+
+popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
+                                          const popliner_request *request, popliner_error *error) {
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = prepare_in_turn(analysis, request, error);
+    pl_analysis_leave(analysis);
+    return status;
 }
 
 /* Copies the solver's options and sets what follows from the profile. */
@@ -316,10 +336,15 @@ typedef struct shared_stages {
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
     const shared_stages *own = user;
-    popliner_status status = pl_analysis_make_meter(own->analysis, own->model, error);
+    /* several threads may solve the table, or work with the analysis, but there is one meter */
+    popliner_status status = pl_analysis_enter(own->analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = pl_analysis_make_meter(own->analysis, own->model, error);
     pl_shared_stages shared = {own->analysis->models[own->model].meter, own->pipeline, own->need};
     if (status == POPLINER_OK)
         status = pl_intervals_shared_peak(&shared, stages, num_stages, peak_bytes, error);
+    pl_analysis_leave(own->analysis);
     return status;
 }
 
@@ -396,11 +421,9 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;
 }
 
-popliner_status popliner_analysis_costs(popliner_analysis *analysis,
-                                        const popliner_request *request, popliner_costs **costs,
-                                        popliner_error *error) {
+static popliner_status costs_in_turn(popliner_analysis *analysis, const popliner_request *request,
+                                     popliner_costs **costs, popliner_error *error) {
     pl_task t = {0};
-    *costs = NULL;
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(&t, UINT64_MAX, error);
@@ -409,6 +432,18 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
         t.costs = NULL;
     }
     pl_task_free(&t);
+    return status;
+}
+
+popliner_status popliner_analysis_costs(popliner_analysis *analysis,
+                                        const popliner_request *request, popliner_costs **costs,
+                                        popliner_error *error) {
+    *costs = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = costs_in_turn(analysis, request, costs, error);
+    pl_analysis_leave(analysis);
     return status;
 }
 

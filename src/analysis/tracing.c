@@ -8,11 +8,10 @@
 #include "show/certificate_data.h"
 #include "show/trace.h"
 
-popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,
-                                    const popliner_certificate *certificate, char **text,
-                                    popliner_error *error) {
+static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_memory_model model,
+                                          const popliner_certificate *certificate, char **text,
+                                          popliner_error *error) {
     popliner_analysis *a = analysis;
-    *text = NULL;
     if (certificate != NULL && !certificate->is_measured)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a trace shows the stages of a certificate of a profile, and this is none");
@@ -26,4 +25,16 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
         certificate != NULL ? certificate->input.chain : a->models[model].chain;
     const pl_trace_source source = {a->profile, a->operations, chain, certificate};
     return pl_trace_make(&source, text, error);
+}
+
+popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,
+                                    const popliner_certificate *certificate, char **text,
+                                    popliner_error *error) {
+    *text = NULL;
+    popliner_status status = pl_analysis_enter(analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = trace_text_in_turn(analysis, model, certificate, text, error);
+    pl_analysis_leave(analysis);
+    return status;
 }

@@ -227,6 +227,55 @@ class Freeing(unittest.TestCase):
         turn.lock.release()
 
 
+class Forks(unittest.TestCase):
+    def test_what_was_in_use(self):
+        """A child that was forked while a thread is in a call does not wait for that thread: what
+        the call works with is refused there, and all else may be used."""
+        program = """
+import multiprocessing, sys, threading, popliner
+inside, done = threading.Event(), threading.Event()
+def wait(*_):
+    inside.set()
+    done.wait()
+analysis = popliner.read(sys.argv[1])
+costs = popliner.Costs(4)
+other = popliner.Costs(4)
+def use(name, it, queue):
+    try:
+        it.solve(max_stages=2)
+        queue.put((name, "solved"))
+    except popliner.UsageError as error:
+        queue.put((name, str(error)))
+    it.close()
+def of_analysis():
+    analysis.solve(max_stages=2, progress=wait)
+def of_costs():
+    costs.fill_peaks(lambda first, last: wait() or 1)
+context = multiprocessing.get_context("fork")
+for work, used in ((of_analysis, analysis), (of_costs, costs)):
+    inside.clear(), done.clear()
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait()
+    queue = context.Queue()
+    for name, it in (("used", used), ("other", other)):
+        child = context.Process(target=use, args=(name, it, queue))
+        child.start()
+        child.join(20)
+        if child.exitcode != 0:
+            child.kill()
+        print(*queue.get(timeout=5) if child.exitcode == 0 else "hangs")
+    done.set()
+    thread.join()
+    used.solve(max_stages=2)
+"""
+        lost = ("used this object was in use when this process was forked; make another one here, "
+                "or fork while no thread uses it\n")
+        done = common.python("-c", program, SAMPLE)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.stdout, 2 * (lost + "other solved\n"))
+
+
 class Ending(unittest.TestCase):
     def test_what_is_open_at_the_end(self):
         """Python ends with objects that are open, some in cycles, and threads that work."""

@@ -152,17 +152,47 @@ class Turn:
     """Who calls with a handle, and with all that belongs to it: one thread at a time, others wait.
     A callback cannot call with the handle whose call it is part of."""
 
-    __slots__ = ("lock", "call")
+    __slots__ = ("lock", "call", "process")
 
     def __init__(self) -> None:
         self.lock = threading.RLock()  # what tells that a thread comes twice is the call
         self.call: Optional[Call] = None
+        self.process = os.getpid()  # that has used it last
 
-    def check(self) -> None:
-        """For who has the lock."""
+    @property
+    def is_lost(self) -> bool:
+        """True in a process that was forked while a thread had the turn, which is not there."""
+        if self.process == os.getpid():
+            return False
+        if not self.lock.acquire(blocking=False):
+            return True
+        self.process = os.getpid()
+        self.lock.release()
+        return False
+
+    def take(self, timeout: float = -1) -> bool:
+        """Waits for the lock. False if the time is up."""
+        if self.is_lost:
+            raise UsageError("this object was in use when this process was forked; make another "
+                             "one here, or fork while no thread uses it")
+        if not self.lock.acquire(timeout=timeout):
+            return False
         if self.call is not None:
+            self.lock.release()
             raise UsageError("this object is busy with the call that the callback is part of: use "
                              "it after the call, or another object")
+        return True
+
+    def leave(self) -> None:
+        """Gives the lock back."""
+        self.call = None
+        self.lock.release()
+
+    def __enter__(self) -> None:
+        self.take()
+
+    def __exit__(self, *_: Any) -> None:
+        self.leave()
 
 
 class Calling:
@@ -190,14 +220,9 @@ class Calling:
         return self.call
 
     def take(self, turn: Turn) -> None:
-        while not turn.lock.acquire(timeout=0.1):
+        while not turn.take(timeout=0.1):
             if self.call.raised is not None:
                 raise self.call.raised
-        try:
-            turn.check()
-        except UsageError:
-            turn.lock.release()
-            raise
         turn.call = self.call
         self.taken.append(turn)
 
@@ -216,9 +241,7 @@ class Calling:
 
     def __exit__(self, *_: Any) -> None:
         while self.taken:
-            turn = self.taken.pop()
-            turn.call = None
-            turn.lock.release()
+            self.taken.pop().leave()
         # unless a callback has set another handler
         if self.interrupts is not None and signal.getsignal(signal.SIGINT) is self.interrupts:
             signal.signal(signal.SIGINT, self.before)
@@ -247,8 +270,7 @@ def call(function: Any, *arguments: Any, turns: Tuple[Turn, ...] = (),
 
 def ask(turn: Turn, function: Any, *arguments: Any) -> Any:
     """Calls what cannot fail and calls nothing back."""
-    with turn.lock:
-        turn.check()
+    with turn:
         return function(*arguments)
 
 
@@ -256,8 +278,7 @@ def fill(turn: Turn, structure: Type, function: Any, *arguments: Any) -> Any:
     """Calls what fills a structure; O(1), and calls nothing back."""
     error = c.popliner_error()
     result = begin(structure)
-    with turn.lock:
-        turn.check()
+    with turn:
         status = function(*arguments, ctypes.byref(result), ctypes.byref(error))
     if status != 0:
         raise failure(status, error)
@@ -292,7 +313,7 @@ class Handle:
     def __del__(self) -> None:
         # taken away first: other threads go on while it is freed
         pointer, self.pointer = self.pointer, ctypes.c_void_p()
-        if pointer:
+        if pointer and not self.turn.is_lost:  # what is half changed cannot be freed
             self.free(pointer)
 
 

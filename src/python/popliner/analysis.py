@@ -45,8 +45,7 @@ class Chain(Sequence[r.Unit]):
     def __init__(self, handle: Handle, pointer: Any) -> None:
         self._handle = weakref.ref(handle)  # the analysis keeps its chains
         self._pointer = pointer
-        with handle.turn.lock:
-            handle.turn.check()
+        with handle.turn:
             self._units = tuple(
                 r.take(r.Unit, library.popliner_chain_unit_at(pointer, i).contents)
                 for i in range(library.popliner_chain_num_units(pointer)))

@@ -225,8 +225,7 @@ class Costs(Owner):
     def _set(self, function: Any, *arguments: int) -> None:
         handle = self._held()
         error = c.popliner_error()
-        with handle.turn.lock:
-            handle.turn.check()
+        with handle.turn:
             status = function(handle.pointer, *arguments, ctypes.byref(error))
         if status != 0:
             raise failure(status, error)
@@ -274,8 +273,7 @@ class Costs(Owner):
         handle = self._held()
         error = c.popliner_error()
         status = 0
-        with handle.turn.lock:
-            handle.turn.check()
+        with handle.turn:
             for arguments in values:
                 status = function(handle.pointer, *arguments, error)
                 if status != 0:
@@ -561,10 +559,7 @@ class Borrowing:
             handle = costs._held()
             self.take_back()
             if handle.turn is not self.own.turn:
-                handle.turn.lock.acquire()
-                if handle.turn.call is not None:
-                    handle.turn.lock.release()
-                    handle.turn.check()  # which says so
+                handle.turn.take()
                 handle.turn.call = it
                 self.lent = handle
             result[0] = handle.pointer.value
@@ -576,8 +571,7 @@ class Borrowing:
     def take_back(self) -> None:
         if self.lent is not None:
             handle, self.lent = self.lent, None
-            handle.turn.call = None
-            handle.turn.lock.release()
+            handle.turn.leave()
 
     def __enter__(self) -> "Borrowing":
         return self

@@ -46,8 +46,7 @@ class Diagnosis(Owner):
     def _all(self, count_name: str, get: Callable[..., Any], take: Callable[[Any], Any],
              *before: int) -> Tuple[Any, ...]:
         handle = self._held()
-        with handle.turn.lock:
-            handle.turn.check()
+        with handle.turn:
             count = getattr(library.popliner_diagnosis_get_summary(handle.pointer).contents,
                             count_name)
             return tuple(take(get(handle.pointer, *before, i).contents) for i in range(count))
