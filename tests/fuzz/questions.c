@@ -499,6 +499,19 @@ static char *ask(const subject *s, question q, popliner_error *error) {
     return a.text;
 }
 
+/* Whether two answers are alike but for the messages of a certificate, which its options follow: an
+ * analysis that was stored tells when it is loaded what others tell when they are read, and what was
+ * changed in the arrays of one was never told. */
+static bool is_same(const char *answer, const char *other) {
+    const char *messages = strstr(answer, "\n    \"messages\": [");
+    const char *options = strstr(answer, "\n    \"options\": ");
+    const char *other_options = strstr(other, "\n    \"options\": ");
+    if (messages == NULL || options == NULL || other_options == NULL)
+        return strcmp(answer, other) == 0;
+    return strncmp(answer, other, (size_t)(messages - answer)) == 0 &&
+           strcmp(options, other_options) == 0;
+}
+
 /* What is stored is the same analysis: its answers are, and so are its bytes when it is stored
  * again. */
 static void store_and_load(const subject *s, question q, const char *answer) {
@@ -520,7 +533,7 @@ static void store_and_load(const subject *s, question q, const char *answer) {
     char *same = ask(&loaded, q, &error);
     if (s->is_measured) {
         FUZZ_CHECK((same == NULL) == (answer == NULL));
-        FUZZ_CHECK(same == NULL || strcmp(same, answer) == 0);
+        FUZZ_CHECK(same == NULL || is_same(answer, same));
     }
     free(same);
     status = popliner_analysis_store(loaded.analysis, model, second_path, &error);
