@@ -190,7 +190,8 @@ bool is_split_fine(every_split *e, uint64_t *cut_bytes) {
 
 static void enumerate(every_split *e, size_t stage, size_t first_unit) {
     e->first_units[stage] = first_unit;
-    if (stage + 1 < e->in->options.num_mapped_stages) {
+    /* MOST_STAGES for gcc 14, which cannot know how long the list of the options is */
+    if (stage + 1 < MOST_STAGES && stage + 1 < e->in->options.num_mapped_stages) {
         for (size_t next = first_unit + 1; next < e->in->num_units; ++next)
             enumerate(e, stage + 1, next);
         return;
