@@ -31,8 +31,9 @@ void session_warn(session *s, const char *format, ...) {
     va_end(arguments);
     log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", text);
     char *all = realloc(s->warnings, before + strlen(text) + 2);
+    s->lacks_warnings = s->lacks_warnings || all == NULL;
     if (all == NULL)
-        return; /* the log has it */
+        return; /* the log has it; an answer without it would not be whole */
     s->warnings = all;
     sprintf(s->warnings + before, "%s\n", text);
 }
@@ -41,8 +42,12 @@ popliner_status session_say_warnings(const session *s, popliner_certificate *cer
                                      popliner_error *error) {
     popliner_status status = POPLINER_OK;
     char *copy = s->warnings == NULL ? NULL : calloc(strlen(s->warnings) + 1, 1);
-    if (s->warnings == NULL)
+    if (s->warnings == NULL && !s->lacks_warnings)
         return POPLINER_OK;
+    if (copy == NULL || s->lacks_warnings) {
+        free(copy);
+        copy = NULL;
+    }
     if (copy == NULL)
         return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the log");
     strcpy(copy, s->warnings);
