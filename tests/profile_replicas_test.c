@@ -377,8 +377,9 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
-/* What stages recompute is not chosen with replicas. */
-static void recomputing_is_not_left_open(void **state) {
+/* What stages recompute is not chosen with replicas, and PopLiner's memory model has no
+ * parameters: there, all that is in no layer is one unit, which seemed to train what layers have. */
+static void some_requests_are_refused(void **state) {
     char *directory = test_path(*state, "made");
     popliner_analysis *analysis;
     popliner_replicas *replicas;
@@ -395,6 +396,20 @@ static void recomputing_is_not_left_open(void **state) {
         POPLINER_ERROR_USAGE);
     assert_non_null(strstr(error.message, "auto"));
     assert_null(replicas);
+    request.recompute = POPLINER_RECOMPUTE_NONE;
+    request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
+    options.total_ipus = 2;
+    options.micro_batches = 1;
+    options.bandwidth_bytes = options.bandwidth_cycles = 1;
+    assert_int_equal(
+        popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
+        POPLINER_ERROR_USAGE);
+    assert_non_null(strstr(error.message, "bandwidth_bytes: PopLiner's memory model"));
+    options.bandwidth_bytes = 0;
+    assert_ok(popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
+              &error);
+    assert_int_equal(popliner_replicas_candidate_at(replicas, 0)->parameter_bytes, 0);
+    popliner_replicas_free(replicas);
     popliner_analysis_free(analysis);
     free(directory);
 }
@@ -427,7 +442,7 @@ static void every_split_of_made_profiles(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(recomputing_is_not_left_open),
+        IN_DIRECTORY(some_requests_are_refused),
         IN_DIRECTORY(every_split_of_made_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

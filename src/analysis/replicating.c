@@ -77,6 +77,12 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (status == POPLINER_OK && t->is_greedy)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "replicas are not solved for with the greedy method");
+    /* there, what is in no layer is one unit, which would train what each layer has */
+    bool has_parameters = t->model != POPLINER_MEMORY_MODEL_POPLINER;
+    if (status == POPLINER_OK && o->bandwidth_bytes > 0 && !has_parameters)
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "bandwidth_bytes: PopLiner's memory model knows no parameters, whose "
+                         "gradients would be added up; choose the full model");
     if (status == POPLINER_OK && o->chunks == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE, "chunks: an IPU has at least one");
     if (status == POPLINER_OK)
@@ -89,8 +95,9 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (o->total_ipus < s->max_ipus)
         s->max_ipus = o->total_ipus;
     o->parameter_bytes = NULL;
-    o->parameters =
-        t->pipeline.schedule != POPLINER_SCHEDULE_INFERENCE ? pl_trained_parameters_bytes : NULL;
+    o->parameters = has_parameters && t->pipeline.schedule != POPLINER_SCHEDULE_INFERENCE
+                        ? pl_trained_parameters_bytes
+                        : NULL;
     o->parameters_user = &s->trained;
     bool follows = t->pipeline.copies.rule != POPLINER_COPIES_OF_SCHEDULE &&
                    t->pipeline.copies.rule != POPLINER_COPIES_LIST;
