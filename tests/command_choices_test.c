@@ -192,8 +192,10 @@ static void stages_choose_what_they_recompute(void **state) {
         {{"--sweep", "num-ipus=1..2"}, "--recompute auto and --sweep exclude each other"},
         {{"--slack", "1"}, "--recompute auto and --slack exclude each other"},
         {{"--pareto", "memory,cycles"}, "--recompute auto and --pareto exclude each other"},
-        {{"--objective", "balance"}, "not chosen (auto) for the objective balance"},
-        {{"--device-map", "0,1,0"}, "not chosen (auto) where stages share an IPU"},
+        {{"--objective", "balance"}, "--recompute auto and --objective balance exclude each other"},
+        {{"--device-map", "0,1,0"},
+         "--recompute auto: stages that share an IPU, as --device-map 0,1,0 has them, do not"},
+        {{"--link-bandwidth", "3"}, "--recompute auto and --link-bandwidth exclude each other"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, "--costs", path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],

@@ -446,6 +446,9 @@ static void effects_are_of_the_full_model(void **state) {
     (void)state;
     static const char *const options[] = {"--effects=layout", "--accumulators=auto",
                                           "--risk=expected"};
+    RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", "--total-ipus=2",
+        "--micro-batches=2", "--replica-bandwidth=1");
+    assert_refused(&run, 2, "--replica-bandwidth: PopLiner's memory model knows nothing of it");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", options[i]);
         assert_refused(&run, 2, "PopLiner's memory model knows nothing of it");

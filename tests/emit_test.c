@@ -687,6 +687,15 @@ static void options_are_checked(void **state) {
     assert_refuses(&sample, &o, POPLINER_EMIT_TORCH, error.message);
     assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_VLLM, NULL), POPLINER_OK);
     assert_int_equal(popliner_emit_check(NULL, POPLINER_EMIT_JSON, NULL), POPLINER_OK);
+    const size_t map[] = {1, 0};
+    o.device_map = map;
+    o.num_mapped_stages = 2;
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_VLLM, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message,
+                        "vllm: has stage k on IPU k, but this plan has them on 1,0; give another "
+                        "device_map, or none, or choose a format that can say it, like json");
+    o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
     assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message, "json: -p model.layers.%d: has no {}, which stands for a "

@@ -55,13 +55,18 @@ typedef struct popliner_emit_options {
     size_t num_tail_modules;
     const popliner_option_names *option_names; /* in errors; NULL: the names of the fields */
     const popliner_listener *listener;         /* is told warnings; NULL for none */
+    /* The device map that a split will be asked for with, at least 1 stage, for popliner_emit_check
+     * alone: so what a format cannot say is known before anything is solved. NULL and 0: none. */
+    const size_t *device_map;
+    size_t num_mapped_stages;
 } popliner_emit_options;
 
 #define POPLINER_EMIT_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_emit_options), NULL, NULL, 0, NULL, 0, NULL, NULL }
+    { sizeof(popliner_emit_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0 }
 
-/* Whether the options make sense, and are enough for the format with some split. Errors: USAGE, by
- * the name of the format and of the option. O(length of the options). */
+/* Checks whether the options make sense, and are enough for the format with some split, on the IPUs
+ * of the device map if there is one. Errors: USAGE, by the name of the format and of the option;
+ * MEMORY. O(length of the options), and s log s for a device map of s stages. */
 popliner_status popliner_emit_check(const popliner_emit_options *options,
                                     popliner_emit_format format, popliner_error *error);
 

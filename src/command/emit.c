@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command/names.h"
+#include "command/request.h"
 #include "popliner/files.h"
 
 /* Names of modules in a list that is separated by ','. Zero-initialise; free `copy` and `names`. */
@@ -83,9 +84,15 @@ static popliner_status name_option(popliner_status status, popliner_error *error
 
 popliner_status emit_check(const options *o, popliner_error *error) {
     asked a = {0};
+    request r = {0};
     popliner_status status = take_asked(&a, o, error);
+    if (status == POPLINER_OK && o->num_emits > 0)
+        status = request_take_map(&r, o, error);
+    a.options.device_map = r.device_map;
+    a.options.num_mapped_stages = r.solver.num_mapped_stages;
     for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++)
         status = name_option(popliner_emit_check(&a.options, o->emits[i].format, error), error);
+    request_free(&r);
     free_asked(&a);
     return status;
 }

@@ -1134,8 +1134,8 @@ bool options_keep_activations(const options *o) {
 
 /* Settles which effects there are, and what does not go with them. */
 static popliner_status check_effects(options *o, const given *g, popliner_error *error) {
-    static const char *const names[] = {"effects",   "accumulators", "risk",
-                                        "calibrate", "calibration",  NULL};
+    static const char *const names[] = {"effects",     "accumulators",      "risk", "calibrate",
+                                        "calibration", "replica-bandwidth", NULL};
     const char *name = first_given(g, names);
     if (name != NULL && o->memory_model == MODEL_POPLINER)
         return fail(error, "--%s: PopLiner's memory model knows nothing of it", name);
@@ -1175,8 +1175,9 @@ static popliner_status check_replicas(const options *o, const given *g, popliner
 }
 
 static popliner_status check_recompute(const options *o, const given *g, popliner_error *error) {
-    static const char *const unknown_to_auto[] = {"sweep",     "write-lp",   "write-mps", "slack",
-                                                  "ipu-speed", "total-ipus", "pareto",    NULL};
+    static const char *const unknown_to_auto[] = {"sweep",  "write-lp",       "write-mps",
+                                                  "slack",  "ipu-speed",      "total-ipus",
+                                                  "pareto", "link-bandwidth", NULL};
     bool is_auto = o->recompute == POPLINER_RECOMPUTE_AUTO;
     const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
     const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;

@@ -148,6 +148,39 @@ static popliner_status make_device_map(const options *o, size_t **map, size_t *c
     return POPLINER_OK;
 }
 
+/* Refuses what does not go with stages that share an IPU. */
+static popliner_status check_shared(const options *o, popliner_error *error) {
+    const struct {
+        bool is_given;
+        const char *text;
+    } others[] = {
+        {o->solver == SOLVER_DP, "--solver dp: stages that share an IPU, as %s%s%s has them, are "
+                                 "beyond a dynamic program; auto and ilp solve for them"},
+        {o->link_bandwidth.count > 0, "--link-bandwidth: stages cannot share an IPU, as %s%s%s has "
+                                      "them, where links have bandwidths; leave out one of both"},
+        {o->recompute == POPLINER_RECOMPUTE_AUTO,
+         "--recompute auto: stages that share an IPU, as %s%s%s has them, do not choose; leave out "
+         "one of both, or say one way, like --recompute full"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i].is_given)
+            return session_fail(error, POPLINER_ERROR_USAGE, others[i].text, options_map_name(o),
+                                o->device_map == NULL ? "" : " ",
+                                o->device_map == NULL ? "" : o->device_map);
+    return POPLINER_OK;
+}
+
+popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    if (o->device_map != NULL)
+        status =
+            parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
+    else if (options_map_name(o) != NULL)
+        status = make_device_map(o, &r->device_map, &r->solver.num_mapped_stages, error);
+    r->solver.device_map = r->device_map;
+    return status == POPLINER_OK && request_shares_an_ipu(r) ? check_shared(o, error) : status;
+}
+
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error) {
     static const popliner_method methods[] = {
@@ -157,21 +190,9 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
         [SOLVER_GREEDY] = POPLINER_METHOD_GREEDY,
     };
     const options *o = &s->options;
-    popliner_status status = POPLINER_OK;
     r->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     r->solver.method = methods[o->solver];
-    if (o->device_map != NULL)
-        status =
-            parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
-    else if (options_map_name(o) != NULL)
-        status = make_device_map(o, &r->device_map, &r->solver.num_mapped_stages, error);
-    r->solver.device_map = r->device_map;
-    if (status == POPLINER_OK && o->solver == SOLVER_DP && request_shares_an_ipu(r))
-        status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--solver dp: stages that share an IPU, as %s%s%s has them, "
-                              "are beyond a dynamic program; auto and ilp solve for them",
-                              options_map_name(o), o->device_map == NULL ? "" : " ",
-                              o->device_map == NULL ? "" : o->device_map);
+    popliner_status status = request_take_map(r, o, error);
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;
@@ -678,14 +699,26 @@ static popliner_status set_links(request *r, const session *s, const popliner_co
     }
     if ((o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0) && request_shares_an_ipu(r))
         return session_fail(error, POPLINER_ERROR_USAGE,
-                            "stages cannot share an IPU where links have bandwidths; leave these "
-                            "out");
+                            "%s: stages cannot share an IPU where links have bandwidths, as the "
+                            "file of costs says; leave these out",
+                            options_map_name(&s->options));
+    return POPLINER_OK;
+}
+
+/* Refuses objectives that --recompute auto does not know. */
+static popliner_status check_chosen(const request *r, const options *o, popliner_error *error) {
+    for (size_t i = 0; i < r->solver.num_objectives; i++)
+        if (o->recompute == POPLINER_RECOMPUTE_AUTO &&
+            r->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return session_fail(error, POPLINER_ERROR_USAGE,
+                                "--recompute auto and --objective %s exclude each other; leave "
+                                "out balance, or say one way, like --recompute full",
+                                o->objective);
     return POPLINER_OK;
 }
 
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
-    size_t number;
     sweep_range range;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     how.layer_name_regex = o->layer_name_regex;
@@ -697,8 +730,10 @@ popliner_status request_check(const options *o, popliner_error *error) {
         status = take_objectives(&r, o, error);
     if (status == POPLINER_OK)
         status = replicas_check(o, error);
-    if (status == POPLINER_OK && o->device_map != NULL)
-        status = parse_device_map(o->device_map, &r.device_map, &number, error);
+    if (status == POPLINER_OK)
+        status = check_chosen(&r, o, error);
+    if (status == POPLINER_OK)
+        status = request_take_map(&r, o, error);
     if (status == POPLINER_OK)
         status = parse_limits(&r, &o->ipu_mem_per_tile, NULL, error);
     if (status == POPLINER_OK)
@@ -706,7 +741,7 @@ popliner_status request_check(const options *o, popliner_error *error) {
     if (status == POPLINER_OK)
         status = parse_links(&r, &o->link_bandwidth, 0, error);
     if (status == POPLINER_OK)
-        status = copies_parse(o, &r.asked.copies, error);
+        status = copies_take(&r, o, error);
     if (status == POPLINER_OK && o->sweep != NULL)
         status = sweep_parse(o->sweep, &range, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)

@@ -33,6 +33,10 @@ void request_free(request *r);
  * wait. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_check(const options *o, popliner_error *error);
 
+/* Takes the device map, if the options give one in any way. Errors: USAGE, which names the option
+ * that does not go with stages that share an IPU; MEMORY. */
+popliner_status request_take_map(request *r, const options *o, popliner_error *error);
+
 /* What is known before the units are: the memory model (`otherwise`, unless the user chose one),
  * the schedule, the device map. Errors: USAGE, MEMORY. */
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,

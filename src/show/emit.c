@@ -272,12 +272,6 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
     return status;
 }
 
-popliner_status popliner_emit_check(const popliner_emit_options *options,
-                                    popliner_emit_format format, popliner_error *error) {
-    pl_emission e = {0};
-    return take_options(&e, options, format, error);
-}
-
 /* ---- splits ---- */
 
 /* What a unit is for formats. */
@@ -459,6 +453,28 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
                               "a pipeline is over two IPUs or more, but this plan is on one: what "
                               "runs there needs no annotation");
     return POPLINER_OK;
+}
+
+/* Whether the format can say where the stages of the device map are. */
+static popliner_status check_map(pl_emission *e, const format_row *row, popliner_error *error) {
+    e->num_stages = e->options.num_mapped_stages;
+    e->stages = pl_new_array(e->num_stages, sizeof *e->stages);
+    if (e->stages == NULL)
+        return pl_fail_memory(error, "a device map");
+    for (size_t i = 0; i < e->num_stages; i++)
+        e->stages[i].ipu = e->options.device_map[i];
+    popliner_status status = count_ipus(e, error);
+    return status == POPLINER_OK ? check_ipus(e, row, error) : status;
+}
+
+popliner_status popliner_emit_check(const popliner_emit_options *options,
+                                    popliner_emit_format format, popliner_error *error) {
+    pl_emission e = {0};
+    popliner_status status = take_options(&e, options, format, error);
+    if (status == POPLINER_OK && e.options.num_mapped_stages > 0)
+        status = check_map(&e, &formats[format], error);
+    free(e.stages);
+    return status;
 }
 
 /* Whether the names are 0, 1, 2, ... or 1, 2, 3, .... */
