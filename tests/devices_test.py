@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Devices that differ in memory, speed and links, against a second implementation: docs/costs.md
-word by word, in fractions, over every split of small random files of costs.
+"""Devices that differ in memory, speed and links, against plain_solver.py, over every split of
+small random files of costs.
 
     devices_test.py POPLINER
 
@@ -10,7 +10,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import itertools
 import json
-import math
 import os
 import random
 import subprocess
@@ -19,6 +18,8 @@ import tempfile
 from fractions import Fraction
 
 import cases
+import plain_solver
+from plain_solver import Request, decimal
 
 LISTS = ["cycles", "cycles,traffic", "memory,cycles", "cycles,balance", "traffic,cycles",
          "cycles,balance,memory", "cycles,memory,balance", "ipus,cycles", "memory,balance,cycles",
@@ -68,97 +69,18 @@ def draw_file(rng):
     return file
 
 
-def decimal(number):
-    """What is written, not the nearest double."""
-    return Fraction(str(number))
-
-
-def devices_of(file, options):
-    """Capacity and speed of each device, the bandwidth of each link; None for no limit, no time."""
+def request_of(file, options, objectives):
+    """What the file and the options ask, the latter before the former."""
     told = file["devices"]
-    count = told["count"]
-    capacity = {d: told.get("memory") for d in range(count)}
-    capacity.update({int(d): bytes for d, bytes in told.get("memories", {}).items()})
-    speed = {d: Fraction(1) for d in range(count)}
-    speed.update({int(d): decimal(s) for d, s in told.get("speeds", {}).items()})
-    speed.update(options["speeds"])
-    usual = options["bandwidth"] or told.get("bandwidth")
-    links = {}
-    for key, bytes in list(told.get("links", {}).items()) + list(options["links"].items()):
-        a, b = key.split("-")
-        links[frozenset((int(a), int(b)))] = decimal(bytes)
-    bandwidth = {}
-    for a, b in itertools.combinations(range(count), 2):
-        pair = frozenset((a, b))
-        bandwidth[pair] = links.get(pair, usual and decimal(usual))
-    return capacity, speed, bandwidth
-
-
-def scale_of(file):
-    """The part of a time unit that is rounded to."""
-    times = [u["cycles"] for u in file["units"]] + file.get("cut_cycles", [])
-    return 1 if all(decimal(t).denominator == 1 for t in times) else 10 ** 9
-
-
-def evaluate(file, options, ends):
-    """Stages of a split, or None if one is too large: (first, end, device, memory, cycles, cut,
-    link), cycles in rounded parts."""
-    capacity, speed, bandwidth = devices_of(file, options)
-    scale = scale_of(file)
-    units = file["units"]
-    cuts = [0] + file.get("cuts", [0] * (len(units) - 1)) + [0]
-    cut_cycles = [0] + file.get("cut_cycles", [0] * (len(units) - 1)) + [0]
-    places = options["map"] or range(len(ends))
-    if options["map"] and len(ends) != len(options["map"]):
-        return None
-    stages, first, link = [], 0, 0
-    for k, end in enumerate(ends):
-        device = places[k]
-        before = link
-        link = 0
-        if end < len(units):
-            carries = bandwidth[frozenset((device, places[k + 1]))]
-            link = math.ceil(cuts[end] * scale / carries) if carries else 0
-        memory = sum(u["memory"] for u in units[first:end])
-        if capacity[device] is not None and memory > capacity[device]:
-            return None
-        time = sum(decimal(u["cycles"]) for u in units[first:end])
-        time += decimal(cut_cycles[first]) + decimal(cut_cycles[end])
-        cycles = math.ceil(time * scale / speed[device]) + before + link
-        stages.append((first, end, device, memory, cycles, cuts[end], link))
-        first = end
-    return stages
-
-
-def values_of(stages, objectives):
-    """What a split is worth by each of them."""
-    memory, cycles = [s[3] for s in stages], [s[4] for s in stages]
-    values = []
-    for i, name in enumerate(objectives):
-        spread = cycles if "cycles" in objectives[:i] else memory
-        values.append({"memory": max(memory), "cycles": max(cycles), "ipus": len(stages),
-                       "traffic": sum(s[5] for s in stages),
-                       "balance": max(spread) - min(spread)}[name])
-    return values
-
-
-def best_of(file, options, objectives):
-    """The best split, and the smallest value of each objective within those before it."""
-    count = len(file["units"])
-    fits = []
-    for num_stages in range(1, file["devices"]["count"] + 1):
-        for cuts in itertools.combinations(range(1, count), num_stages - 1):
-            stages = evaluate(file, options, list(cuts) + [count])
-            if stages is not None:
-                fits.append((values_of(stages, objectives), cuts, stages))
-    bounds = []
-    for i in range(len(objectives)):
-        if not fits:
-            return None
-        bounds.append(min(values[i] for values, _, _ in fits))
-        most = bounds[i] + bounds[i] * options["slack"] // 100
-        fits = [f for f in fits if f[0][i] <= (most if i + 1 < len(objectives) else bounds[i])]
-    return min(fits, key=lambda fit: fit[1]) + (bounds,)
+    bandwidth = options["bandwidth"] or told.get("bandwidth")
+    links = {frozenset(map(int, key.split("-"))): decimal(bytes_) for key, bytes_ in
+             [*told.get("links", {}).items(), *options["links"].items()]}
+    speeds = {int(d): decimal(speed) for d, speed in told.get("speeds", {}).items()}
+    return Request(num_ipus=told["count"], device_map=options["map"], memory=told.get("memory"),
+                   memories={int(d): bytes_ for d, bytes_ in told.get("memories", {}).items()},
+                   speeds={**speeds, **options["speeds"]},
+                   bandwidth=bandwidth and decimal(bandwidth), links=links,
+                   objectives=tuple(objectives), slack=options["slack"])
 
 
 def draw_options(rng, file):
@@ -210,14 +132,15 @@ def check(popliner, solvers, path, seed):
              "--objective=" + ",".join(objectives)] + words
     run = subprocess.run([popliner, "--costs", path] + words, capture_output=True, text=True)
     told = "%d: %s\n%s\n%s%s" % (seed, " ".join(words), json.dumps(file), run.stdout, run.stderr)
-    expected = best_of(file, options, objectives)
-    assert run.returncode == (0 if expected else 1), told
+    costs = plain_solver.Costs(file)
+    fits, best = plain_solver.solve(costs, request_of(file, options, objectives))
+    assert run.returncode == (0 if fits else 1), told
     answer = json.loads(run.stdout)
-    if expected is None:
+    if not fits:
         assert answer["status"] == "infeasible", told
         return False
-    values, _, stages, bounds = expected
-    scale = scale_of(file)
+    split, values, bounds = best
+    stages, scale = split.stages, costs.scale
     for i, own in enumerate(answer["objectives"]):
         is_time = objectives[i] == "cycles" or (objectives[i] == "balance" and
                                                 "cycles" in objectives[:i])
@@ -226,12 +149,13 @@ def check(popliner, solvers, path, seed):
         assert parts(own["bound"], unit) == bounds[i], told
     assert len(answer["stages"]) == len(stages), told
     has_links = "link_cycles" in answer["stages"][0]
-    assert has_links or all(stage[6] == 0 for stage in stages), told
-    for own, (first, end, device, memory, cycles, cut, link) in zip(answer["stages"], stages):
-        assert own["layer_from"] == "u%d" % first and own["layer_to"] == "u%d" % (end - 1), told
-        assert own["ipu"] == device and own["mem"]["max_tile_mem"] == memory, told
-        assert parts(own["cycles"], scale) == cycles and own["cut_bytes"] == cut, told
-        assert not has_links or parts(own["link_cycles"], scale) == link, told
+    assert has_links or all(stage.link == 0 for stage in stages), told
+    for own, stage in zip(answer["stages"], stages):
+        assert own["layer_from"] == f"u{stage.first}", told
+        assert own["layer_to"] == f"u{stage.end - 1}", told
+        assert own["ipu"] == stage.device and own["mem"]["max_tile_mem"] == stage.memory, told
+        assert parts(own["cycles"], scale) == stage.cycles and own["cut_bytes"] == stage.cut, told
+        assert not has_links or parts(own["link_cycles"], scale) == stage.link, told
     return True
 
 

@@ -1,0 +1,341 @@
+"""A second implementation of what --solve answers: every split is looked at.
+
+It is written from docs/costs.md, docs/certificate.md and docs/internals/memory-models.md. Costs are
+a Costs (a file of costs in popliner's own format) or anything else that has `names`, `is_layer` and
+`split`. Numbers are whole, or fractions; cycles are counted in parts of a time unit.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import itertools
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+RULES = ("1f1b", "gpipe", "zero-bubble", "interleaved")
+
+
+def decimal(number):
+    """What is written, not the nearest double."""
+    return Fraction(str(number))
+
+
+@dataclass
+class Request:
+    """What is asked, by the names of the options. Limits are what is left after the reserve."""
+    num_ipus: int = 16
+    device_map: list = None
+    memory: int = None
+    memories: dict = field(default_factory=dict)
+    speeds: dict = field(default_factory=dict)
+    bandwidth: Fraction = None
+    links: dict = field(default_factory=dict)  # by frozenset of two devices
+    min_layers: int = 1
+    max_layers: int = None
+    cut_after: set = field(default_factory=set)  # units by number
+    no_cut_after: set = field(default_factory=set)
+    together: list = field(default_factory=list)
+    place: list = field(default_factory=list)  # (unit, device)
+    objectives: tuple = ("memory", "traffic")
+    slack: Fraction = Fraction(0)
+    schedule: str = "none"
+    copies: object = None  # a rule's name; or a list of numbers, and whether it goes on
+    more_copies: int = 0
+    micro_batches: int = None
+    recompute: str = "none"
+
+    def limit(self, device):
+        return self.memories.get(device, self.memory)
+
+    def carries(self, a, b):
+        """The bandwidth between two devices, or None."""
+        return self.links.get(frozenset((a, b)), self.bandwidth)
+
+
+@dataclass
+class Stage:
+    """One stage of a split; `memory` is what its device needs with all its stages."""
+    first: int
+    end: int
+    device: int
+    memory: int
+    cycles: int
+    cut: int
+    link: int = 0
+    parameters: int = 0
+    ways: list = None  # (memory, cycles) of each choice, with --recompute auto
+
+
+@dataclass
+class Split:
+    cuts: tuple
+    stages: list
+
+    def by_device(self, value):
+        """The sum over the stages of each device."""
+        sums = {}
+        for stage in self.stages:
+            sums[stage.device] = sums.get(stage.device, 0) + value(stage)
+        return sums
+
+    def value(self, name, has_cycles_before=False):
+        cycles = self.by_device(lambda stage: stage.cycles).values()
+        memory = [stage.memory for stage in self.stages]
+        spread = cycles if has_cycles_before else memory
+        return {"memory": max(memory), "cycles": max(cycles),
+                "traffic": sum(stage.cut for stage in self.stages),
+                "ipus": len({stage.device for stage in self.stages}),
+                "balance": max(spread) - min(spread)}[name]
+
+    def values(self, objectives):
+        return [self.value(name, "cycles" in objectives[:i]) for i, name in enumerate(objectives)]
+
+
+def copies_of(request, stage, num_stages, num_devices):
+    """The copies that a stage keeps, or None where a list has no number for it."""
+    behind = num_stages - 1 - stage
+    if request.copies is None:
+        if behind == 0:
+            return 0
+        return {"popart": 2 * behind + 1, "training": 2 * behind + 1, "tf-grouped": 2 * behind,
+                "tf-interleaved": behind}.get(request.schedule, 0)
+    if request.copies not in RULES:
+        numbers, goes_on = request.copies
+        if behind < len(numbers):
+            return numbers[behind]
+        if not goes_on:
+            return None
+        step = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
+        return numbers[-1] + step * (behind - len(numbers) + 1)
+    turns = 2 * behind + 1
+    batches = request.micro_batches
+    under_way = {"1f1b": behind + 1, "gpipe": batches, "zero-bubble": num_stages,
+                 "interleaved": num_devices * (turns // num_stages) +
+                                min(turns % num_stages, num_devices)}[request.copies]
+    return min(under_way, batches or under_way) - 1 + request.more_copies
+
+
+class Costs:
+    """A file of costs in popliner's own format, without listed intervals."""
+
+    def __init__(self, document):
+        self.units = document["units"]
+        self.names = [unit["name"] for unit in self.units]
+        self.is_layer = [unit.get("layer", True) for unit in self.units]
+        regions = document.get("regions", ["memory"])
+        self.num_regions = len(regions)
+        self.capacities = [r.get("capacity") if isinstance(r, dict) else None for r in regions]
+        self.shared = [({self.names.index(name) for name in own["units"]},
+                        self.by_region(own["memory"])) for own in document.get("shared", [])]
+        gaps = len(self.units) - 1
+        self.cuts = [0, *document.get("cuts", [0] * gaps), 0]
+        self.cut_cycles = [decimal(c) for c in [0, *document.get("cut_cycles", [0] * gaps), 0]]
+        times = [decimal(u.get(key, 0)) for unit in self.units
+                 for u in [unit, *unit.get("variants", [])]
+                 for key in ("cycles", "recompute_cycles")]
+        self.scale = 1 if all(t.denominator == 1 for t in times + self.cut_cycles) else 10 ** 9
+
+    def by_region(self, value):
+        return list(value) if isinstance(value, list) else [value] * self.num_regions
+
+    def sum(self, units, key):
+        return [sum(own) for own in zip([0] * self.num_regions,
+                                        *(self.by_region(unit.get(key, 0)) for unit in units))]
+
+    def usual(self, request, first, end, copies, way):
+        """Bytes of each region without what is shared, and time, of a stage that keeps so many
+        copies; way: "none", "full", or the variant of each unit (-1: as it is)."""
+        units = self.units[first:end]
+        if way not in ("none", "full"):
+            units = [u if v < 0 else {**u, **u["variants"][v]} for u, v in zip(units, way)]
+        kept = self.sum(units[:1], "inputs") if way == "full" else self.sum(units, "stash")
+        memory = [m + copies * k for m, k in zip(self.sum(units, "memory"), kept)]
+        time = sum(decimal(u.get("cycles", 0)) for u in units)
+        time += self.cut_cycles[first] + self.cut_cycles[end]
+        if way == "full" and (copies > 0 or end < len(self.units)):
+            time += sum(decimal(u.get("recompute_cycles", 0)) for u in units)
+        return memory, time
+
+    def ways(self, request, first, end):
+        if request.recompute != "auto":
+            return ["full" if request.recompute == "full" else "none"]
+        own = itertools.product(*(range(-1, len(u.get("variants", [])))
+                                  for u in self.units[first:end]))
+        return list(own) + (["full"] if any("inputs" in u for u in self.units) else [])
+
+    def split(self, request, cuts):
+        """The stages between these cuts, each a Split with other choices; none where a region is
+        too small for them or copies are not told."""
+        edges = [0, *cuts, len(self.units)]
+        count = len(edges) - 1
+        devices = request.device_map or range(count)
+        own_ways = []
+        for k, (first, end) in enumerate(zip(edges, edges[1:])):
+            copies = copies_of(request, k, count, len(set(devices)))
+            if copies is None:
+                return
+            own_ways.append([self.usual(request, first, end, copies, way)
+                             for way in self.ways(request, first, end)])
+        for ways in itertools.product(*own_ways):
+            loads = self.loads(edges, devices, ways)
+            if all(c is None or b <= c for own in loads.values()
+                   for b, c in zip(own, self.capacities)):
+                yield Split(tuple(cuts), self.stages(request, edges, devices, ways, loads))
+
+    def loads(self, edges, devices, ways):
+        """Bytes of each region of each device."""
+        loads = {}
+        for device in set(devices):
+            own = [k for k in range(len(ways)) if devices[k] == device]
+            held = {u for k in own for u in range(edges[k], edges[k + 1])}
+            parts = [ways[k][0] for k in own] + [m for units, m in self.shared if units & held]
+            loads[device] = [sum(bytes_) for bytes_ in zip(*parts)]
+        return loads
+
+    def stages(self, request, edges, devices, ways, loads):
+        stages, link = [], 0
+        for k, (_, time) in enumerate(ways):
+            before, link, end = link, 0, edges[k + 1]
+            if k + 1 < len(ways):
+                carries = request.carries(devices[k], devices[k + 1])
+                link = math.ceil(self.cuts[end] * self.scale / carries) if carries else 0
+            speed = request.speeds.get(devices[k], 1)
+            stages.append(Stage(edges[k], end, devices[k], max(loads[devices[k]]),
+                                math.ceil(time * self.scale / speed) + before + link,
+                                self.cuts[end], link,
+                                sum(u.get("parameters", 0) for u in self.units[edges[k]:end])))
+        return stages
+
+
+def is_allowed(costs, request, cuts):
+    """Whether the constraints allow these cuts (numbers of the units behind them)."""
+    count = len(costs.names)
+    edges = [0, *cuts, count]
+    if request.device_map is not None:
+        devices = request.device_map
+        if len(devices) != len(edges) - 1:
+            return False
+    else:
+        devices = range(len(edges) - 1)
+        if len(devices) > request.num_ipus:
+            return False
+    layers = [sum(costs.is_layer[a:b]) for a, b in zip(edges, edges[1:])]
+    if min(layers) < request.min_layers or max(layers) > (request.max_layers or count):
+        return False
+    if not all(u + 1 in cuts or u + 1 == count for u in request.cut_after):
+        return False
+    if any(u + 1 in cuts for u in request.no_cut_after):
+        return False
+    on = [devices[k] for k in range(len(devices)) for _ in range(edges[k], edges[k + 1])]
+    return all(on[a] == on[b] for a, b in request.together) and \
+        all(on[u] == d for u, d in request.place)
+
+
+def splits(costs, request):
+    """Every split that the constraints allow, whatever the memory."""
+    count = len(costs.names)
+    for number in range(count):
+        for cuts in itertools.combinations(range(1, count), number):
+            if is_allowed(costs, request, cuts):
+                yield from costs.split(request, cuts)
+
+
+def fits(request, split):
+    return all(request.limit(s.device) is None or s.memory <= request.limit(s.device)
+               for s in split.stages)
+
+
+def best_of(found, objectives, slack=0):
+    """The best split, its values, and the smallest value of each objective within those before it;
+    None if there is none. Of equal splits that with the earliest cuts."""
+    found = [(split.values(objectives), split) for split in found]
+    if not found:
+        return None
+    bounds = []
+    for i in range(len(objectives)):
+        bounds.append(min(values[i] for values, _ in found))
+        most = bounds[i]
+        if i + 1 < len(objectives):
+            most += math.floor(bounds[i] * slack / 100)
+        found = [f for f in found if f[0][i] <= most]
+    values, split = min(found, key=lambda f: (f[1].cuts, [s.cycles for s in f[1].stages]))
+    return split, values, bounds
+
+
+def solve(costs, request):
+    """Whether something fits, and the best split or best effort as best_of has it."""
+    found = list(splits(costs, request))
+    fitting = [split for split in found if fits(request, split)]
+    if fitting:
+        return True, best_of(fitting, request.objectives, request.slack)
+    effort = best_of(found, ("memory",))
+    return False, effort and (effort[0], effort[0].values(request.objectives), None)
+
+
+def front_of(costs, request):
+    """All best compromises of the first two objectives, from the smallest first value on."""
+    fitting = [split for split in splits(costs, request) if fits(request, split)]
+    points = []
+    by_first = sorted({tuple(split.values(request.objectives[:2])) for split in fitting})
+    for point in by_first:
+        if not points or point[1] < points[-1][1][1]:
+            own = [s for s in fitting if tuple(s.values(request.objectives[:2])) == point]
+            points.append(best_of(own, request.objectives))
+    return points
+
+
+def candidates_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth):
+    """--total-ipus: for each number of IPUs of a pipeline the best (throughput, fewest IPUs,
+    objectives, earliest cuts, step in parts, split), or None."""
+    most = min(total, len(costs.names) // chunks, request.num_ipus)
+    return [candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, n)
+            for n in range(1, most + 1)]
+
+
+def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, num_ipus):
+    found = []
+    objectives = tuple(name for name in request.objectives if name != "throughput")
+    for replicas in range(1, total // num_ipus + 1):
+        batches = request.micro_batches
+        if batch is not None:
+            if batch % (replicas * micro_batch_size):
+                continue
+            batches = batch // (replicas * micro_batch_size)
+        own = Request(**{**vars(request), "micro_batches": batches,
+                         "device_map": list(range(num_ipus)) * chunks})
+        for split in splits(costs, own):
+            if not fits(own, split):
+                continue
+            cycles = split.value("cycles")
+            weight = max(split.by_device(lambda stage: stage.parameters).values())
+            step = math.ceil((batches + Fraction(num_ipus - 1, chunks)) * cycles)
+            if bandwidth is not None:
+                step += math.ceil(Fraction(2 * (replicas - 1) * weight, replicas) *
+                                  costs.scale / bandwidth)
+            throughput = Fraction(replicas * batches, step) if step else math.inf
+            found.append(((-throughput, replicas * num_ipus, split.values(objectives), split.cuts),
+                          step, replicas, batches, split))
+    return min(found, key=lambda f: f[0], default=None)
+
+
+def greedy(costs, request):
+    """PopLiner's algorithm: whether it has placed all units, and the stages of its last attempt.
+    Stages are filled one after another, with as many units as keep the peak within the target."""
+    count = len(costs.names)
+
+    def peak(first, end):
+        split = next(costs.split(request, [cut for cut in (first, end) if 0 < cut < count]))
+        return next(stage.memory for stage in split.stages if stage.first == first)
+
+    for least, percent in itertools.product((3, 2, 1), (50, 60, 70, 80, 90, 100)):
+        stages, first = [], 0
+        while first < count and len(stages) < request.num_ipus:
+            end = first + (least if count - first >= least else 1)
+            if peak(first, end) * 100 > request.memory * percent:
+                break
+            while end < count and peak(first, end + 1) * 100 <= request.memory * percent:
+                end += 1
+            stages.append(Stage(first, end, len(stages), peak(first, end), 0, 0))
+            first = end
+        if first == count:
+            break
+    return first == count, (Split(tuple(s.first for s in stages[1:]), stages), None, None)
