@@ -123,6 +123,8 @@ static popliner_status check_side(checker *c, const side *s, popliner_error *err
         return POPLINER_OK;
     bool is_exact =
         c->regions != NULL && c->num_sides++ % c->stride == 0 && num_variables <= c->regions_left;
+    if (!is_exact && s->num_lists > 0 && c->num_sides % c->lists->every != 0)
+        return POPLINER_OK;
     c->regions_left -= is_exact ? num_variables : 0;
     memset(c->found, 0, p->target.num_tiles * sizeof *c->found);
     for (size_t i = 0; status == POPLINER_OK && i < s->num_lists; i++) {

@@ -25,6 +25,7 @@ typedef struct pl_list_checks {
     bool *is_never_named; /* by category */
     uint32_t *step;       /* by list: the first of a program that has it, or PL_NONE */
     uint32_t *seen;       /* by class: the list that it was looked at for, plus 1 */
+    size_t every;         /* of long lists only every so-many-th variable is looked at */
 } pl_list_checks;
 
 /* Checks a list, and adds the sizes of its variables to by_tile[num_tiles] unless that is NULL.
