@@ -137,8 +137,10 @@ popliner_script(operator_graphs operator_graphs_test.py CASES full
   ARGUMENTS ${popliner} ${operators}/bert_l-3_training.json ${operators}/bert_l-6_training.json
     ${operators}/bert_L-12_training.json ${operators}/resnet50_training.json)
 
-# Devices that differ, and replicas, against second implementations of docs/costs.md; tables of
-# layers against popliner's own format.
+# All pairs of options of --solve, devices that differ, and replicas, against plain_solver.py;
+# tables of layers against popliner's own format.
+popliner_script(option_pairs option_pairs_test.py
+  ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick full nightly)
 popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES full)
 popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${popliner}
   CASES quick full)

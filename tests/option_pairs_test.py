@@ -1,0 +1,1193 @@
+#!/usr/bin/env python3
+"""Every pair of options of --solve, for files of costs and for profiles: it is refused by name
+before work begins, or its answer is that of plain_solver.py.
+
+    option_pairs_test.py POPLINER MKPROFILE DOCUMENT [--write] [--only ITEM] [--seed N]
+
+The options are those of `popliner --help`; one that ITEMS does not have fails the test. The table
+of what is refused is in DOCUMENT between two markers; --write puts it there. What stages of a
+profile need is what --evaluate tells of every single split, and their cycles what --solve tells
+with all cuts given; the choice between the splits is made here.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+import argparse
+import csv
+import difflib
+import io
+import itertools
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from fractions import Fraction
+
+import cases
+import plain_solver
+from plain_solver import Request, Split, Stage, decimal
+
+KINDS = COSTS, PROFILE = "costs", "profile"
+MARKS = ("<!-- refused pairs: begin -->\n", "<!-- refused pairs: end -->\n")
+
+
+# ---- what is asked ----
+
+class World:
+    """Units to be split, and what options may say of them."""
+
+    def __init__(self, kind, names, is_layer, files, unit_bytes, devices):
+        self.kind = kind
+        self.names, self.is_layer = names, is_layer
+        self.layers = [name for name, own in zip(names, is_layer) if own]
+        self.files = files
+        self.unit_bytes = unit_bytes  # about what a stage needs
+        self.devices = devices  # as a file of costs has them
+
+    def bytes(self, rng):
+        return str(rng.randrange(self.unit_bytes * 2 // 3, self.unit_bytes * 3))
+
+    def path(self, name):
+        return os.path.join(self.files, name)
+
+
+def one_of(option, *values, **others):
+    """An option with one of several values, and what it needs beside it."""
+    return lambda rng, world: {option: rng.choice(values), **others}
+
+
+def flag(option, **others):
+    return lambda rng, world: {option: True, **others}
+
+
+def written(option, text, **others):
+    """An option that names a file."""
+    return lambda rng, world: {name: value.replace("@", world.files + os.sep)
+                               for name, value in {option: text, **others}.items()}
+
+
+def limits_of_ipus(rng, world):
+    return {"ipu-mem-per-tile": ",".join(f"{i}={world.bytes(rng)}"
+                                         for i in rng.sample(range(2), rng.randrange(1, 3)))}
+
+
+def balance(rng, world):
+    return {"objective": rng.choice(["balance", "memory,balance", "cycles,balance,memory",
+                                     "traffic,balance", "memory,balance,cycles",
+                                     "cycles,memory,balance"])}
+
+
+def layer(option, at):
+    return lambda rng, world: {option: [world.layers[rng.choice(at) % (len(world.layers) - 1)]]}
+
+
+def together(rng, world):
+    first = rng.randrange(len(world.layers) - 1)
+    return {"together": [",".join(world.layers[first:first + 2])]}
+
+
+def place(rng, world):
+    return {"place": [rng.choice([world.layers[0] + "=0", world.layers[1] + "=1",
+                                  world.layers[1] + "=0"])]}
+
+
+def sweep_memory(rng, world):
+    low = world.unit_bytes
+    return {"sweep": f"mem-per-tile={low}..{low * 2}:{low // 2}"}
+
+
+ACTIONS = ("diagnose", "memory-totals", "operation-breakdown", "layer-breakdown",
+           "memory-affinity", "interlayer-communication")
+EMITS = {"layer-path": "model.layers.{}", "head-modules": "model.embed",
+         "tail-modules": "model.norm,model.head"}
+
+# What is tried: as the table calls it, and how it is drawn: {option: value}, first its own one.
+ITEMS = {
+    "--num-ipus": one_of("num-ipus", "2", "3", "4"),
+    "--objective": one_of("objective", "cycles", "memory,cycles", "cycles,traffic",
+                          "traffic,cycles,memory", "ipus,cycles", "memory,ipus,traffic"),
+    "--objective balance": balance,
+    "--objective throughput": one_of("objective", "throughput,memory", "throughput,cycles,traffic",
+                                     **{"total-ipus": "4", "micro-batches": "6"}),
+    "--slack": one_of("slack", "10", "50", "12.5"),
+    "--mem-per-tile": lambda rng, world: {"mem-per-tile": world.bytes(rng)},
+    "--ipu-mem-per-tile": limits_of_ipus,
+    "--ipu-speed": one_of("ipu-speed", "0=0.5", "1=2", "0=0.3,1=1.25"),
+    "--link-bandwidth": one_of("link-bandwidth", "64", "2.5,0-1=0.5", "1-0=3"),
+    "--sweep num-ipus": one_of("sweep", "num-ipus=1..4", "num-ipus=2..3"),
+    "--sweep mem-per-tile": sweep_memory,
+    "--pareto": one_of("pareto", "cycles,traffic", "memory,cycles", "memory,traffic,cycles",
+                       "ipus,memory"),
+    "--write-lp": written("write-lp", "@out.lp"),
+    "--write-mps": written("write-mps", "@out.mps"),
+    "--solver auto": one_of("solver", "auto"),
+    "--solver ilp": one_of("solver", "ilp"),
+    "--solver dp": one_of("solver", "dp"),
+    "--solver greedy": one_of("solver", "greedy"),
+    "--memory-model full": one_of("memory-model", "full"),
+    "--memory-model popliner": one_of("memory-model", "popliner"),
+    "--reserve BYTES": one_of("reserve", "30", "7"),
+    "--reserve PERCENT": one_of("reserve", "10%", "2.5%"),
+    "--reserve gaps": one_of("reserve", "gaps"),
+    "--min-layers": one_of("min-layers", "0", "2"),
+    "--max-layers": one_of("max-layers", "2", "3"),
+    "--cut-after": layer("cut-after", (0, 2)),
+    "--no-cut-after": layer("no-cut-after", (1, 3)),
+    "--together": together,
+    "--place": place,
+    "--device-map": one_of("device-map", "1,0", "2,1,0", "1,0,2"),
+    "--device-map, shared": one_of("device-map", "0,1,0,1", "0,0,1,1", "1,0,1,0", "1,0,0,1"),
+    "--device-map, uneven": one_of("device-map", "0,1,0", "1,0,1", "0,0,1"),
+    "--interleave": one_of("interleave", "2", **{"num-ipus": "2"}),
+    "--v-shape": flag("v-shape", **{"num-ipus": "2"}),
+    "--schedule": one_of("schedule", "popart", "tf-grouped", "tf-interleaved"),
+    "--schedule inference": one_of("schedule", "inference"),
+    "--schedule sequential": one_of("schedule", "sequential", "none"),
+    "--recompute full": one_of("recompute", "full", schedule="popart"),
+    "--recompute standard": one_of("recompute", "standard", schedule="popart"),
+    "--recompute auto": one_of("recompute", "auto", schedule="popart"),
+    "--copies RULE": one_of("copies", "1f1b", "1f1b+1", "zero-bubble"),
+    "--copies gpipe": one_of("copies", "gpipe", "gpipe+1", **{"micro-batches": "3"}),
+    "--copies interleaved": one_of("copies", "interleaved", "interleaved+1",
+                                   **{"num-ipus": "2", "interleave": "2"}),
+    "--copies LIST": one_of("copies", "0,1,...", "1,2,3,5", "1,3,...", "2"),
+    "--micro-batches": one_of("micro-batches", "2", "5", copies="1f1b"),
+    "--effects": one_of("effects", "none", "layout", "passing,buffers", "all"),
+    "--accumulators": one_of("accumulators", "none", "fp16", "fp32", schedule="popart"),
+    "--risk": one_of("risk", "low", "high", "expected"),
+    "--total-ipus": one_of("total-ipus", "3", "4", "6", **{"micro-batches": "5"}),
+    "--batch": one_of("batch", "6", "12", **{"total-ipus": "4"}),
+    "--micro-batch-size": one_of("micro-batch-size", "2", "3",
+                                 **{"total-ipus": "4", "batch": "12"}),
+    "--replica-bandwidth": one_of("replica-bandwidth", "3", "0.5",
+                                  **{"total-ipus": "4", "micro-batches": "5"}),
+    "--calibrate": written("calibrate", "@pipeline"),
+    "--calibration": written("calibration", "@calibration.json"),
+    "--ipu": one_of("ipu", "0"),
+    "--layers": one_of("layers", "0-1"),
+    "--layer-operations-only": flag("layer-operations-only"),
+    "--tolerance": one_of("tolerance", "20"),
+    "--strict": flag("strict"),
+    "--layer-name-regex": one_of("layer-name-regex", r"Layer(\d)", r"[Ll]ayer(\d+)/"),
+    "--inputs-regex-layer-0": one_of("inputs-regex-layer-0", "Embedding", "nothing"),
+    "--layer-order": one_of("layer-order", "natural", "steps"),
+    "--layer-path": one_of("layer-path", "m.{}", emit="torch", **{
+        key: EMITS[key] for key in ("head-modules", "tail-modules")}),
+    "--head-modules": one_of("head-modules", "m.a", emit="torch", **{
+        key: EMITS[key] for key in ("layer-path", "tail-modules")}),
+    "--tail-modules": one_of("tail-modules", "m.z", emit="torch", **{
+        key: EMITS[key] for key in ("layer-path", "head-modules")}),
+    "--format tsv": one_of("format", "tsv", "csv"),
+    "--format json": one_of("format", "json"),
+    "--config": flag("config"),
+    "--paths": lambda rng, world: {"paths": True, "html": world.path("out.html")},
+    "--no-notes": flag("no-notes"),
+    "--threads": one_of("threads", "1", "2"),
+    "--time-limit": one_of("time-limit", "100"),
+    "--max-memory": one_of("max-memory", "4G"),
+    "--quiet": flag("quiet"),
+    "--verbose": flag("verbose"),
+    "--evaluate": lambda rng, world: {"evaluate": rng.choice(world.layers[:-1])},
+    **{"--" + name: flag(name) for name in ACTIONS},
+    "--section plan": one_of("section", "plan"),
+    "--section": one_of("section", "tiles", "summary"),
+    "--output plan": written("output", "plan=@out-plan.csv"),
+    "--output": written("output", "layers=@out-layers.csv"),
+    "--emit FORMAT": one_of("emit", "json"),
+    "--emit FORMAT=FILE": written("emit", "json=@out-emit.json"),
+    "--html": written("html", "@out.html"),
+    "--plot plan": one_of("plot", "plan"),
+    "--plot": one_of("plot", "tiles", "liveness"),
+    "--trace": written("trace", "@out-trace.json"),
+    "--compare": written("compare", "@before"),
+    "--max-growth": written("max-growth", "100", compare="@before"),
+    "--save-to-file": written("save-to-file", "@out.popliner"),
+    "--load-from-file": flag("load-from-file"),
+    "--report NAME": one_of("report", "training"),
+    "--report all": one_of("report", "all"),
+    "--costs": written("costs", "@other.json"),
+}
+# These are not asked with --solve: it is what they are paired with, or they end the command.
+LEFT_OUT = {"solve", "help", "version"}
+
+
+def check_items(popliner):
+    """That each option of --help is tried."""
+    done = subprocess.run([popliner, "--help"], capture_output=True, text=True, check=True)
+    options = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", done.stdout, re.M))
+    world = World(COSTS, list("abcde"), [True] * 5, "", 100, {})
+    tried = {next(iter(draw(random.Random(0), world))) for draw in ITEMS.values()}
+    if options != tried | LEFT_OUT:
+        sys.exit(f"ITEMS has not all options of --help, or others: "
+                 f"{sorted(options ^ (tried | LEFT_OUT))}")
+
+
+# What an option needs, and what says the same in another way.
+SAID_OTHERWISE = {"interleave": {"device-map", "v-shape"}, "num-ipus": {"device-map"},
+                  "micro-batches": {"batch"}}
+
+
+def merged(rng, world, labels):
+    """The options of these items: what an item needs yields to what another one is."""
+    drawn = [list(ITEMS[label](rng, world).items()) for label in labels]
+    own = dict(items[0] for items in drawn)
+    needed = {name: value for items in drawn for name, value in items[1:]}
+    options = {**{name: value for name, value in needed.items()
+                  if not SAID_OTHERWISE.get(name, set()) & {*own, *needed}}, **own}
+    if "evaluate" in options and device_map(options, 2) is not None:
+        options["evaluate"] = "|".join(world.layers[:len(device_map(options, 2)) - 1])
+    return options
+
+
+def words_of(options):
+    words = []
+    for name, value in options.items():
+        for own in value if isinstance(value, list) else [value]:
+            words.append("--" + name if own is True else f"--{name}={own}")
+    return words
+
+
+def read_objectives(options):
+    return tuple((options.get("pareto") or options.get("objective") or "memory,traffic").split(","))
+
+
+def pairs_of(value):
+    """{"0": "x"} of "0=x"; what has no key is under None."""
+    found = {}
+    for text in ([value] if isinstance(value, str) else value or []):
+        for own in text.split(","):
+            key, _, last = own.rpartition("=")
+            found[key or None] = last
+    return found
+
+
+def link_key(text):
+    return frozenset(int(end) for end in text.split("-"))
+
+
+def device_map(options, num_ipus):
+    if "device-map" in options:
+        return [int(ipu) for ipu in options["device-map"].split(",")]
+    if "v-shape" in options:
+        return [*range(num_ipus), *reversed(range(num_ipus))]
+    if "interleave" in options:
+        return list(range(num_ipus)) * int(options["interleave"])
+    return None
+
+
+def copies_asked(text):
+    """A rule or (numbers, goes on), and what +N adds."""
+    if text is None:
+        return None, 0
+    if not text.startswith(plain_solver.RULES):
+        numbers = [own for own in text.split(",") if own != "..."]
+        return ([int(n) for n in numbers], text.endswith("...") or len(numbers) == 1), 0
+    rule, _, more = text.partition("+")
+    return rule, int(more or 0)
+
+
+def request_of(world, options, gaps):
+    """The request by the documents; `gaps` is what `--reserve gaps` keeps free."""
+    told = world.devices
+    num_ipus = int(options.get("num-ipus", told.get("count", 16)))
+    bandwidths = pairs_of(options.get("link-bandwidth"))
+    usual = bandwidths.pop(None, told.get("bandwidth"))
+    links = {**told.get("links", {})}
+    links = {link_key(key): decimal(own) for key, own in links.items()}
+    links.update({link_key(key): decimal(own) for key, own in bandwidths.items()})
+    speeds = {**told.get("speeds", {}), **pairs_of(options.get("ipu-speed"))}
+    copies, more = copies_asked(options.get("copies"))
+    unit = world.names.index
+    kept = options.get("reserve", "0")
+
+    def left(bytes_):
+        if bytes_ is None:
+            return None
+        if kept == "gaps":
+            return int(bytes_) - gaps
+        if kept.endswith("%"):
+            return int(bytes_) - int(bytes_) * decimal(kept[:-1]) // 100
+        return int(bytes_) - int(kept)
+
+    memories = {**told.get("memories", {}), **pairs_of(options.get("ipu-mem-per-tile"))}
+    objectives = read_objectives(options)
+    if objectives == ("balance",) and device_map(options, 1) is None:
+        objectives = ("memory", "balance")
+    return Request(
+        num_ipus=num_ipus, device_map=device_map(options, num_ipus),
+        memory=left(options.get("mem-per-tile", told.get("memory"))),
+        memories={int(ipu): left(own) for ipu, own in memories.items()},
+        speeds={int(ipu): decimal(own) for ipu, own in speeds.items()},
+        bandwidth=usual and decimal(usual), links=links,
+        min_layers=int(options.get("min-layers", 1)),
+        max_layers=int(options["max-layers"]) if "max-layers" in options else None,
+        cut_after={unit(name) for name in options.get("cut-after", [])},
+        no_cut_after={unit(name) for name in options.get("no-cut-after", [])},
+        together=[tuple(unit(name) for name in own.split(","))
+                  for own in options.get("together", [])],
+        place=[(unit(own.split("=")[0]), int(own.split("=")[1]))
+               for own in options.get("place", [])],
+        objectives=objectives, slack=decimal(options.get("slack", 0)),
+        schedule=options.get("schedule", "none"), copies=copies, more_copies=more,
+        micro_batches=int(options["micro-batches"]) if "micro-batches" in options else None,
+        recompute=options.get("recompute", "none"))
+
+
+# ---- what stages of a profile need, by the command itself ----
+
+MEASURES = ("memory-model", "schedule", "recompute", "copies", "effects", "accumulators",
+            "calibration", "reserve")
+FINDS_LAYERS = ("layer-name-regex", "inputs-regex-layer-0", "layer-order")
+NEEDS = {"low": "at_most_bytes", "expected": "expected_bytes", "high": "at_least_bytes"}
+LINK_BYTES_PER_SECOND, CLOCK = 64 * 10**9, 1_850_000_000
+NO_TIME = 10**12  # a bandwidth at which each cut takes one cycle
+
+
+def load(text):
+    return json.loads(text, parse_float=Fraction)
+
+
+class Profile:
+    """Costs of a profile: each split is evaluated by the command."""
+    scale = 1
+
+    def __init__(self, popliner, path, options, answers):
+        self.popliner, self.path, self.answers = popliner, path, answers
+        self.has_replicas = "total-ipus" in options
+        self.need = NEEDS[options.get("risk", "expected")]
+        if options.get("solver") == "greedy":
+            options = {"memory-model": "popliner", **options}
+        self.options = {key: options[key] for key in FINDS_LAYERS + ("memory-model",)
+                        if key in options}
+        whole = self.ask(["--evaluate=whole"])[0]
+        layers = self.ask(["--solve", "--num-ipus=1", "--mem-per-tile=1G"])["stages"][0]["layers"]
+        self.options = {key: options[key] for key in FINDS_LAYERS + MEASURES if key in options}
+        self.names = list(layers)
+        if whole["unit_from"] not in layers:
+            self.names.insert(0, whole["unit_from"])
+        if whole["unit_to"] not in layers:
+            self.names.append(whole["unit_to"])
+        self.is_layer = [name in layers for name in self.names]
+
+    def ask(self, words, **options):
+        """What the command answers in JSON, once for the same words."""
+        words = [self.path, *words, *words_of({**self.options, **options})]
+        if "@stored" in self.path:
+            words.append("--load-from-file")
+        key = tuple(words)
+        if key not in self.answers:
+            done = subprocess.run([self.popliner, "-q", "--format=json", *words],
+                                  capture_output=True, text=True)
+            if done.returncode not in (0, 1):
+                raise AssertionError(f"the oracle cannot ask {words}: {done.stderr}")
+            self.answers[key] = load(done.stdout)
+        return self.answers[key]
+
+    def evaluate(self, request, cuts, **options):
+        ends = [self.names[cut - 1] for cut in cuts]
+        words = ["--evaluate=" + ("|".join(ends) or "whole")]
+        devices = request.device_map
+        if devices is not None and devices != list(range(len(devices))):
+            words.append("--device-map=" + ",".join(map(str, devices)))
+        if request.micro_batches is not None and "copies" in {**self.options, **options}:
+            words.append(f"--micro-batches={request.micro_batches}")
+        return self.ask(words, **options)
+
+    def needs(self, request, cuts, **options):
+        return [(stage.get("needs") or {}).get(self.need, stage["tile_bytes"])
+                for stage in self.evaluate(request, cuts, **options)]
+
+    @staticmethod
+    def where(request, count):
+        if request.device_map is None:
+            return f"--num-ipus={count}"
+        return "--device-map=" + ",".join(map(str, request.device_map))
+
+    def solved(self, request, cuts, **options):
+        words = ["--solve", "--objective=ipus", "--mem-per-tile=1G", "--min-layers=0",
+                 self.where(request, len(cuts) + 1),
+                 *("--cut-after=" + self.names[cut - 1] for cut in cuts)]
+        if request.bandwidth is not None or request.links:
+            words.append(f"--link-bandwidth={NO_TIME}")
+        if request.micro_batches is not None and "copies" in {**self.options, **options}:
+            words.append(f"--micro-batches={request.micro_batches}")
+        stages = self.ask(words, **options)["stages"]
+        assert len(stages) == len(cuts) + 1, (cuts, stages)
+        return stages
+
+    def cycles(self, request, cuts, **options):
+        """(cycles, cut, link) of each stage, at its speed and with its links."""
+        devices = request.device_map or range(len(cuts) + 1)
+        found, link = [], 0
+        for k, stage in enumerate(self.solved(request, cuts, **options)):
+            before, link, taken = link, 0, 0
+            if "link_cycles" in stage:
+                taken = stage["link_cycles"] + (found[-1][3] if found else 0)
+                if k < len(cuts):
+                    carries = request.carries(devices[k], devices[k + 1]) or \
+                        Fraction(LINK_BYTES_PER_SECOND, CLOCK)
+                    link = -(-stage["cut_bytes"] // carries)
+            own = -(-(stage["cycles"] - taken) // request.speeds.get(devices[k], Fraction(1)))
+            found.append((own + before + link, stage["cut_bytes"], link,
+                          stage.get("link_cycles", 0)))
+        return found
+
+    def split(self, request, cuts):
+        edges = [0, *cuts, len(self.names)]
+        count = len(cuts) + 1
+        devices = request.device_map or range(count)
+        if any(plain_solver.copies_of(request, k, count, len(set(devices))) is None
+               for k in range(count)):
+            return
+        own_ways = [{"recompute": way} for way in ("none", "standard", "full")] \
+            if request.recompute == "auto" else [{}]
+        rows = [list(zip(self.needs(request, cuts, **way), self.cycles(request, cuts, **way)))
+                for way in own_ways]
+        weights = self.weights(request, cuts) if self.has_replicas else [0] * count
+        for ways in itertools.product(*zip(*rows)):
+            yield Split(tuple(cuts), [
+                Stage(edges[k], edges[k + 1], devices[k], memory, cycles, cut, link, weights[k])
+                for k, (memory, (cycles, cut, link, _)) in enumerate(ways)])
+
+    def weights(self, request, cuts):
+        """Bytes of the parameters that each IPU trains, with its first stage."""
+        devices = request.device_map or range(len(cuts) + 1)
+        if self.options.get("schedule") == "inference":
+            return [0] * (len(cuts) + 1)
+        own = self.evaluate(request, cuts, schedule="popart", accumulators="fp16",
+                            **{"memory-model": "full"})
+        return [stage["mem"].get("accumulators", 0) if devices[k] not in devices[:k] else 0
+                for k, stage in enumerate(own)]
+
+
+class Together:
+    """Costs of several profiles of the same layers, which have one split."""
+    scale = 1
+
+    def __init__(self, profiles):
+        self.profiles = profiles
+        longest = max(profiles, key=lambda own: len(own.names))
+        self.names, self.is_layer = longest.names, longest.is_layer
+
+    def split(self, request, cuts):
+        if any(cut >= len(own.names) for own in self.profiles for cut in cuts):
+            return
+        for rows in itertools.product(*(own.split(request, cuts) for own in self.profiles)):
+            stages = [Stage(each[0].first, max(own.end for own in each), each[0].device,
+                            max(own.memory for own in each), max(own.cycles for own in each),
+                            sum(own.cut for own in each))
+                      for each in zip(*(row.stages for row in rows))]
+            yield Split(tuple(cuts), stages)
+
+
+# ---- what is answered ----
+
+def rows_of(text, options):
+    """A table as a list of objects."""
+    if options.get("format") == "json":
+        return load(text)["rows"]
+    delimiter = "," if options.get("format") == "csv" else "\t"
+    return list(csv.DictReader(io.StringIO(text), delimiter=delimiter))
+
+
+def parts(number, scale):
+    return decimal(number) * scale
+
+
+def named(costs, split):
+    """(ipu, first, last) of each stage."""
+    return [(s.device, costs.names[s.first], costs.names[s.end - 1]) for s in split.stages]
+
+
+def expect(own, other, what):
+    if own != other:
+        raise AssertionError(f"{what}: answered {own}, expected {other}")
+
+
+class Check:
+    """One run against what is expected of it."""
+
+    def __init__(self, world, costs, options, done):
+        self.world, self.costs, self.options, self.done = world, costs, options, done
+        self.request = request_of(world, options, world.gaps(options))
+
+    def whole(self):
+        """Everything that the run printed and wrote."""
+        options = self.options
+        if "help" in options or "version" in options:
+            return
+        if "total-ipus" in options:
+            self.replicas()
+        elif "pareto" in options:
+            self.front()
+        elif "sweep" in options:
+            self.sweep()
+        else:
+            self.solved()
+            self.files()
+
+    # -- one split --
+
+    def solved(self):
+        request, costs = self.request, self.costs
+        solve = plain_solver.greedy if self.options.get("solver") == "greedy" else \
+            plain_solver.solve
+        does_fit, best = solve(costs, request)
+        self.does_fit, self.best = does_fit, best
+        self.status(does_fit)
+        shown = self.printed()
+        if shown is None:
+            return
+        kind, answer = shown
+        if kind == "certificate":
+            self.certificate(answer)
+        elif best is None:
+            expect(answer, [], kind)
+        else:
+            self.stages(kind, answer, best[0])
+
+    def status(self, does_fit):
+        """The exit status, unless something else has a say in it, too."""
+        if not {"diagnose", "evaluate", "max-growth"} & set(self.options):
+            expect(self.done.returncode, 0 if does_fit else 1, "exit status")
+
+    def table(self, first):
+        """The rows of a table that begins with this column and is the last that is printed."""
+        at = self.done.stdout.rfind("\n" + first + ("," if self.options.get("format") == "csv"
+                                                    else "\t"))
+        return rows_of(self.done.stdout[at + 1:], self.options)
+
+    def printed(self):
+        """(kind, stages or a certificate) of what is on standard output."""
+        text, options = self.done.stdout, self.options
+        if options.get("emit", "").isalpha():
+            return self.emitted(text)
+        if "compare" in options:
+            return self.compared(text)
+        if "section" in options:
+            return "section", rows_of(text, options)
+        if "plot" in options:
+            lines = re.findall(r"^\d+ IPU (\d+) +(\S+)(?: to (\S+))?", text, re.M)
+            return "plot", [{"ipu": ipu, "first_unit": first, "last_unit": last or first}
+                            for ipu, first, last in lines]
+        if options.get("format") == "json":
+            answer = load(text)
+            return "certificate", answer["answer"] if options.get("report") == "all" else answer
+        if self.world.kind == COSTS or "format" in options or options.get("report") == "all":
+            return "table", self.table("stage")
+        at = 0 if text.startswith("[") else text.rindex("\n[")
+        return "popliner", load(text[at:])
+
+    def emitted(self, text):
+        if self.options["emit"].split("=")[0] != "json" or not text:
+            return None
+        return "plan", [{"ipu": stage["ipu"], "from": stage["units"][0], "to": stage["units"][-1]}
+                        for stage in load(text)["stages"]]
+
+    def compared(self, text):
+        if self.options.get("format") == "json":
+            stages = [stage["now"] for stage in load(text)["stages"]]
+            return "comparison", [stage for stage in stages if stage is not None]
+        rows = rows_of(text, self.options) if "format" in self.options else []
+        needs = [row["now"] for row in rows
+                 if row["what"] == "stage" and row["quantity"] == "need_bytes" and row["now"]]
+        if rows and self.best is not None:
+            expect([int(need) for need in needs], [s.memory for s in self.best[0].stages], "needs")
+        return None
+
+    def stages(self, kind, answer, split):
+        """Stages of a table, whatever its columns."""
+        told = split.stages
+        expect(len(answer), len(told), kind + ": stages")
+        for own, stage, (ipu, first, last) in zip(answer, told, named(self.costs, split)):
+            if kind == "popliner":
+                layers = [self.costs.names[u] for u in range(stage.first, stage.end)
+                          if self.costs.is_layer[u]]
+                expect(own["layer_from"], first if first in layers else None, "layer_from")
+                expect(own["layer_to"], last if last in layers else None, "layer_to")
+                if "risk" not in self.options:
+                    expect(own["mem"]["max_tile_mem"], stage.memory, "max_tile_mem")
+                continue
+            expect(int(own["ipu"]), ipu, kind + ": ipu")
+            expect((own.get("from", own.get("first_unit")), own.get("to", own.get("last_unit"))),
+                   (first, last), kind + ": units")
+            memory = own.get("memory", own.get("need_bytes"))
+            if memory is not None:
+                expect(int(memory), stage.memory, kind + ": memory")
+            for key, value in (("cut", stage.cut), ("cut_bytes", stage.cut)):
+                if own.get(key) not in (None, ""):
+                    expect(parts(own[key], 1), value, kind + ": " + key)
+
+    def is_time(self, names, i):
+        return names[i] == "cycles" or names[i] == "balance" and "cycles" in names[:i]
+
+    def values(self, told, values, bounds=None):
+        """The objectives of an answer, with their bounds."""
+        names = self.request.objectives
+        expect([own["name"] for own in told], list(names), "objectives")
+        for i, own in enumerate(told):
+            scale = self.costs.scale if self.is_time(names, i) else 1
+            expect(parts(own["value"], scale), values[i], names[i])
+            if bounds is not None:
+                expect(parts(own["bound"], scale), bounds[i], "bound of " + names[i])
+
+    def certificate(self, told):
+        if self.options.get("solver") == "greedy":
+            expect(told["status"], "feasible" if self.does_fit else "infeasible", "status")
+            expect([(s["ipu"], s["layer_from"], s["layer_to"]) for s in told["stages"]],
+                   list(self.layers_named(self.best[0])), "stages")
+            return
+        if not self.does_fit:
+            self.infeasible(told)
+            return
+        split, values, bounds = self.best
+        expect(told["status"], "optimal", "status")
+        self.values(told["objectives"], values, bounds)
+        expect([(s["ipu"], s["layer_from"], s["layer_to"]) for s in told["stages"]],
+               list(self.layers_named(split)), "stages")
+        self.stage_numbers(told["stages"], split)
+        expect(told["totals"]["ipus"], split.value("ipus"), "totals.ipus")
+        expect(told["totals"]["memory"], split.value("memory"), "totals.memory")
+        expect(told["infeasibility"], None, "infeasibility")
+
+    def layers_named(self, split):
+        """Files of costs have the names of units there, profiles those of layers."""
+        for ipu, first, last in named(self.costs, split):
+            if self.world.kind == COSTS or self.options.get("report") == "all":
+                yield ipu, first, last
+            else:
+                is_layer = dict(zip(self.costs.names, self.costs.is_layer))
+                yield ipu, first if is_layer[first] else None, last if is_layer[last] else None
+
+    def stage_numbers(self, told, split):
+        chosen = self.choices(split)
+        for k, (own, stage) in enumerate(zip(told, split.stages)):
+            expect(own["cut_bytes"], stage.cut, f"cut_bytes of stage {k}")
+            memory = own["mem"]["max_tile_mem"]
+            if own["needs"] is not None:
+                memory = own["needs"][NEEDS[self.options.get("risk", "expected")]]
+            cycles = parts(own["cycles"] or 0, self.costs.scale)
+            if (memory, cycles) not in chosen[k]:
+                raise AssertionError(f"stage {k}: {memory} bytes and {cycles} cycles, expected one "
+                                     f"of {chosen[k]}")
+            if "link_cycles" in own:
+                expect(parts(own["link_cycles"], self.costs.scale), stage.link, "link_cycles")
+
+    def choices(self, split):
+        """(memory, cycles) that each stage may have: with --recompute auto those with the fewest
+        cycles within its limit, and the largest tile if memory was asked for."""
+        request = self.request
+        if request.recompute != "auto":
+            return [{(s.memory, s.cycles)} for s in split.stages]
+        ways = list(self.costs.split(request, split.cuts))
+        chosen = []
+        for k, stage in enumerate(split.stages):
+            most = request.limit(stage.device)
+            most = float("inf") if most is None else most
+            if "memory" in request.objectives:
+                most = min(most, split.value("memory"))
+            own = {(w.stages[k].memory, w.stages[k].cycles) for w in ways
+                   if w.stages[k].memory <= most}
+            fewest = min(cycles for _, cycles in own)
+            chosen.append({way for way in own if way[1] == fewest})
+        return chosen
+
+    def infeasible(self, told):
+        expect(told["status"], "infeasible", "status")
+        why = told["infeasibility"]
+        if self.best is None:
+            expect((told["stages"], why["reason"]), ([], "constraints"), "contradiction")
+        else:
+            split = self.best[0]
+            expect([s["ipu"] for s in told["stages"]], [s.device for s in split.stages], "effort")
+            expect([(s["layer_from"], s["layer_to"]) for s in told["stages"]],
+                   [tuple(ends) for _, *ends in self.layers_named(split)], "best effort")
+            if why["reason"] not in ("layer", "place", "capacity"):
+                raise AssertionError(f"memory is short, but the reason is {why['reason']}")
+        if self.request.device_map is None:
+            expect(why["enough_num_ipus"], self.enough_ipus(), "enough_num_ipus")
+        if self.best is not None:
+            expect(why["enough_mem_per_tile"], self.enough_memory(), "enough_mem_per_tile")
+
+    def enough_ipus(self):
+        for number in range(1, len(self.costs.names) + 1):
+            request = Request(**{**vars(self.request), "num_ipus": number})
+            if any(plain_solver.fits(request, s) for s in plain_solver.splits(self.costs, request)):
+                return number
+        return None
+
+    def enough_memory(self):
+        request = Request(**{**vars(self.request), "memory": None})
+        return min((max([s.memory for s in split.stages if s.device not in request.memories],
+                        default=0)
+                    for split in plain_solver.splits(self.costs, request)
+                    if plain_solver.fits(request, split)), default=None)
+
+    # -- several splits --
+
+    def sweep(self):
+        what, _, span = self.options["sweep"].partition("=")
+        first, _, rest = span.partition("..")
+        last, _, step = rest.partition(":")
+        told = load(self.done.stdout)["results"] if self.options.get("format") == "json" else \
+            self.table(what)
+        values = range(int(first), int(last) + 1, int(step or 1))
+        expect([int(own.get("value", own.get(what))) for own in told], list(values), "values")
+        does_any = False
+        for own, value in zip(told, values):
+            options = {**self.options, what: str(value)}
+            request = request_of(self.world, options, self.world.gaps(options))
+            does_fit, best = plain_solver.solve(self.costs, request)
+            does_any = does_any or does_fit
+            expect(own["status"], "optimal" if does_fit else "infeasible", f"status of {value}")
+            if best is not None:
+                self.row(own, best, does_fit)
+        self.status(does_any)
+
+    def row(self, own, best, does_fit=True):
+        """A row of a sweep or a front, in JSON or in a table."""
+        split, values, bounds = best
+        if "objectives" in own:
+            self.values(own["objectives"], values, bounds if does_fit else None)
+            expect([(s["ipu"], s["from"], s["to"]) for s in own["stages"]],
+                   named(self.costs, split), "stages")
+        else:
+            names = self.request.objectives
+            for i, name in enumerate(names):
+                scale = self.costs.scale if self.is_time(names, i) else 1
+                expect(parts(own[name], scale), values[i], name)
+            expect(own["split"], "[ " + " | ".join(
+                " ".join(self.costs.names[s.first:s.end]) for s in split.stages) + " ]", "split")
+        expect(int(own["used"]), split.value("ipus"), "used")
+
+    def front(self):
+        points = plain_solver.front_of(self.costs, self.request)
+        told = load(self.done.stdout)["results"] if self.options.get("format") == "json" else \
+            self.table("status")
+        self.status(points)
+        if points:
+            expect(len(told), len(points), "points")
+            for own, best in zip(told, points):
+                self.row(own, (*best[:2], None), False)
+
+    def replicas(self):
+        options, costs = self.options, self.costs
+        bandwidth = options.get("replica-bandwidth")
+        most = int(options.get("num-ipus", options["total-ipus"]))
+        if isinstance(self.request.copies, tuple) and not self.request.copies[1]:
+            most = min(most, len(self.request.copies[0]) // int(options.get("interleave", 1)))
+        expected = plain_solver.candidates_of(
+            costs, Request(**{**vars(self.request), "num_ipus": most}),
+            int(options["total-ipus"]), int(options.get("interleave", 1)),
+            int(options["batch"]) if "batch" in options else None,
+            int(options.get("micro-batch-size", 1)), bandwidth and decimal(bandwidth))
+        found = [i for i, best in enumerate(expected) if best is not None]
+        best = min(found, key=lambda i: (expected[i][0][:2], i), default=None)
+        self.status(best is not None)
+        if options.get("emit", "").isalpha():
+            return
+        if options.get("format") == "json":
+            answer = load(self.done.stdout)
+            expect(answer["best"], best, "best")
+            told = answer["candidates"]
+        else:
+            told = self.table("stages")
+            expect([own["best"] for own in told], ["yes" if i == best else "no"
+                                                   for i in range(len(told))], "best")
+        expect(len(told), len(expected), "candidates")
+        for i, (own, other) in enumerate(zip(told, expected)):
+            self.candidate(i, own, other)
+
+    def candidate(self, i, own, expected):
+        expect(int(own["stages"]), i + 1, "stages")
+        if expected is None:
+            expect((own["status"], int(own["replicas"])), ("infeasible", 0), f"candidate {i}")
+            return
+        _, step, replicas, batches, split = expected
+        expect((own["status"], int(own["replicas"]), int(own["micro_batches"])),
+               ("optimal", replicas, batches), f"candidate {i}")
+        expect(parts(own["step_cycles"], self.costs.scale), step, f"candidate {i}: step_cycles")
+        expect(parts(own["cycles"], self.costs.scale), split.value("cycles"),
+               f"candidate {i}: cycles")
+        if isinstance(own["split"], str):
+            expect(own["split"], "[ " + " | ".join(
+                " ".join(self.costs.names[s.first:s.end]) for s in split.stages) + " ]", "split")
+        else:
+            expect([(s["ipu"], s["from"], s["to"], s["max_tile_mem"]) for s in own["split"]],
+                   [(*ends, s.memory) for ends, s in zip(named(self.costs, split), split.stages)],
+                   f"candidate {i}: split")
+
+    # -- files --
+
+    def files(self):
+        """What was written beside the answer says the same."""
+        options, split = self.options, self.best and self.best[0]
+        if split is None:
+            return
+        for key in ("output", "emit", "html", "trace"):
+            name = options.get(key, "").rpartition("=")[2]
+            if key == "emit" and "=" not in options.get(key, "") or key not in options:
+                continue
+            with open(name, encoding="utf-8") as file:
+                getattr(self, "in_" + key)(file.read(), split)
+        if self.does_fit:
+            self.programs(split)
+        if "save-to-file" in options and "load-from-file" not in options:
+            self.stored()
+
+    def in_output(self, text, split):
+        if self.options["output"].startswith("plan="):
+            self.stages("--output plan", list(csv.DictReader(io.StringIO(text))), split)
+        elif not text.startswith("index,unit,"):
+            raise AssertionError(f"--output layers: {text[:50]}")
+
+    def in_emit(self, text, split):
+        stages = load(text)["stages"]
+        expect([(s["ipu"], s["units"]) for s in stages],
+               [(s.device, self.costs.names[s.first:s.end]) for s in split.stages], "--emit")
+
+    def in_html(self, text, split):
+        begin = '<script type="application/json" id="data">'
+        data = load(text[text.index(begin) + len(begin):].split("</script>")[0])
+        plan = data["plan"]
+        expect(plan, [s.first for s in split.stages[1:]], "--html: begins of stages")
+
+    def in_trace(self, text, split):
+        names = {event["args"]["name"] for event in json.loads(text)["traceEvents"]
+                 if event["ph"] == "M" and event["name"] == "process_name"}
+        expect({name for name in names if name.startswith("Stage ")},
+               {f"Stage {k} on IPU {ipu}: {first} to {last}"
+                for k, (ipu, first, last) in enumerate(named(self.costs, split))}, "--trace")
+
+    def programs(self, split):
+        """The optimum that glpsol finds for what was written is the value of the objective."""
+        for key, format_ in (("write-lp", "--lp"), ("write-mps", "--freemps")):
+            if key not in self.options or not shutil.which("glpsol"):
+                continue
+            out = self.world.path("glpsol.txt")
+            subprocess.run(["glpsol", format_, self.options[key], "-o", out],
+                           capture_output=True, check=True)
+            with open(out, encoding="utf-8") as file:
+                found = re.search(r"^Objective: +\S* *= *(\S+)", file.read(), re.M).group(1)
+            name = self.request.objectives[0]
+            value = self.best[2][0] / (self.costs.scale if self.is_time([name], 0) else 1)
+            if abs(float(found) - value) > 1e-6 * max(1, value):
+                raise AssertionError(f"--{key}: glpsol finds {found}, not {value}")
+
+    def stored(self):
+        """The stored analysis has the same answer."""
+        words = [own for own in words_of({**self.options, "load-from-file": True})
+                 if not own.startswith(("--save-to-file", "--config", "--report="))]
+        kept = [own for own in words if own.split("=")[0].strip("-") not in FINDS_LAYERS]
+        again = subprocess.run(
+            [self.world.popliner, "--solve", self.options["save-to-file"], *kept],
+            capture_output=True, text=True)
+        if "compare" not in self.options and again.stdout != self.done.stdout:
+            raise AssertionError(f"stored, it answers {again.stdout[:300]}{again.stderr}")
+
+
+# ---- files to ask about ----
+
+def draw_costs(rng, path, num_regions=1, has_limit=False):
+    """A random file of costs."""
+    names = [f"u{i}" for i in range(rng.randrange(5, 7))]
+    is_whole = rng.random() < 0.7
+    layers = [True] * len(names)
+    if rng.random() < 0.5:
+        layers[0] = False
+
+    def bytes_(most):
+        return [rng.randrange(most) for _ in range(num_regions)] if num_regions > 1 else \
+            rng.randrange(most)
+
+    def time():
+        return rng.randrange(1, 30) if is_whole else round(rng.random() * 8, 2)
+
+    units = [{"name": name, "layer": own, "memory": bytes_(100), "cycles": time(),
+              "stash": bytes_(20), "inputs": bytes_(8), "recompute_cycles": time(),
+              "parameters": rng.randrange(60)} for name, own in zip(names, layers)]
+    for unit in rng.sample(units, 2) if num_regions == 1 else []:
+        unit["variants"] = [{"name": "v", "stash": rng.randrange(10), "cycles": time()}]
+    document = {"format": "popliner-costs", "version": 1, "units": units,
+                "regions": [f"tile {i}" for i in range(num_regions)],
+                "shared": [{"units": sorted(rng.sample(names, 2)), "memory": bytes_(40)}],
+                "cuts": [rng.randrange(60) for _ in names[1:]]}
+    if rng.random() < 0.5:
+        document["cut_cycles"] = [time() for _ in names[1:]]
+    devices = document["devices"] = {}
+    if rng.random() < 0.5:
+        devices["count"] = rng.randrange(3, 5)
+    if rng.random() < 0.3 or has_limit:
+        devices["memory"] = rng.randrange(150, 500)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    return document
+
+
+class Tester:
+    def __init__(self, popliner, mkprofile, scratch):
+        self.popliner, self.mkprofile, self.scratch = popliner, mkprofile, scratch
+        self.answers, self.num_problems, self.counts = {}, 0, {"refused": 0, "answered": 0}
+        self.refused = {COSTS: {}, PROFILE: {}}  # by labels: whether, of each seed
+        self.make_profiles()
+
+    def path(self, name):
+        return os.path.join(self.scratch, name)
+
+    def run(self, *words, **others):
+        return subprocess.run([*words], capture_output=True, text=True, **others)
+
+    def make_profiles(self):
+        small = ["--tiles", "4", "--hidden", "16", "--sequence", "8", "--vocabulary", "60",
+                 "--quiet", "--framework", "popart", "--layers", "4"]
+        for name, others in (("root/training", ["--training", "--seed", "21"]),
+                             ("root/use", ["--inference", "--seed", "21"]),
+                             ("before", ["--training", "--seed", "22"]),
+                             ("pipeline", ["--training", "--accumulate", "--seed", "21",
+                                           "--pipeline", "1"])):
+            os.makedirs(self.path(name))
+            self.run(self.mkprofile, "--output", self.path(name), *small, *others, check=True)
+        report = self.path("root/training")
+        self.run(self.popliner, report, "--save-to-file", self.path("@stored"), check=True)
+        self.run(self.popliner, self.path("root/use"), "--save-to-file", self.path("use@stored"),
+                 check=True)
+        done = self.run(self.popliner, report, "--evaluate=1", "--schedule=popart",
+                        f"--calibrate={self.path('pipeline')}", "--format=json", check=True)
+        with open(self.path("calibration.json"), "w", encoding="utf-8") as file:
+            file.write(done.stdout)
+        draw_costs(random.Random(0), self.path("other.json"))
+
+    def gaps(self, options):
+        """What `--reserve gaps` keeps free, of the section summary; no file of costs has it."""
+        if options.get("reserve") != "gaps":
+            return 0
+        done = self.run(self.popliner, "--verbose", self.path("@stored"), "--load-from-file",
+                        "--solve", "--reserve=gaps")
+        return int(re.search(r"Keeping (\d+) of", done.stderr).group(1))
+
+    def world(self, kind, labels, rng):
+        if kind == COSTS:
+            num_regions = 1 if "--recompute auto" in labels else rng.choice([1, 1, 2])
+            has_limit = any(label.startswith("--reserve") for label in labels)
+            document = draw_costs(rng, self.path("costs.json"), num_regions, has_limit)
+            costs = plain_solver.Costs(document)
+            world = World(kind, costs.names, costs.is_layer, self.scratch, 250,
+                          document["devices"])
+        else:
+            costs = None
+            names = ["Head", "0", "1", "2", "3"]
+            world = World(kind, names, [False] + [True] * 4, self.scratch, 45000,
+                          {"memory": 638976})
+        world.popliner, world.gaps = self.popliner, self.gaps
+        return world, costs
+
+    def profile(self, options):
+        """What the profile of these options costs."""
+        finds = any(key in options for key in FINDS_LAYERS)
+        use = Profile(self.popliner, self.path("root/use" if finds else "use@stored"), options,
+                      self.answers) if options.get("report") == "all" else None
+        own = Profile(self.popliner, self.path("root/training" if finds else "@stored"), options,
+                      self.answers)
+        return Together([own, use]) if use else own
+
+    def command(self, world, options):
+        words = [self.popliner, "--solve"]
+        if world.kind == COSTS:
+            words.append("--costs=" + self.path("costs.json"))
+        elif "load-from-file" in options:
+            words.append(self.path("@stored"))
+        else:
+            words.append(self.path("root" if "report" in options else "root/training"))
+        if "config" in options:
+            own = {key: value for key, value in options.items() if key != "config"}
+            with open(self.path("config.json"), "w", encoding="utf-8") as file:
+                json.dump(own, file)
+            return words + ["--config=" + self.path("config.json")]
+        return words + words_of({key: own for key, own in options.items() if key != "costs" or
+                                 world.kind == PROFILE})
+
+    def left_files(self):
+        return [name for name in os.listdir(self.scratch) if name.startswith("out")]
+
+    def check(self, kind, labels, seed):
+        rng = random.Random(f"{kind} {labels} {seed}")
+        world, costs = self.world(kind, labels, rng)
+        options = merged(rng, world, labels)
+        if not {"format", "emit", "plot", *ACTIONS, "evaluate"} & set(options) and \
+                rng.random() < 0.8:
+            options["format"] = "json"
+        for name in self.left_files():
+            os.remove(self.path(name))
+        command = self.command(world, options)
+        done = self.run(*command)
+        told = " ".join(map(repr, command))
+        try:
+            refused = done.returncode == 2
+            self.refused[kind].setdefault(labels, {})[refused] = told
+            if refused:
+                self.counts["refused"] += 1
+                self.check_refusal(options, done, command)
+            else:
+                self.counts["answered"] += 1
+                if done.returncode not in (0, 1):
+                    raise AssertionError(f"status {done.returncode}: {done.stderr}")
+                Check(world, costs or self.profile(options), options, done).whole()
+        except (AssertionError, ValueError, KeyError, TypeError, IndexError, AttributeError,
+                OSError) as error:
+            self.num_problems += 1
+            print(f"{kind} {' with '.join(labels)}, seed {seed}:\n  {told}\n"
+                  f"  {type(error).__name__}: {error}"[:3000], flush=True)
+
+    def check_refusal(self, options, done, command):
+        """It is told by name, and nothing was done: not even the file to be solved was read."""
+        if done.stdout or self.left_files():
+            raise AssertionError(f"refused, but {self.left_files()} {done.stdout[:200]}")
+        lines = [line for line in done.stderr.splitlines() if "DEBUG   Total" not in line]
+        if len(lines) != 1 or "ERROR" not in lines[0]:
+            raise AssertionError(f"refused after work: {done.stderr}")
+        if not any("--" + name in lines[0] for name in options):
+            raise AssertionError(f"names none of the options: {lines[0]}")
+        path = re.compile(re.escape(self.scratch) + r"/(root\S*|@stored|costs\.json)$")
+        without = self.run(*(path.sub("missing", word) for word in command)).stderr
+        told = re.sub(re.escape(self.scratch) + r"/(root[a-z/]*|@stored|costs\.json)", "missing",
+                      lines[0].split(" ", 1)[1])
+        if told not in without:
+            raise AssertionError(f"refused once a file was read: {told}; without it: {without}")
+
+
+def option_of(label):
+    return label.split(" ")[0].rstrip(",")
+
+
+def all_pairs():
+    return [(a, b) for a, b in itertools.combinations(ITEMS, 2) if option_of(a) != option_of(b)]
+
+
+# ---- what the documents say ----
+
+def is_refused(told, *labels):
+    return True in told.get(labels, told.get(labels[::-1], {}))
+
+
+def lines_of(label, others):
+    """A list of names, none of which is broken."""
+    whole = [name.replace(" ", "\0") for name in others]
+    text = f"- {label}: {', '.join(whole)}" if label else ", ".join(whole)
+    return [line.replace("\0", " ") for line in textwrap.wrap(
+        text, 98, subsequent_indent="  " if label else "", break_long_words=False,
+        break_on_hyphens=False)]
+
+
+def refusals(told):
+    """The part of the document about one kind: options that are never taken, then pairs."""
+    alone = [label for label in ITEMS if is_refused(told, label)]
+    rows = {}
+    for label in ITEMS:
+        others = [other for other in ITEMS if label not in alone and other not in alone and
+                  is_refused(told, label, other)]
+        if others:
+            rows.setdefault(tuple(others), []).append(label)
+    lines = ["Never, whatever else is given:", "", *lines_of("", [f"`{own}`" for own in alone]), "",
+             "Not with each other:", ""]
+    for others, labels in rows.items():
+        lines += lines_of(", ".join(f"**`{own}`**".replace(" ", "\0") for own in labels),
+                          [f"`{own}`" for own in others])
+    return lines
+
+
+def document_of(refused):
+    return "\n".join(["", "## Files of costs", "", *refusals(refused[COSTS]), "",
+                      "## Profiles", "", *refusals(refused[PROFILE]), "", ""])
+
+
+def check_document(path, refused, writes):
+    """What is committed between the marks must be what was found."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    begin, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
+    own = document_of(refused)
+    if writes:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text[:begin] + own + text[end:])
+    elif text[begin:end] != own:
+        return [f"{path}: what is refused has changed; look at it, then: option_pairs_test.py … "
+                "--write\n" + "\n".join(difflib.unified_diff(text[begin:end].splitlines(),
+                                                              own.splitlines(), lineterm=""))]
+    return []
+
+
+def read_document(path):
+    """The pairs that the document says are refused, and the items that are alone."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    found = {}
+    for kind, part in zip((COSTS, PROFILE), text.split("\n## ")[-2:]):
+        alone, _, rows = part.partition("Not with each other:")
+        pairs = set()
+        for row in re.split(r"\n- ", rows)[1:]:
+            labels = re.findall(r"\*\*`([^`]+)`\*\*", row)
+            others = re.findall(r"(?<!\*)`([^`*]+)`(?!\*)", row)
+            pairs |= {frozenset((a, b)) for a in labels for b in others}
+        found[kind] = (set(re.findall(r"`([^`]+)`", alone.partition(":")[2])), pairs)
+    return found
+
+
+def check_said(path, refused):
+    """What was tried, against the document: for samples."""
+    said, problems = read_document(path), []
+    for kind, told in refused.items():
+        alone, pairs = said.get(kind, (set(), set()))
+        for labels, results in told.items():
+            if "--config" in labels and alone & set(labels):
+                continue  # a file may have what the run has no use for
+            expected = bool(alone & set(labels)) or frozenset(labels) in pairs
+            if set(results) != {expected}:
+                problems.append(f"{kind} {' with '.join(labels)}: by {path} it is "
+                                f"{'' if expected else 'not '}refused, but: {results}")
+    return problems
+
+
+def sample(rng, count):
+    """Some pairs with every item in at least one."""
+    pairs = all_pairs()
+    chosen = {rng.choice([pair for pair in pairs if label in pair]) for label in ITEMS}
+    chosen |= set(rng.sample(pairs, count))
+    return [pair for pair in pairs if pair in chosen]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("popliner")
+    parser.add_argument("mkprofile")
+    parser.add_argument("document")
+    parser.add_argument("--write", action="store_true", help="write the table of what is refused")
+    parser.add_argument("--seed", type=int, help="with other values of the options")
+    parser.add_argument("--only", action="append", help="cases with these items")
+    parser.add_argument("--kind", choices=KINDS)
+    asked = parser.parse_args()
+    check_items(asked.popliner)
+    is_whole = asked.write or cases.takes_all()
+    tried = [(label,) for label in ITEMS] + all_pairs() if is_whole or asked.only else \
+        sample(random.Random(0), 20)
+    if asked.only:
+        tried = [labels for labels in tried if all(own in labels for own in asked.only)]
+    seeds = range(5 if cases.is_nightly() else 1) if asked.seed is None else [asked.seed]
+    with tempfile.TemporaryDirectory() as scratch:
+        tester = Tester(asked.popliner, asked.mkprofile, scratch)
+        for seed, labels, kind in itertools.product(seeds, tried, KINDS):
+            if asked.kind in (None, kind):
+                tester.check(kind, labels, seed)
+    wrong = check_said(asked.document, tester.refused) if not asked.write else []
+    if asked.write or is_whole and not (asked.only or asked.kind):
+        wrong += check_document(asked.document, tester.refused, asked.write)
+    print(*wrong, sep="\n")
+    print(f"{tester.num_problems} answers and {len(wrong)} refusals are wrong; {tester.counts}")
+    return 1 if tester.num_problems or wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
