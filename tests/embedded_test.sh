@@ -15,16 +15,7 @@ project=$(dirname "$0")/embedding
 unset CMAKE_C_COMPILER_LAUNCHER
 export CCACHE_DISABLE=1
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-
-quietly() {
-    "$@" >"$scratch/log" 2>&1 || {
-        cat "$scratch/log"
-        exit 1
-    }
-}
+. "$(dirname "$0")/scratch.sh"
 
 # Copies the project and builds it in another; further arguments are for CMake.
 build_in() { # folder arguments...

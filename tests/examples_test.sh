@@ -16,16 +16,7 @@ compiler=$6
 shift 6
 flags=$*
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-
-quietly() {
-    "$@" >"$scratch/log" 2>&1 || {
-        cat "$scratch/log"
-        exit 1
-    }
-}
+. "$(dirname "$0")/scratch.sh"
 
 expect() { # what, expected, actual
     [ "$2" = "$3" ] || {

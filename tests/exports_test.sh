@@ -30,8 +30,7 @@ check_symbols() { # library, the name of its package without the version
     }
 }
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/scratch.sh"
 check_symbols "$library" libpopliner
 check_symbols "$solver" libpopliner-solver
 symbols=$(symbols_of "$library")

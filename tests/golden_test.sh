@@ -6,6 +6,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 set -euf # regexes among the options are no file patterns
 . "$(dirname "$0")/cases.sh"
+. "$(dirname "$0")/scratch.sh"
 case $1 in
 /*) command=$1 ;;
 *) command=$PWD/$1 ;;
@@ -14,9 +15,6 @@ cd "$(dirname "$0")/golden"
 # How many comparisons the cases give: fewer means that files are missing or were not found.
 minimum=2230
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
 compared=0
 different=0
 

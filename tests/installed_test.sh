@@ -14,11 +14,9 @@ shift 4
 sanitizers=$*
 project=$(dirname "$0")/embedding
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
+. "$(dirname "$0")/scratch.sh"
 
-"$cmake" --install "$build" --prefix "$scratch/before" >"$scratch/log"
+quietly "$cmake" --install "$build" --prefix "$scratch/before"
 mv "$scratch/before" "$scratch/popliner"
 library_folder=$(dirname "$(find "$scratch/popliner" -name libpopliner.a)")
 
@@ -36,8 +34,8 @@ done >"$scratch/broken"
 }
 
 configure() { # arguments...
-    "$cmake" -S "$project" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/popliner" \
-        -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS="$sanitizers" "$@" >"$scratch/log" 2>&1
+    quietly "$cmake" -S "$project" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$scratch/popliner" \
+        -DCMAKE_C_COMPILER="$compiler" -DCMAKE_C_FLAGS="$sanitizers" "$@"
 }
 
 prints_version() { # program
@@ -54,27 +52,14 @@ if configure -DWANTED_VERSION=99.9; then
     exit 1
 fi
 grep -q 'compatible with requested version "99.9"' "$scratch/log"
-configure -DWANTED_VERSION="${version%.*}" || {
-    cat "$scratch/log"
-    exit 1
-}
-"$cmake" --build "$scratch/build" >"$scratch/log" 2>&1 || {
-    cat "$scratch/log"
-    exit 1
-}
+configure -DWANTED_VERSION="${version%.*}"
+quietly "$cmake" --build "$scratch/build"
 prints_version "$scratch/build/with_shared"
 prints_version "$scratch/build/with_static"
 prints_version "$scratch/build/with_old_name"
 readelf -d "$scratch/build/with_shared" | grep -qF "[libpopliner.so.${version%.*}]"
 
 # The solver alone: nothing is looked for with pkg-config, and nothing but GLPK is linked.
-quietly() {
-    "$@" >"$scratch/log" 2>&1 || {
-        cat "$scratch/log"
-        exit 1
-    }
-}
-
 prints_plans() { # program [folder of libraries]
     printed=$(LD_LIBRARY_PATH=${2:-$library_folder} "$1")
     [ "$printed" = 'proven 6: 0 2 4

@@ -17,16 +17,7 @@ for tool in dpkg-buildpackage dh lintian; do
 done
 export CCACHE_DISABLE=1 DEB_BUILD_OPTIONS="parallel=$(nproc)"
 
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
-
-quietly() {
-    "$@" >"$scratch/log" 2>&1 || {
-        tail -60 "$scratch/log"
-        exit 1
-    }
-}
+. "$(dirname "$0")/scratch.sh"
 
 build_in() { # folder
     mkdir -p "$1/popliner"

@@ -5,9 +5,9 @@ the format may say in other words has the same answers.
 
     profile_checks_test.py POPLINER CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
-The full run tries every way, each on half of the latter, in turn. The quick run tries every twelfth
-way on one of them, stores a few of these and asks for them with --strict, too, and looks at every
-fifth clean one only.
+The nightly run tries every way on half of the latter, the full run on one of them, in turn. The
+quick run tries every twelfth way, stores a few of these and asks for them with --strict, too, and
+looks at every fifth clean one only.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -676,7 +676,7 @@ def main():
     for i, name in enumerate(names):
         tasks += [(try_corruption, popliner, folder, name, every or i % 4 == 0)
                   for k, folder in enumerate(corrupted)
-                  if (every and (i + k) % 2 == 0) or k == i % len(corrupted)]
+                  if (cases.is_nightly() and (i + k) % 2 == 0) or k == i % len(corrupted)]
     problems = []
     planted = set()
     num_planted = 0

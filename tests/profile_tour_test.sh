@@ -5,8 +5,7 @@
 set -eu
 tour=$1
 project=$2
-directory=$(mktemp -d)
-trap 'rm -rf "$directory"' EXIT
+. "$(dirname "$0")/scratch.sh"
 
 # The vertices of a compute set are counted by another table than the one that the library reads:
 # the sum of a list of varints, whose last bytes have bit 7 set.
@@ -43,9 +42,9 @@ for profile in "$project"/data/sample/profile.pop "$project"/tests/golden/*/prof
             SELECT 'Version of Poplar: ' || string FROM poplar_version;
             SELECT 'Cycles of the first step: none'"
         sqlite3 "$profile" "$names_and_vertices"
-    } > "$directory/expected"
-    "$tour" "$profile" > "$directory/told"
-    diff "$directory/expected" "$directory/told" || {
+    } > "$scratch/expected"
+    "$tour" "$profile" > "$scratch/told"
+    diff "$scratch/expected" "$scratch/told" || {
         echo "$profile"
         exit 1
     }
@@ -53,9 +52,9 @@ for profile in "$project"/data/sample/profile.pop "$project"/tests/golden/*/prof
 done
 
 # and of an execution
-cp "$project/data/sample/profile.pop" "$directory/profile.pop"
-chmod u+w "$directory/profile.pop"
-sqlite3 "$directory/profile.pop" "INSERT INTO steps(id, type, program) VALUES (5, 'Sync', NULL);
+cp "$project/data/sample/profile.pop" "$scratch/profile.pop"
+chmod u+w "$scratch/profile.pop"
+sqlite3 "$scratch/profile.pop" "INSERT INTO steps(id, type, program) VALUES (5, 'Sync', NULL);
     INSERT INTO steps_by_ipu VALUES (5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1234, 0, 0, 0, 0, NULL)"
-"$tour" "$directory/profile.pop" | grep -qx 'Cycles of the first step: 1234'
+"$tour" "$scratch/profile.pop" | grep -qx 'Cycles of the first step: 1234'
 echo "$count profiles"

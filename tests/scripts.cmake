@@ -25,14 +25,15 @@ endfunction()
 
 # The profiles of pipelines, by a checker that shares nothing with the generator; and the tool that
 # compares predictions with them.
-popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES full)
-popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile} CASES full)
+popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES quick full)
+popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile}
+  CASES quick full)
 popliner_script(calibration calibration_test.py ARGUMENTS ${popliner} ${mkprofile} FROM full)
 popliner_script(compare_pipeline ${PROJECT_SOURCE_DIR}/tools/compare-pipeline
   ARGUMENTS --quick --limit 25 --popliner ${popliner} --mkprofile ${mkprofile} FROM full)
 
 # Profiles against themselves, against a second implementation, and corrupted.
-popliner_script(profile_checks profile_checks_test.py CASES full
+popliner_script(profile_checks profile_checks_test.py CASES quick full nightly
   ARGUMENTS ${popliner} ${golden}/popart-inf ${golden}/popart-inf-outline ${golden}/popart-train
     ${golden}/popart-train-outline ${golden}/popart-wide ${golden}/poptorch-inf
     ${golden}/poptorch-train-outline ${golden}/tensorflow-inf ${golden}/tensorflow-train
@@ -41,12 +42,12 @@ popliner_script(profile_checks profile_checks_test.py CASES full
     ${golden}/tensorflow-inf)
 
 # Other versions of the format against the sample as it is.
-popliner_script(schema_versions schema_versions_test.py CASES full
+popliner_script(schema_versions schema_versions_test.py CASES quick nightly
   ARGUMENTS ${popliner} ${CMAKE_CURRENT_SOURCE_DIR}/schemas ${docs}/profile-format.md ${sample})
 
 # Small files that ask for endless work, and a profile that another program rewrites all the while.
 popliner_script(hostile_files hostile_files_test.py ARGUMENTS ${popliner} ${sample} FROM full)
-popliner_script(rewritten rewritten_test.py ARGUMENTS ${popliner} ${sample} CASES full)
+popliner_script(rewritten rewritten_test.py ARGUMENTS ${popliner} ${sample} CASES quick nightly)
 
 # Notes beside a profile against Python's json.
 popliner_script(report_notes report_notes_test.py CASES quick full
@@ -72,7 +73,7 @@ popliner_script(memory_model memory_model_test.py CASES quick full
     ${sample})
 
 # Sections against a second implementation, and the tables that were there before.
-popliner_script(sections sections_test.py CASES full
+popliner_script(sections sections_test.py CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/sections.schema.json ${sample}
     ${golden}/popart-train-outline ${golden}/popart-inf ${golden}/popart-inf-outline
     ${golden}/popart-train ${golden}/popart-wide ${golden}/poptorch-inf
@@ -86,34 +87,34 @@ popliner_script(run_files run_files_test.py CASES quick full ARGUMENTS ${popline
 popliner_script(privacy privacy_test.py ARGUMENTS ${popliner} ${sample})
 
 # Traces against that implementation, for a few splits; plots, read back, against the sections.
-popliner_script(trace trace_test.py CASES full
+popliner_script(trace trace_test.py CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${sample} ${golden}/popart-train ${golden}/tensorflow-inf
     ${shared}/firehose)
 popliner_script(plot plot_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample} CASES quick full)
 
 # Comparisons against ones that are made of two outputs of --section.
 popliner_script(changes_of_profiles changes_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample}
-  CASES full)
+  CASES quick full)
 
 # One split of several reports against every split, evaluated in each by itself.
 popliner_script(reports reports_test.py
-  ARGUMENTS ${popliner} ${mkprofile} ${docs}/reports.schema.json CASES full)
+  ARGUMENTS ${popliner} ${mkprofile} ${docs}/reports.schema.json CASES quick full)
 
 # What stages of profiles recompute against every split with every choice.
 popliner_script(recompute_choices recompute_choices_test.py ARGUMENTS ${popliner} ${mkprofile}
-  CASES full)
+  CASES quick full)
 
 # Pages: their file, without a browser and in one; their own evaluating and solving against the
 # command's.
-popliner_script(page_file page_file_test.py FROM full
+popliner_script(page_file page_file_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_file ${sample}
     ${golden}/popart-train-outline ${golden}/popart-inf-outline ${golden}/popart-train)
-popliner_script(page_tiles page_tiles_test.py CASES full
+popliner_script(page_tiles page_tiles_test.py CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_tiles ${sample}
     ${golden}/popart-train ${golden}/tensorflow-train)
 popliner_script(page_places page_places_test.js
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_places ${golden} ${sample})
-popliner_script(page_model page_model_test.js CASES full
+popliner_script(page_model page_model_test.js CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_model ${golden} ${sample})
 popliner_script(page_browser page_browser_test.js FROM full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_browser ${sample}
@@ -123,7 +124,7 @@ popliner_script(page_answers page_answers_test.js CASES full
     ${shared}/firehose)
 
 # Plans for frameworks, read back by second implementations of what reads them there.
-popliner_script(emit_read_back emit_test.py CASES full
+popliner_script(emit_read_back emit_test.py CASES quick full
   ARGUMENTS ${popliner} ${docs}/plan.schema.json ${sample} ${golden}/popart-inf
     ${golden}/popart-inf-outline ${golden}/popart-train ${golden}/popart-train-outline
     ${golden}/popart-wide ${golden}/poptorch-inf ${golden}/poptorch-train-outline
@@ -133,7 +134,7 @@ popliner_script(emit_read_back emit_test.py CASES full
 
 # Chains of operator graphs against a second implementation; published ones if they are there.
 set(operators ${shared}/dnn-partitioning/throughput-inputs/OperatorGraphs)
-popliner_script(operator_graphs operator_graphs_test.py CASES full
+popliner_script(operator_graphs operator_graphs_test.py CASES quick full
   ARGUMENTS ${popliner} ${operators}/bert_l-3_training.json ${operators}/bert_l-6_training.json
     ${operators}/bert_L-12_training.json ${operators}/resnet50_training.json)
 
@@ -141,7 +142,7 @@ popliner_script(operator_graphs operator_graphs_test.py CASES full
 # tables of layers against popliner's own format.
 popliner_script(option_pairs option_pairs_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick full nightly)
-popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES full)
+popliner_script(devices devices_test.py ARGUMENTS ${popliner} CASES quick full)
 popliner_script(replicas_documents replicas_documents_test.py ARGUMENTS ${popliner}
   CASES quick full)
 popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full)
@@ -154,7 +155,7 @@ popliner_register(published FROM full
 # ---- What is built and installed -----------------------------------------------------------------
 
 # The guide, command by command; the manual page and the completions of shells.
-popliner_script(guide guide_test.py ARGUMENTS ${docs}/guide.md ${popliner} ${mkprofile} FROM full)
+popliner_script(guide guide_test.py ARGUMENTS ${docs}/guide.md ${popliner} ${mkprofile})
 if(TARGET popliner_manuals)
   popliner_script(manual manual_test.py
     ARGUMENTS ${popliner} ${PROJECT_BINARY_DIR}/manual ${PROJECT_SOURCE_DIR}/debian/changelog)
@@ -182,7 +183,7 @@ if(NOT POPLINER_SANITIZE AND NOT POPLINER_FUZZ)
   if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     add_library(faults MODULE faults/faults.c)
     target_link_libraries(faults PRIVATE popliner_warnings Threads::Threads ${CMAKE_DL_LIBS})
-    popliner_script(faults faults/faults.py FROM full
+    popliner_script(faults faults/faults.py FROM nightly
       ARGUMENTS $<TARGET_FILE:faults> ${popliner} ${sample})
   endif()
 endif()
@@ -208,7 +209,7 @@ popliner_script(installed installed_test.sh CASES quick full
     ${sanitizers})
 popliner_script(embedded embedded_test.sh FROM full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER} ${PROJECT_VERSION})
-popliner_script(examples examples_test.sh CASES full
+popliner_script(examples examples_test.sh CASES quick full
   ARGUMENTS ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/examples ${sample}
     ${golden} ${CMAKE_C_COMPILER} ${sanitizers})
 
