@@ -37,9 +37,8 @@ static bool copy_text(const char *text, char **copy) {
     return text == NULL || *copy != NULL;
 }
 
-/* An empty analysis that goes by the options. */
-static popliner_status create(const popliner_analysis_options *options,
-                              popliner_analysis **analysis, popliner_error *error) {
+popliner_status pl_analysis_create(const popliner_analysis_options *options,
+                                   popliner_analysis **analysis, popliner_error *error) {
     *analysis = NULL;
     popliner_analysis *made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -92,7 +91,7 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     popliner_status status =
         pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
     if (status == POPLINER_OK)
-        status = create(&o, &empty, error);
+        status = pl_analysis_create(&o, &empty, error);
     if (status == POPLINER_OK) {
         const pl_layer_options layers = layer_options(empty);
         status = pl_layer_options_check(&layers, error);
@@ -155,7 +154,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
     if (status == POPLINER_OK)
         status = pl_locate(path, debug_path, &profile_file, &debug_file, error);
     if (status == POPLINER_OK)
-        status = create(&o, &a, error);
+        status = pl_analysis_create(&o, &a, error);
     if (status == POPLINER_OK) {
         const pl_read_options read_options = {
             .listener = &a->listener,
@@ -224,7 +223,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     popliner_status status =
         pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
     if (status == POPLINER_OK)
-        status = create(&o, &a, error);
+        status = pl_analysis_create(&o, &a, error);
     if (status == POPLINER_OK && o.ipu != SIZE_MAX)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "%s %zu: a stored analysis is of the IPUs that it was stored with; read "

@@ -72,6 +72,11 @@ struct popliner_analysis {
     pl_analysis_file profile_file, debug_file, stored_file; /* for pages */
 };
 
+/* Makes an empty analysis that goes by the options; free with popliner_analysis_free. Errors: USAGE
+ * for what the options refer to, MEMORY. */
+popliner_status pl_analysis_create(const popliner_analysis_options *options,
+                                   popliner_analysis **analysis, popliner_error *error);
+
 /* Waits until no other thread works with the analysis. Public functions that make or measure
  * anything enter before they work, and leave when they return; a thread may enter again. Errors:
  * USAGE if the analysis was in use when this process was forked. All other functions here are for

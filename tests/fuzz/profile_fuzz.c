@@ -47,9 +47,10 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
     changing_array arrays[PL_MAX_FIELDS];
     pl_field fields[PL_MAX_FIELDS];
     popliner_error error = {.message = ""};
-    popliner_analysis *made = calloc(1, sizeof *made);
+    const popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *made;
     popliner_profile *profile = malloc(sizeof *profile);
-    FUZZ_CHECK(made != NULL && profile != NULL);
+    FUZZ_CHECK(profile != NULL && pl_analysis_create(&options, &made, &error) == POPLINER_OK);
     *profile = *whole->read_profile;
     const size_t num_fields = pl_profile_fields(profile, fields);
     for (size_t i = 0; i < num_fields; i++) {
@@ -72,7 +73,6 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
     }
     profile->strings_capacity = profile->series_capacity = 0;
     profile->tile_peak = NULL; /* known of what was read as it is alone */
-    made->listener = (popliner_listener)POPLINER_LISTENER_INIT;
     made->option_names = whole->option_names;
     made->num_threads = 1;
     made->read_profile = profile;
