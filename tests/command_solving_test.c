@@ -137,6 +137,26 @@ static void balances_more_than_one_ipu(void **state) {
     answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--objective", "balance");
     assert_int_equal(json_array_size(JSON_AT(answer, "objectives")), 1);
     json_decref(answer);
+    /* before others, too: 7 and 6 bytes, cut in the middle, are the smallest largest part */
+    static const char *const tables[] = {"name,memory,cycles\na,3,9\nb,4,1\nc,3,1\nd,3,1\n",
+                                         "name,cycles\na,3\nb,4\nc,3\nd,3\n"};
+    for (size_t i = 0; i < 2; i++) {
+        file = fopen(in_scratch("balance.csv"), "w");
+        assert_non_null(file);
+        assert_true(fputs(tables[i], file) >= 0);
+        assert_int_equal(fclose(file), 0);
+        answer = RUN_JSON(&run, 0, "--costs", in_scratch("balance.csv"), "--num-ipus", "2",
+                          "--objective", "balance,traffic");
+        assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")),
+                            i == 0 ? "memory" : "cycles");
+        assert_int_equal(NUMBER_AT(answer, "objectives", "0", "value"), 7);
+        assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "1", "name")),
+                            "balance");
+        assert_int_equal(NUMBER_AT(answer, "objectives", "1", "value"), 1);
+        assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "2", "name")),
+                            "traffic");
+        json_decref(answer);
+    }
 }
 
 static void gives_away_what_slack_allows(void **state) {

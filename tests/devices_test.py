@@ -133,6 +133,8 @@ def check(popliner, solvers, path, seed):
     run = subprocess.run([popliner, "--costs", path] + words, capture_output=True, text=True)
     told = "%d: %s\n%s\n%s%s" % (seed, " ".join(words), json.dumps(file), run.stdout, run.stderr)
     costs = plain_solver.Costs(file)
+    objectives = plain_solver.completed(objectives, any(
+        word.startswith("--device-map") for word in words))
     fits, best = plain_solver.solve(costs, request_of(file, options, objectives))
     assert run.returncode == (0 if fits else 1), told
     answer = json.loads(run.stdout)

@@ -76,7 +76,7 @@ def limits_of_ipus(rng, world):
 
 
 def balance(rng, world):
-    return {"objective": rng.choice(["balance", "memory,balance", "cycles,balance,memory",
+    return {"objective": rng.choice(["balance", "balance,cycles", "memory,balance", "cycles,balance,memory",
                                      "traffic,balance", "memory,balance,cycles",
                                      "cycles,memory,balance"])}
 
@@ -314,9 +314,8 @@ def request_of(world, options, gaps):
         return int(bytes_) - int(kept)
 
     memories = {**told.get("memories", {}), **pairs_of(options.get("ipu-mem-per-tile"))}
-    objectives = read_objectives(options)
-    if objectives == ("balance",) and device_map(options, 1) is None:
-        objectives = ("memory", "balance")
+    objectives = tuple(plain_solver.completed(read_objectives(options),
+                                              device_map(options, 1) is not None))
     return Request(
         num_ipus=num_ipus, device_map=device_map(options, num_ipus),
         memory=left(options.get("mem-per-tile", told.get("memory"))),

@@ -332,7 +332,8 @@ def check_wishes():
         *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
         "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--cut-after", "1")))
     own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
-           "slack_percent": 0.5, "objectives": ["balance", "cycles"], "ipu_speeds": [[0, 333000]],
+           "slack_percent": 0.5, "objectives": ["memory", "balance", "cycles"],
+           "ipu_speeds": [[0, 333000]],
            "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "unknown": []}
     assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
     summary = json.loads(run(sample, "--section", "summary", "--format", "json"))

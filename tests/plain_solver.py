@@ -90,6 +90,14 @@ class Split:
         return [self.value(name, "cycles" in objectives[:i]) for i, name in enumerate(objectives)]
 
 
+def completed(objectives, has_map, first="memory"):
+    """The list that counts: where it begins with balance and no device map says how many stages
+    there are, what people look at first comes before it (docs/costs.md)."""
+    if has_map or objectives[:1] not in (["balance"], ("balance",)):
+        return list(objectives)
+    return [first, *(name for name in objectives if name != first)]
+
+
 def copies_of(request, stage, num_stages, num_devices):
     """The copies that a stage keeps, or None where a list has no number for it."""
     behind = num_stages - 1 - stage

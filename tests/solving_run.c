@@ -647,13 +647,19 @@ static void check_remedies(const asked *a, const popliner_infeasibility *why) {
     }
 }
 
-/* The spread alone is best on one IPU: the command puts the largest tile before it. */
+/* The smallest spread is that of one IPU: where it comes first, the command puts the largest tile
+ * before it. */
 static void complete_balance(asked *a) {
-    if (a->options.num_objectives != 1 || a->objectives[0] != POPLINER_OBJECTIVE_BALANCE ||
+    popliner_objective list[POPLINER_NUM_OBJECTIVES] = {POPLINER_OBJECTIVE_MEMORY};
+    size_t count = 1;
+    if (a->options.num_objectives == 0 || a->objectives[0] != POPLINER_OBJECTIVE_BALANCE ||
         a->options.num_mapped_stages > 0)
         return;
-    a->objectives[0] = POPLINER_OBJECTIVE_MEMORY;
-    a->objectives[a->options.num_objectives++] = POPLINER_OBJECTIVE_BALANCE;
+    for (size_t i = 0; i < a->options.num_objectives; i++)
+        if (a->objectives[i] != POPLINER_OBJECTIVE_MEMORY)
+            list[count++] = a->objectives[i];
+    memcpy(a->objectives, list, sizeof list);
+    a->options.num_objectives = count;
 }
 
 void expect_best(asked *a) {

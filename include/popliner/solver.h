@@ -32,14 +32,22 @@ typedef enum popliner_objective {
     POPLINER_OBJECTIVE_IPUS,    /* how many IPUs are used */
     /* the spread: how far the cycles of the slowest IPU are from those of the fastest, if CYCLES
      * stands before this objective in the list; else the same of the peaks. Everything on one IPU
-     * has none: ask for MEMORY or CYCLES before, unless a device map says how many stages there
-     * are */
+     * has none, so without a device map a list should not begin with it: see
+     * popliner_objectives_complete */
     POPLINER_OBJECTIVE_BALANCE,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
 
 /* "memory", "cycles", "traffic", "ipus", "balance"; NULL for an objective that there is not. */
 const char *popliner_objective_name(popliner_objective objective);
+
+/* Makes a list of objectives that begins with BALANCE spread the work over the IPUs that were given,
+ * as the command, the Python module and pages do where no device map says how many stages there are:
+ * puts `first`, MEMORY or CYCLES, before it, and takes it out where it comes later. Any other list
+ * is left unchanged. `objectives` has room for POPLINER_NUM_OBJECTIVES, each at most once; returns
+ * how many there are now. O(1). */
+size_t popliner_objectives_complete(popliner_objective *objectives, size_t num_objectives,
+                                    popliner_objective first);
 
 typedef enum popliner_plan_status {
     /* no split is better: every bound equals its value, but for the slack that was allowed */

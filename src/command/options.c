@@ -133,8 +133,9 @@ static const option table[] = {
     {KIND_TEXT, 0, "objective", "LIST", OBJECTIVES "|throughput", offsetof(options, objective),
      "what is to be smallest, one within the best for those\nbefore it: memory (the largest tile), "
      "cycles (the\nslowest IPU), traffic (bytes over the cuts), ipus,\nbalance (spread over the "
-     "IPUs; alone, without a device\nmap: memory,balance, of graphs cycles,balance)\n"
-     "(default: memory,traffic)"},
+     "IPUs; if it is first, without a\ndevice map, memory comes before it, or cycles of\n"
+     "graphs and of costs without memory)\n"
+     "(default: memory,traffic; of graphs cycles)"},
     {KIND_PERCENT, 0, "slack", "PERCENT", NULL, offsetof(options, slack_percent),
      "how far each objective may miss its best for the sake\nof the next (default: 0)"},
     {KIND_BYTES, 0, "mem-per-tile", "BYTES", NULL, offsetof(options, mem_per_tile_bytes),

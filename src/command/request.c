@@ -266,15 +266,14 @@ static popliner_status parse_behind_throughput(request *r, const char *text,
                                 : parse_objectives(r, "objective", text + length + 1, error);
 }
 
-/* The spread alone is smallest where everything runs on one IPU, which nobody means by balance:
- * first the fullest (or slowest) IPU is made as small as possible. A device map says itself how
- * many stages there are. */
-static void complete_balance(request *r, popliner_objective first) {
-    if (r->solver.num_objectives != 1 || r->objectives[0] != POPLINER_OBJECTIVE_BALANCE ||
-        r->solver.num_mapped_stages > 0)
-        return;
-    r->objectives[0] = first;
-    r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_BALANCE;
+/* The objective that people look at first: the time of graphs, and of costs without memory. */
+static popliner_objective first_objective(const popliner_costs_file_info *file) {
+    const popliner_costs *costs = file == NULL ? NULL : file->costs;
+    const bool is_of_time =
+        costs != NULL && popliner_costs_has_cycles(costs) &&
+        (file->is_graph ||
+         popliner_costs_peak(costs, 0, popliner_costs_num_units(costs) - 1, 1) == 0);
+    return is_of_time ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
 }
 
 /* Those that were asked for, if any were. */
@@ -820,9 +819,11 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.cut_rules = r->cut_rules;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
-    if (status == POPLINER_OK && o->total_ipus == 0)
-        complete_balance(r, file != NULL && file->is_graph ? POPLINER_OBJECTIVE_CYCLES
-                                                           : POPLINER_OBJECTIVE_MEMORY);
+    /* a front has the smallest spread at one of its ends */
+    if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto == NULL &&
+        r->solver.num_mapped_stages == 0)
+        r->solver.num_objectives = popliner_objectives_complete(
+            r->objectives, r->solver.num_objectives, first_objective(file));
     if (o->total_ipus == 0 && r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;

@@ -87,6 +87,20 @@ class Random:
 
 
 class Solving(unittest.TestCase):
+    def test_balance_before_others_spreads(self):
+        # 7 and 6 bytes, cut in the middle, are the smallest largest part
+        for key, first in (("memory", "MEMORY"), ("cycles", "CYCLES")):
+            costs = popliner.Costs.of_units([{"name": name, key: value} for name, value in
+                                             zip("abcd", (3, 4, 3, 3))])
+            for asked in ("balance", "balance,traffic", f"balance,{key}"):
+                answer = costs.solve(max_stages=2, objectives=asked)
+                self.assertEqual([(it.objective.name, it.value) for it in answer.values[:2]],
+                                 [(first, 7), ("BALANCE", 1)])
+                self.assertEqual(answer.first_units, [2])
+            # a map says how many stages there are
+            answer = costs.solve(objectives="balance,traffic", device_map=[0, 1])
+            self.assertEqual(answer.values[0].objective.name, "BALANCE")
+
     def test_the_library_tells_of_glpk(self):
         costs = popliner.Costs(2)
         if popliner.has_glpk():

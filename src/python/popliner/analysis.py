@@ -251,12 +251,13 @@ class Analysis(Owner):
     # ---- questions ----
 
     def _ask(self, request: Optional[Request], members: Mapping[str, Any],
-             defaults: Optional[Mapping[str, Any]] = None) -> Asked:
+             defaults: Optional[Mapping[str, Any]] = None, spreads: bool = True) -> Asked:
         r_ = taken(request, members, defaults)
         chain = self.chain(r_.memory_model)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
         r_ = taken(r_, {}, {"max_stage_bytes": self.profile.info.bytes_per_tile or None})
-        asked = Asked(r_, Units(chain.labels, counted), self._held().turn)
+        asked = Asked(r_, Units(chain.labels, counted), self._held().turn,
+                      Objective.MEMORY if spreads else None)
         asked.listening = Listening(r_.message, r_.progress, r_.step).or_else(self._listening)
         return asked
 
@@ -372,7 +373,7 @@ class Analysis(Owner):
                        request: Optional[Request] = None, **members: Any) -> Replicas:
         """How many stages and replicas: see Costs.solve_replicas. Parameters are those that the
         profile trains."""
-        asked = self._ask(request, members)
+        asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
         replicas = make(library.popliner_analysis_solve_replicas, handle.pointer,

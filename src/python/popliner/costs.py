@@ -395,11 +395,17 @@ class Costs(Owner):
 
     # ---- asking ----
 
+    def _first_objective(self) -> Objective:
+        """What people look at first: the time of graphs, and of costs without memory."""
+        is_graph = self.file is not None and self.file.is_graph
+        is_of_time = is_graph or self.peak(0, self.num_units - 1) == 0
+        return Objective.CYCLES if is_of_time and self.has_cycles else Objective.MEMORY
+
     def _ask(self, request: Optional[Request], members: Mapping[str, Any],
-             defaults: Optional[Mapping[str, Any]] = None) -> Asked:
+             defaults: Optional[Mapping[str, Any]] = None, spreads: bool = True) -> Asked:
         handle = self._held()
         r = taken(request, members, {**self.defaults, **(defaults or {})})
-        asked = Asked(r, self._units, handle.turn)
+        asked = Asked(r, self._units, handle.turn, self._first_objective() if spreads else None)
         self._check_pipeline(asked)
         return asked
 
@@ -471,7 +477,7 @@ class Costs(Owner):
     def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
                request: Optional[Request] = None, **members: Any) -> Pareto:
         """All best compromises between the first two objectives: "memory,cycles"."""
-        asked = self._ask(request, {**members, "objectives": objectives})
+        asked = self._ask(request, {**members, "objectives": objectives}, spreads=False)
         handle = self._held()
         pareto = make(library.popliner_pareto_solve, handle.pointer, ctypes.byref(asked.solver),
                       free=library.popliner_pareto_free, turn=handle.turn, kept=(handle, asked))
@@ -490,7 +496,7 @@ class Costs(Owner):
         `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with these
         stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines, where
         these are not the same for all."""
-        asked = self._ask(request, members)
+        asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
         if parameter_bytes is None and self.file is not None:

@@ -260,10 +260,15 @@ class Units:
 class Asked:
     """The structures of a request, with all that they point to. They are good for one call."""
 
-    def __init__(self, request: Request, units: Units, turn: Turn) -> None:
+    def __init__(self, request: Request, units: Units, turn: Turn,
+                 first: Optional[Objective] = None) -> None:
+        """`first` comes before BALANCE where that begins the list, and no device map says how many
+        stages there are; None leaves the list as it is."""
         self.kept: List[Any] = []
         self.turn = turn
         self.solver = self.solver_options(request, units)
+        if first is not None and self.solver.num_mapped_stages == 0:
+            self.spread(first)
         self.request = self.request_of(request)
 
     def keep(self, value: Any) -> Any:
@@ -295,6 +300,13 @@ class Asked:
             q.recompute_ways |= 1 << member(Recompute, way, "recompute_ways")
         q.solver = ctypes.pointer(self.solver)
         return q
+
+    def spread(self, first: Objective) -> None:
+        count = self.solver.num_objectives
+        room = (ctypes.c_int * len(Objective))(*self.solver.objectives[:count])
+        if count <= len(room):
+            self.solver.num_objectives = library.popliner_objectives_complete(room, count, first)
+            self.solver.objectives = room
 
     def solver_options(self, r: Request, units: Units) -> Any:
         o = begin(c.popliner_solver_options)

@@ -807,12 +807,12 @@ const Model = (() => {
         return findEarliest(problem, filter);
     }
 
-    // The objectives that can be had: no cycles without cycles. The smallest spread alone would be
-    // that of a single IPU: the command asks for the largest tile before it.
+    // The objectives that can be had: no cycles without cycles. The smallest spread would be that of
+    // a single IPU: popliner_objectives_complete puts the largest tile before it.
     function objectivesOf(model, settings) {
         const list = settings.objectives.filter((name) => name !== 'cycles' || model.hasCycles);
-        const isAlone = list.length === 1 && list[0] === 'balance';
-        return isAlone && model.wishes.device_map === null ? ['memory', 'balance'] : list;
+        return list[0] === 'balance' && model.wishes.device_map === null
+            ? ['memory', ...list.filter((name) => name !== 'memory')] : list;
     }
 
     // The best split, lexicographically; with ties the one with the earliest cuts. Without one the
