@@ -467,77 +467,126 @@ static bool may_be_stages(const question *q, const popliner_plan_stage *stages, 
     return true;
 }
 
-/* The IPUs that placements name, and one that none does. */
-static size_t list_ipus(const popliner_solver_options *o, size_t ipus[]) {
+/* The IPUs that placements name; *other is larger than all of them. */
+static size_t list_ipus(const popliner_solver_options *o, size_t ipus[], size_t *other) {
     size_t count = 0;
-    size_t other = 0;
+    *other = 0;
     for (size_t i = 0; i < o->num_placements; ++i) {
         size_t k = 0;
         while (k < count && ipus[k] != o->placements[i].ipu)
             ++k;
         ipus[k] = o->placements[i].ipu;
         count += k == count;
-        other = o->placements[i].ipu >= other ? o->placements[i].ipu + 1 : other;
+        *other = o->placements[i].ipu >= *other ? o->placements[i].ipu + 1 : *other;
     }
-    ipus[count] = other;
-    return count + 1;
+    return count;
 }
 
-/* Without its device map a split may be on any IPUs. */
-static void violate_without_map(const question *q, const trial *t, violations *v) {
-    const uint64_t map = (uint64_t)1 << NUM_STAGES_BIT;
-    popliner_plan_stage stages[MOST_BRUTE_UNITS];
-    size_t ipus[MOST_BRUTE_CONSTRAINTS];
-    size_t num_ipus = list_ipus(q->options, ipus);
-    size_t num_ways = 1;
-    cut_into_stages(q, t->cut_set, stages);
-    if (!may_be_stages(q, stages, t->num_stages))
-        return;
-    for (size_t k = 0; k < t->num_stages; ++k)
-        num_ways *= num_ipus;
-    for (size_t way = 0; way < num_ways; ++way) {
-        size_t rest = way;
-        for (size_t k = 0; k < t->num_stages; ++k, rest /= num_ipus)
-            stages[k].ipu = ipus[rest % num_ipus];
-        add_violation(v, find_violated(q, stages, t->num_stages) | map);
+/* Whether the stages that are on one IPU may be there together, for all that the costs know. */
+static bool may_be_together(const question *q, const popliner_plan_stage *stages,
+                            size_t num_stages) {
+    size_t most = pl_costs_max_stages_to_end(q->costs);
+    for (size_t k = 0; k < num_stages; ++k) {
+        popliner_interval there[MOST_BRUTE_UNITS];
+        size_t num_there = 0;
+        uint64_t peak_bytes = 0;
+        for (size_t i = 0; i < num_stages; ++i) {
+            size_t to_end = num_stages - i < most ? num_stages - i : most;
+            if (stages[i].ipu == stages[k].ipu)
+                there[num_there++] =
+                    (popliner_interval){stages[i].first_unit, stages[i].last_unit, to_end};
+        }
+        if (num_there < 2 || !is_first_of_ipu(stages, k))
+            continue;
+        assert_int_equal(pl_costs_shared_peak(q->costs, there, num_there, &peak_bytes, NULL),
+                         POPLINER_OK);
+        if (peak_bytes == POPLINER_PEAK_FORBIDDEN)
+            return false;
     }
+    return true;
+}
+
+/* What splits violate, as the costs are, and if they forbade nothing. */
+typedef struct all_violations {
+    violations with_costs;
+    violations without_costs;
+} all_violations;
+
+/* Without its device map a split may be on any IPUs: those that placements name, and others, of
+ * which it does not matter which is which. The stages from k on are still to be put on one. */
+static void violate_without_map(const question *q, popliner_plan_stage *stages, size_t num_stages,
+                                size_t k, size_t num_others, all_violations *v) {
+    const uint64_t map = (uint64_t)1 << NUM_STAGES_BIT;
+    size_t ipus[MOST_BRUTE_CONSTRAINTS];
+    size_t other = 0;
+    size_t num_named = list_ipus(q->options, ipus, &other);
+    if (k == num_stages) {
+        uint64_t violated = find_violated(q, stages, num_stages) | map;
+        add_violation(&v->without_costs, violated);
+        if (may_be_stages(q, stages, num_stages) && may_be_together(q, stages, num_stages))
+            add_violation(&v->with_costs, violated);
+        return;
+    }
+    for (size_t i = 0; i <= num_named + num_others; ++i) {
+        stages[k].ipu = i < num_named ? ipus[i] : other + i - num_named;
+        violate_without_map(q, stages, num_stages, k + 1,
+                            num_others + (i == num_named + num_others), v);
+    }
+}
+
+/* In how many ways so many stages can be put on IPUs of which so many are told from others. */
+static double count_ways(size_t num_stages, size_t num_ipus) {
+    return num_stages == 0 ? 1
+                           : (double)num_ipus * count_ways(num_stages - 1, num_ipus) +
+                                 count_ways(num_stages - 1, num_ipus + 1);
 }
 
 /* Whether all ways to put the stages of all splits on IPUs are few enough to be looked at. */
 static bool is_small_without_map(const question *q) {
     size_t ipus[MOST_BRUTE_CONSTRAINTS];
-    size_t num_ipus = list_ipus(q->options, ipus);
-    double ways = (double)num_ipus;
-    for (size_t unit = 1; unit < q->num_units; ++unit)
-        ways *= (double)num_ipus + 1;
-    return ways < 300000;
+    size_t other;
+    size_t num_named = list_ipus(q->options, ipus, &other);
+    double num_splits = 1; /* of so many stages */
+    double num_ways = 0;
+    for (size_t num_stages = 1; num_stages <= q->num_units; ++num_stages) {
+        num_ways += num_splits * count_ways(num_stages, num_named);
+        num_splits *= (double)(q->num_units - num_stages) / (double)num_stages;
+    }
+    return num_ways < 300000;
 }
 
-static void find_violations(const question *q, const trials *all, violations *v) {
+static void find_violations(const question *q, const trials *all, all_violations *v) {
     bool is_mapped = q->options->device_map != NULL;
     for (size_t i = 0; i < all->count; ++i) {
         const trial *t = &all->all[i];
         popliner_plan_stage stages[MOST_BRUTE_UNITS];
         cut_into_stages(q, t->cut_set, stages);
+        add_violation(&v->without_costs, t->violated);
         /* memory is not looked at, and so not what is unknown of it */
         if (is_mapped ? t->is_possible : may_be_stages(q, stages, t->num_stages))
-            add_violation(v, t->violated);
+            add_violation(&v->with_costs, t->violated);
         if (is_mapped)
-            violate_without_map(q, t, v);
+            violate_without_map(q, stages, t->num_stages, 0, 0, v);
     }
 }
 
 /* Constraints contradict each other if every split violates one of them. */
 static void find_contradictions(const question *q, const trials *all, brute_answer *answer) {
-    violations v = {0};
+    all_violations both = {0};
     uint64_t used = 0;
     uint64_t bits[MOST_BRUTE_CONSTRAINTS];
     size_t num_bits = 0;
-    answer->has_split_without_constraints = true;
+    for (size_t i = 0; i < all->count; ++i) {
+        popliner_plan_stage stages[MOST_BRUTE_UNITS];
+        size_t num_stages = cut_into_stages(q, all->all[i].cut_set, stages);
+        answer->has_split_without_constraints |= may_be_stages(q, stages, num_stages);
+    }
+    if (!answer->has_split_without_constraints)
+        return;
     if (q->options->device_map != NULL && !is_small_without_map(q))
         return;
-    find_violations(q, all, &v);
-    answer->has_split_without_constraints = v.count > 0;
+    find_violations(q, all, &both);
+    const violations v = both.with_costs;
     for (size_t i = 0; i < v.count; ++i)
         used |= v.masks[i];
     for (size_t b = 0; b < MOST_BRUTE_CONSTRAINTS; ++b)
@@ -551,10 +600,14 @@ static void find_contradictions(const question *q, const trials *all, brute_answ
         for (size_t b = 0; b < num_bits && is_minimal; ++b)
             if ((choice >> b & 1) != 0 && hits_all(set ^ bits[b], v.masks, v.count))
                 is_minimal = false;
-        if (is_minimal)
-            answer->contradictions[answer->num_contradictions++] = set;
+        if (!is_minimal)
+            continue;
+        answer->needs_costs[answer->num_contradictions] =
+            !hits_all(set, both.without_costs.masks, both.without_costs.count);
+        answer->contradictions[answer->num_contradictions++] = set;
     }
     free(v.masks);
+    free(both.without_costs.masks);
 }
 
 /* The best effort, and why it is not enough. */
@@ -784,14 +837,20 @@ static bool is_contradiction(const popliner_infeasibility *why, const brute_answ
     if (expected->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
         return is_same("num_constraints", why->num_constraints, 0, difference);
     if (!expected->has_split_without_constraints)
-        return is_same("num_constraints", why->num_constraints, 0, difference);
+        return is_same("num_constraints", why->num_constraints, 0, difference) &&
+               is_same("needs_costs", why->needs_costs, true, difference);
     uint64_t set = bits_of(expected, why->constraints, why->num_constraints);
     snprintf(difference, DIFFERENCE_SIZE,
              "the %zu constraints (%#" PRIx64 ") do not contradict each other just so",
              why->num_constraints, set);
     bool is_known = false;
-    for (size_t i = 0; i < expected->num_contradictions; ++i)
-        is_known |= expected->contradictions[i] == set;
+    for (size_t i = 0; i < expected->num_contradictions; ++i) {
+        if (expected->contradictions[i] != set)
+            continue;
+        is_known = true;
+        if (!is_same("needs_costs", why->needs_costs, expected->needs_costs[i], difference))
+            return false;
+    }
     return set != 0 && (expected->num_contradictions == 0 || is_known);
 }
 

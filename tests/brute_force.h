@@ -39,8 +39,10 @@ typedef struct brute_answer {
     popliner_infeasibility infeasibility; /* without constraints */
     /* CONSTRAINTS: all sets of constraints, as bits, that contradict each other, but not without
      * one of them; and what the bits stand for. Without its device map a split may be on any IPUs.
-     * None if they are not known: of more than 12 constraints, or too many ways without the map. */
+     * None if they are not known: of more than 12 constraints, or too many ways without the map. Of
+     * each, whether there would be a split if the costs forbade nothing. */
     uint64_t contradictions[MOST_CONTRADICTIONS];
+    bool needs_costs[MOST_CONTRADICTIONS];
     size_t num_contradictions;
     popliner_constraint constraints[MOST_BRUTE_CONSTRAINTS];
     size_t num_constraints;

@@ -150,12 +150,19 @@ static void words_every_constraint(void **state) {
 static void words_costs_that_forbid_all(void **state) {
     (void)state;
     static const char *const costs[] = {"the costs themselves, which forbid every split"};
-    const popliner_infeasibility why = {.obstacle = POPLINER_OBSTACLE_CONSTRAINTS,
-                                        .has_all_remedies = true};
+    static const char *const both[] = {"max_stages 3",
+                                       "the costs, which forbid every split that is left"};
+    popliner_infeasibility why = {
+        .obstacle = POPLINER_OBSTACLE_CONSTRAINTS, .has_all_remedies = true, .needs_costs = true};
     assert_constraints(&why, NULL, costs, 1);
     assert_text(&why, NULL,
                 "No split is possible with the costs themselves, which forbid every split (3 "
                 "units, 2 of them layers).\n");
+    why.num_constraints = 1;
+    assert_constraints(&why, NULL, both, 2);
+    assert_text(&why, NULL,
+                "No split is possible: contradiction between max_stages 3, the costs, which forbid "
+                "every split that is left.\n");
 }
 
 static void words_remedies(void **state) {

@@ -1390,6 +1390,46 @@ static void says_what_forbids_a_split(void **state) {
     }
 }
 
+/* Two units that do not fit on one IPU together: no map is to blame for a pair of them, and a map
+ * that puts both on one is not to blame alone. */
+static void names_the_costs_and_no_map_without_need(void **state) {
+    (void)state;
+    static const char costs[] =
+        "{\"format\": \"popliner-costs\", \"version\": 1, \"regions\": [{\"name\": \"r\", "
+        "\"capacity\": 3}], \"units\": [{\"name\": \"a\", \"memory\": 2}, {\"name\": \"b\", "
+        "\"memory\": 2}]}";
+    static const struct {
+        const char *arguments[2];
+        const char *constraint;
+    } cases[] = {
+        {{"--together=a,b", "--device-map=0,1"}, "together a and b"},
+        {{"--together=a,b", "--device-map=0,0"}, "together a and b"},
+        {{"--together=a,b", "--num-ipus=5"}, "together a and b"},
+        {{"--device-map=0,0", "--min-layers=1"}, "device-map of 2 stages"},
+    };
+    const char *file = in_scratch("costs.json");
+    test_write_bytes(file, costs, strlen(costs));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        RUN(&run, "--costs", file, "--solve", "--format=json", cases[i].arguments[0],
+            cases[i].arguments[1]);
+        assert_int_equal(run.status, 1);
+        char told[200];
+        snprintf(told, sizeof told,
+                 "No split is possible: contradiction between %s, the costs, which forbid every "
+                 "split that is left.\n",
+                 cases[i].constraint);
+        assert_contains(run.err, told);
+        assert_contains(run.err, "over the capacity of a region, or not listed.\n");
+        json_t *answer = json_loads(run.out, 0, NULL);
+        const json_t *list = JSON_AT(answer, "infeasibility", "constraints");
+        assert_int_equal(json_array_size(list), 2);
+        assert_string_equal(json_string_value(json_array_get(list, 0)), cases[i].constraint);
+        assert_string_equal(json_string_value(json_array_get(list, 1)),
+                            "the costs, which forbid every split that is left");
+        json_decref(answer);
+    }
+}
+
 /* The number behind "Enough would be --mem-per-tile". */
 static uint64_t told_to_be_enough(void) {
     static const char words[] = "Enough would be --mem-per-tile ";
@@ -2198,6 +2238,7 @@ int main(void) {
         SCRATCH_TEST(says_what_would_do_where_ipus_differ),
         SCRATCH_TEST(a_map_is_left_out_with_what_is_kept),
         SCRATCH_TEST(says_what_forbids_a_split),
+        SCRATCH_TEST(names_the_costs_and_no_map_without_need),
         cmocka_unit_test(what_is_enough_holds_the_reserve),
         SCRATCH_TEST(says_when_it_is_for_the_layer_of_each_stage),
         SCRATCH_TEST(tells_when_an_ipu_fewer_costs_little),

@@ -196,6 +196,19 @@ static kind kinds[] = {
      {CONTRADICTING | SHARED_IPUS | PAIRS | PLACEMENTS, CUT_RULES | NUM_UNITS, 0, 1},
      300,
      50},
+    {"capacity", {CONTRADICTING | CAPACITY, CONSTRAINTS | PIPELINE, 0, 1}, 500, 60},
+    {"capacity_on_maps",
+     {CONTRADICTING | CAPACITY | DEVICE_MAP, CONSTRAINTS | PIPELINE, 0, 1},
+     700,
+     50},
+    {"capacity_on_shared_maps",
+     {CONTRADICTING | CAPACITY | SHARED_IPUS, CONSTRAINTS | PIPELINE, 0, 1},
+     700,
+     50},
+    {"pairs_and_capacity",
+     {CONTRADICTING | CAPACITY | SHARED_IPUS | PAIRS, CUT_RULES | PLACEMENTS | PIPELINE, 0, 1},
+     700,
+     50},
 };
 
 enum { NUM_KINDS = sizeof kinds / sizeof *kinds };

@@ -43,7 +43,8 @@ static uint64_t peak_of(const instance_parts *p, const popliner_interval *stages
     }
     for (size_t t = 0; t < NUM_RANDOM_THINGS; ++t)
         bytes += (things >> t & 1) != 0 ? p->thing_bytes[t] : 0;
-    return bytes + live_bytes;
+    bytes += live_bytes;
+    return bytes <= p->capacity_bytes ? bytes : POPLINER_PEAK_FORBIDDEN;
 }
 
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
@@ -54,7 +55,8 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     for (size_t k = 0; k < num_stages; ++k) {
         assert_true(stages[k].first_unit <= stages[k].last_unit);
         assert_true(k == 0 || stages[k - 1].last_unit < stages[k].first_unit);
-        assert_true(k == 0 || stages[k - 1].stages_to_end > stages[k].stages_to_end);
+        /* the same only where pipelines are longer than the costs know */
+        assert_true(k == 0 || stages[k - 1].stages_to_end >= stages[k].stages_to_end);
         assert_true(stages[k].stages_to_end >= 1 && stages[k].last_unit < in->num_units);
     }
     *peak_bytes = peak_of(&in->parts, stages, num_stages);
@@ -81,6 +83,17 @@ static void draw_parts(instance *in, unsigned features) {
     }
     /* a chain of which nothing may be a stage would leave nothing to ask */
     p->is_first_forbidden = in->num_units > 1 && below(in, 5) == 0;
+    p->capacity_bytes = UINT64_MAX - 1;
+    if ((features & CAPACITY) == 0)
+        return;
+    const size_t unit = below(in, in->num_units);
+    const popliner_interval one = {unit, unit, 1};
+    const popliner_interval all = {0, in->num_units - 1, 1 + below(in, 2)};
+    const uint64_t least_bytes = peak_of(p, &one, 1);
+    const uint64_t most_bytes = peak_of(p, &all, 1);
+    /* between what a unit needs and what all do */
+    if (least_bytes < most_bytes)
+        p->capacity_bytes = least_bytes + below(in, most_bytes - least_bytes);
 }
 
 static void fill_peaks(instance *in, size_t most_stages) {

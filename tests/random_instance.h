@@ -40,6 +40,7 @@ enum {
     SPEEDS = 1 << 15,        /* of IPUs; costs have cycles */
     SHRINKING_CYCLES = 1 << 16, /* some longer intervals take fewer cycles; bytes never shrink */
     LINKS = 1 << 17,            /* between IPUs, with bandwidths of their own; as with SPEEDS */
+    CAPACITY = 1 << 18,         /* what needs more on one IPU is forbidden there; not drawn */
     CONSTRAINTS = CUT_RULES | NUM_UNITS | COUNTED_UNITS | PAIRS | PLACEMENTS,
 };
 
@@ -52,6 +53,7 @@ typedef struct instance_parts {
     uint64_t thing_bytes[NUM_RANDOM_THINGS]; /* once for all units that use it */
     unsigned things[MOST_RANDOM_UNITS];      /* by unit: bit t for thing t */
     bool is_first_forbidden;                 /* unit 0 is no stage of its own */
+    uint64_t capacity_bytes;                 /* of an IPU */
 } instance_parts;
 
 /* Where the options point to, and what the numbers are made of. */

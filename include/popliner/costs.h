@@ -164,7 +164,7 @@ typedef struct popliner_interval {
 } popliner_interval;
 
 /* The peak of several stages (at least 2, ascending) that share one IPU, its code and its
- * variables. It must not be less than the peak of one of them. Answers as a popliner_peak_function
+ * variables. As for single stages, stages_to_end is at most what the table knows. It must not be less than the peak of one of them. Answers as a popliner_peak_function
  * does. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,

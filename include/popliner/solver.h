@@ -155,7 +155,7 @@ typedef struct popliner_remedy {
 typedef struct popliner_infeasibility {
     popliner_obstacle obstacle;
     /* CONSTRAINTS: those of which each is needed for the contradiction; none if the costs alone
-     * forbid every split. Owned by the plan. */
+     * forbid every split (see needs_costs). Owned by the plan. */
     popliner_constraint *constraints;
     size_t num_constraints;
     /* UNIT, PLACE: the first such unit, its peak alone, and the largest limit of an IPU that it may
@@ -188,6 +188,9 @@ typedef struct popliner_infeasibility {
      * stages share IPUs and 20 seconds were not enough to find the best effort; 0 without
      * enough_bytes. */
     uint64_t enough_bytes_bound;
+    /* CONSTRAINTS: the costs are a part of the contradiction: were no stage forbidden, alone or
+     * with others on its IPU, the constraints would leave a split. */
+    bool needs_costs;
 } popliner_infeasibility;
 
 /* An answer. The stages follow each other without a gap; unless the plan is INFEASIBLE they cover

@@ -198,7 +198,8 @@ static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size
     return false;
 }
 
-/* Why a single constraint, or none at all, leaves no split: it is told by its name alone. */
+/* Why a single constraint, or none at all, leaves no split: it is told by its name alone; and what
+ * it is that costs of a file forbid. */
 static popliner_status tell_contradiction(session *s, const request *r,
                                           popliner_certificate *certificate,
                                           const popliner_costs *costs, popliner_error *error) {
@@ -209,9 +210,8 @@ static popliner_status tell_contradiction(session *s, const request *r,
     size_t first = 0;
     size_t last = 0;
     bool is_known = false;
-    if (why->num_constraints > 1 || r->solver.num_mapped_stages > 0)
-        return POPLINER_OK;
-    if (c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
+    const bool is_single = why->num_constraints < 2 && r->solver.num_mapped_stages == 0;
+    if (is_single && c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
         return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
                            "Stage k runs on IPU k: %zu unit%s before %s cannot fill %zu IPU%s. "
                            "--device-map gives stages other IPUs.",
@@ -219,17 +219,20 @@ static popliner_status tell_contradiction(session *s, const request *r,
                            c->ipu == 1 ? "" : "s");
     }
     /* of a profile's stages none is forbidden in a way that the user could change */
-    if (s->options.costs == NULL || costs == NULL || r->num_units > MAX_UNITS)
+    if (s->options.costs == NULL || costs == NULL || !why->needs_costs)
         return POPLINER_OK;
-    if (c != NULL)
+    const bool is_looked_for = is_single && r->num_units <= MAX_UNITS;
+    if (is_looked_for && c != NULL)
         is_known =
             wants_one_stage(c, r->num_units, &first, &last) && is_forbidden(costs, first, last);
-    for (; c == NULL && !is_known && first < r->num_units; first += !is_known) {
+    for (; is_looked_for && c == NULL && !is_known && first < r->num_units; first += !is_known) {
         last = first;
         is_known = is_forbidden(costs, first, last);
     }
     if (!is_known)
-        return POPLINER_OK;
+        return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                           "What the costs forbid is over the capacity of a region, or not "
+                           "listed.");
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
                        "The costs allow no stage that holds %s%s%s: it is over the capacity of a "
                        "region, or not listed.",

@@ -807,17 +807,19 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
 }
 
 size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
-    size_t count = certificate->plan.infeasibility.num_constraints;
-    return count > 0 ? count : 1;
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+    return why->num_constraints + why->needs_costs;
 }
 
 void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
                                    pl_text *text) {
     const popliner_infeasibility *why = &certificate->plan.infeasibility;
-    if (why->num_constraints == 0)
-        pl_text_add(text, "the costs themselves, which forbid every split");
-    else
+    if (i < why->num_constraints)
         pl_certificate_word_constraint(certificate, &why->constraints[i], text);
+    else
+        pl_text_add(text, why->num_constraints == 0
+                              ? "the costs themselves, which forbid every split"
+                              : "the costs, which forbid every split that is left");
 }
 
 /* The constraints that contradict each other, or the one that cannot be kept. */

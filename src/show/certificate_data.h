@@ -127,8 +127,8 @@ bool pl_remedy_has_number(const popliner_remedy *remedy);
 void pl_certificate_word_constraint(const popliner_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text);
 
-/* How many texts there are on the constraints that contradict each other, at least one; and one of
- * them. */
+/* How many texts there are on the constraints that contradict each other, and the costs if they are
+ * a part of that; and one of them. */
 size_t pl_certificate_num_constraints(const popliner_certificate *certificate);
 void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
                                    pl_text *text);

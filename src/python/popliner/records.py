@@ -400,6 +400,7 @@ class Infeasibility(NamedTuple):
     left_out: Tuple[Constraint, ...]
     has_all_remedies: bool
     enough_bytes_bound: int
+    needs_costs: bool  #: the costs are a part of the contradiction
 
 
 # ---- diagnosis ----
