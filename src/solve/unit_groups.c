@@ -191,8 +191,7 @@ static popliner_status check_ipu(walk *w, bool *fits, popliner_error *error) {
 /* Fills w->key with all that matters of the stages; returns how long it is. */
 static size_t make_key(walk *w) {
     size_t length = 0;
-    if (w->problem->depends_on_end)
-        w->key[length++] = w->num_stages;
+    w->key[length++] = w->problem->depends_on_end ? w->num_stages : 0;
     for (size_t i = 0; i < w->num_stages; ++i)
         if (w->is_open[group_of(w, w->stages[i].first_unit)] != 0) {
             w->key[length++] = w->stages[i].first_unit;
@@ -282,10 +281,14 @@ static popliner_status find(walk *w, const pl_stop *stop, bool *is_stopped, popl
     return status;
 }
 
-popliner_status pl_unit_groups_try(const pl_unit_groups *groups, const pl_problem *problem,
-                                   const pl_stop *stop, bool *possible, bool *is_stopped,
-                                   popliner_error *error) {
-    walk w = {.groups = groups, .problem = problem, .filter = pl_filter_without_memory(problem)};
+/* pl_unit_groups_try with some of its steps left. */
+static popliner_status try_groups(const pl_unit_groups *groups, const pl_problem *problem,
+                                  size_t num_steps_left, const pl_stop *stop, bool *possible,
+                                  bool *is_stopped, popliner_error *error) {
+    walk w = {.groups = groups,
+              .problem = problem,
+              .filter = pl_filter_without_memory(problem),
+              .num_steps = MAX_STEPS - num_steps_left};
     bool follows_split = pl_costs_follows_split(problem->costs);
     size_t most = follows_split ? pl_costs_max_stages_to_end(problem->costs) : 0;
     popliner_status status = begin_walk(&w, error);
@@ -297,5 +300,34 @@ popliner_status pl_unit_groups_try(const pl_unit_groups *groups, const pl_proble
         *possible = w.num_stages > 0 || *is_stopped || w.num_steps >= MAX_STEPS;
     }
     free_walk(&w);
+    return status;
+}
+
+/* Leaves a group as the only one; false if it has a single unit. */
+static bool take_group(const pl_unit_groups *groups, size_t first_unit, pl_unit_groups *one) {
+    size_t num_taken = 0;
+    for (size_t unit = 0; unit < groups->num_units; ++unit) {
+        bool is_taken = groups->first[unit] == first_unit;
+        one->first[unit] = is_taken ? first_unit : unit;
+        one->ipu[unit] = PL_ANY_IPU;
+        num_taken += is_taken;
+    }
+    return num_taken > 1;
+}
+
+popliner_status pl_unit_groups_try(const pl_unit_groups *groups, const pl_problem *problem,
+                                   const pl_stop *stop, bool *possible, bool *is_stopped,
+                                   popliner_error *error) {
+    pl_unit_groups one = {0};
+    popliner_status status = pl_unit_groups_find(&one, groups->num_units, NULL, NULL, 0, error);
+    *possible = true;
+    /* one group alone, which may be impossible already, takes few steps */
+    for (size_t unit = 0;
+         status == POPLINER_OK && *possible && !*is_stopped && unit < groups->num_units; ++unit)
+        if (take_group(groups, unit, &one))
+            status = try_groups(&one, problem, MAX_STEPS / 4, stop, possible, is_stopped, error);
+    if (status == POPLINER_OK && *possible && !*is_stopped)
+        status = try_groups(groups, problem, MAX_STEPS, stop, possible, is_stopped, error);
+    pl_unit_groups_free(&one);
     return status;
 }

@@ -29,8 +29,8 @@ void pl_unit_groups_separate(const pl_unit_groups *groups, pl_problem *problem);
 /* Finds out whether a problem without a device map, pairs and placements has a split, whatever
  * memory it needs, in which each group is on one IPU: the stages that hold units of a group share
  * one, and no others do. *possible is true, too, if that takes too many steps or is stopped.
- * Errors: MEMORY, those of shared peaks. Exponential in how many groups overlap; some 0.1 s at
- * most, or some 1,000 measured peaks. */
+ * Errors: MEMORY, those of shared peaks. Exponential in how many groups overlap; at most 50
+ * million steps, or 1,000 measured peaks, and a quarter of that for each group alone. */
 popliner_status pl_unit_groups_try(const pl_unit_groups *groups, const pl_problem *problem,
                                    const pl_stop *stop, bool *possible, bool *is_stopped,
                                    popliner_error *error);
