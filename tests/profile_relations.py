@@ -447,7 +447,10 @@ class Programs:
 
 def check_order(p, programs):
     check = Check("step_order")
-    if "parent_step_id" not in p.columns("depth_first_steps"):
+    knows_calls = p.columns("program_type_call") and p.columns("function_programs")
+    if ("parent_step_id" not in p.columns("depth_first_steps") or
+            "children" not in p.columns("programs") or
+            "Call" in programs.types and not knows_calls):
         return check
     steps = [(programs.place[program], parent) for _, program, parent in p.rows(
         "depth_first_steps", "id", "program_id", "parent_step_id", order="id")]

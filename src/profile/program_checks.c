@@ -112,20 +112,42 @@ static void walk_steps(step_walk *w, pl_tally *t) {
         pl_tally_note(t, 1, "the last that there is", "");
 }
 
+/* Whether the file tells what comes inside what: where a table or column is missing, there is a
+ * warning of its own. */
+static popliner_status find_nesting(const pl_database *database, const popliner_profile *p,
+                                    bool *is_told, popliner_error *error) {
+    bool has_parents = false;
+    bool has_children = false;
+    bool has_calls = false;
+    bool has_functions = false;
+    bool any_call = false;
+    popliner_status status = pl_database_has_column(database, "depth_first_steps", "parent_step_id",
+                                                    &has_parents, error);
+    if (status == POPLINER_OK)
+        status = pl_database_has_column(database, "programs", "children", &has_children, error);
+    if (status == POPLINER_OK)
+        status = pl_database_has_table(database, "program_type_call", &has_calls, error);
+    if (status == POPLINER_OK)
+        status = pl_database_has_table(database, "function_programs", &has_functions, error);
+    for (size_t i = 0; i < p->num_programs; i++)
+        any_call = any_call || p->program_type[i] == POPLINER_PROGRAM_CALL;
+    *is_told = has_parents && has_children && (!any_call || (has_calls && has_functions));
+    return status;
+}
+
 static popliner_status check_step_order(const pl_database *database, const popliner_profile *p,
                                         const pl_profile_ids *ids, pl_tally *t,
                                         popliner_error *error) {
     program_list roots = {.ids = ids};
     program_list functions = {.ids = ids};
-    bool has_parents = false;
+    bool is_told = false;
     step_walk w = {.profile = p, .roots = &roots};
-    popliner_status status = pl_database_has_column(database, "depth_first_steps", "parent_step_id",
-                                                    &has_parents, error);
+    popliner_status status = find_nesting(database, p, &is_told, error);
     if (status == POPLINER_OK)
         status = read_listed(database, "control_programs", &roots, error);
     if (status == POPLINER_OK)
         status = read_listed(database, "function_programs", &functions, error);
-    if (status != POPLINER_OK || !has_parents || p->num_steps == 0)
+    if (status != POPLINER_OK || !is_told || p->num_steps == 0)
         goto done;
     w.is_function = pl_new_array(p->num_programs, 1);
     w.open = pl_new_array(p->num_steps, sizeof *w.open);
