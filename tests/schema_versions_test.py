@@ -14,6 +14,7 @@ In the quick run the harmless ones go all at once, and of the others every third
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -66,8 +67,19 @@ class Report:
         return result.returncode, result.stdout, log
 
 
+def messages(answer):
+    """Those of a certificate; [] of another answer."""
+    return json.loads(answer)["messages"] if answer.startswith("{") else []
+
+
 def without_cycles(answer):
-    """Nothing of the lines that tell of cycles, or of times, which are made of them."""
+    """Nothing of what tells of cycles, or of times, which are made of them: messages, lines."""
+    if messages(answer):
+        document = json.loads(answer)
+        for message in document["messages"]:
+            message["text"] = re.sub(r", \d+ cycles", "", message["text"])
+        document["messages"] = [m for m in document["messages"] if "cycles" not in m["text"]]
+        answer = json.dumps(document, indent=1)
     return [line for line in answer.splitlines() if "cycles" not in line and "seconds" not in line]
 
 
@@ -107,6 +119,10 @@ def look_at_version(report, path, usual):
     check(expected, name, "expects nothing")
     report.alter(text)
     answers = [report.ask(*question) for question in QUESTIONS]
+    for question, (_, out, log) in zip(QUESTIONS, answers):
+        stored = ["WARNING " + m["text"] for m in messages(out) if m["level"] == "warning"]
+        check(not messages(out) or stored == [line for line in log if line.startswith("WARNING")],
+              name, question, "has the warnings", stored)
     for kind, words in expected:
         for question, (status, out, log), (usual_status, usual_out, _) in zip(QUESTIONS, answers,
                                                                             usual):
