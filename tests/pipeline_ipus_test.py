@@ -65,12 +65,15 @@ def diff(numbers):
     return as_runs([b - a for a, b in zip([0] + numbers, numbers)])
 
 
+EXCHANGED = ("bytes_sent_by_tile_rle", "bytes_received_by_tile_rle")
 # table, its columns by tile, how they are encoded
 BY_TILE = (
     ("vertex_instances", ("instances_by_tile",), relations.runs, as_runs),
     ("programs", ("control_code_bytes_by_tile",), relations.runs, as_runs),
     ("memory_by_compute_set", relations.FIVE, relations.runs, as_runs),
-    ("program_type_do_exchange", ("code_bytes_by_tile_rle",), relations.runs, as_runs),
+    ("program_type_do_exchange", ("code_bytes_by_tile_rle",) + EXCHANGED, relations.runs, as_runs),
+    ("program_type_global_exchange", EXCHANGED, relations.runs, as_runs),
+    ("program_type_stream_copy_mid", EXCHANGED, relations.runs, as_runs),
     ("memory_by_vertex_type", relations.FIVE + ("code_bytes",), relations.varints, as_list),
     ("memory_by_category", tuple(f"{kind}_{part}" for kind in relations.KINDS
                                  for part in ("non_overlapped", "overlapped")),
@@ -282,8 +285,10 @@ def check_ipus(popliner, report, scratch, actions):
             same(f"{report}, {action}, IPU {ipu}",
                  printed(popliner, report, action, "--ipu", str(ipu)),
                  printed(popliner, alone, action))
-        text = run(popliner, alone, "--diagnose", "--ipu", "0")[0]
+        text, log = run(popliner, alone, "--diagnose", "--ipu", "0")
         same(f"{alone}, the only IPU", text, run(popliner, alone, "--diagnose")[0])
+        same(f"{alone}, contradictions", [line for line in log.splitlines() if "contradicts" in line],
+             [])
         log = run(popliner, alone, "--diagnose", "--ipu", "1", status=(2,))[1]
         same("out of range", log, "ERROR   --ipu 1: the profile is of one IPU; expected 0\n")
         shutil.rmtree(alone)
