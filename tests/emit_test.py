@@ -96,26 +96,8 @@ def plan_of(stages, kinds, **more):
     return Plan(made, has_stray=has_stray, **more)
 
 
-def refused(plan, name, path, head, tail):
-    """Why a format cannot say a plan, by the table of docs/emit.md; None if it can."""
-    if name == "json":
-        return None
-    if name in ("poptorch", "torch", "titan", "accelerate") and path is None:
-        return "--layer-path"
-    if name == "titan" and not (head and tail):
-        return "--head-modules"
-    if not plan.layers:
-        return "no layer"
-    if plan.has_stray:
-        return "between two layers"
-    if any(stage[2] for stage in plan.stages[1:]) or any(stage[3] for stage in plan.stages[:-1]):
-        return "cut into several stages"
-    if name == "vllm" and any(not stage[1] for stage in plan.stages):
-        return "has no layer"
-    if name in ("optimum", "megatron", "vllm"):
-        numbers = [str(i) for i in range(len(plan.layers) + 1)]
-        if plan.layers not in (numbers[:-1], numbers[1:]):
-            return "counts layers"
+def refused_devices(plan, name):
+    """The same for the devices alone."""
     ipus, count = plan.ipus, len(plan.ipus)
     width = max(ipus) + 1
     in_order = ipus == list(range(count))
@@ -131,6 +113,38 @@ def refused(plan, name, path, head, tail):
         return "begins on IPU 0"
     if name in ("poptorch", "tensorflow", "popart", "popxl") and plan.num_ipus < 2:
         return "two IPUs or more"
+    return None
+
+
+def refused(plan, name, path, head, tail, has_map):
+    """Why a format cannot say a plan, by the table of docs/emit.md; None if it can. A map that was
+    given is looked at before there is a plan."""
+    if name == "json":
+        return None
+    if name in ("poptorch", "torch", "titan", "accelerate") and path is None:
+        return "--layer-path"
+    if name == "titan" and not (head and tail):
+        return "--head-modules"
+    if has_map and refused_devices(plan, name) is not None:
+        return refused_devices(plan, name)
+    if not plan.layers:
+        return "no layer"
+    if plan.has_stray:
+        return "between two layers"
+    if any(stage[2] for stage in plan.stages[1:]) or any(stage[3] for stage in plan.stages[:-1]):
+        return "cut into several stages"
+    if name == "vllm" and any(not stage[1] for stage in plan.stages):
+        return "has no layer"
+    if name in ("optimum", "megatron", "vllm"):
+        numbers = [str(i) for i in range(len(plan.layers) + 1)]
+        if plan.layers not in (numbers[:-1], numbers[1:]):
+            return "counts layers"
+    return refused_devices(plan, name) or refused_ends(plan, name, path, head, tail)
+
+
+def refused_ends(plan, name, path, head, tail):
+    """The same for what a stage without a layer needs."""
+    count = len(plan.stages)
     if name in ("torch", "poptorch", "accelerate") and count > 1 and not plan.stages[-1][1] and \
             not tail:
         return "--tail-modules"
@@ -699,7 +713,9 @@ def check_plan(asked, split, plan):
     """All formats of a plan, those that it can be said in at once."""
     asked_for = {}
     for name in FORMATS:
-        reason = refused(plan, name, asked.path, asked.head, asked.tail)
+        reason = refused(plan, name, asked.path, asked.head, asked.tail,
+                         any(word.startswith(("--device-map", "--interleave", "--v-shape"))
+                             for word in split))
         for kind in kinds_of(plan):
             was_read = asked.kinds.setdefault(kind, {}).get(name, False)
             asked.kinds[kind][name] = was_read or reason is None

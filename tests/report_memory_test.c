@@ -313,6 +313,7 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     popliner_certificate *before = NULL;
     popliner_certificate *now = NULL;
     popliner_changes *changes = NULL;
+    assert_true(pl_turn_begin(&analysis.turn));
     analysis.models[POPLINER_MEMORY_MODEL_FULL].chain = s.chain;
     analysis.models[POPLINER_MEMORY_MODEL_FULL].meter = s.meter;
     *text = NULL;
@@ -333,6 +334,7 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     popliner_changes_free(changes);
     free_certificate(before);
     free_certificate(now);
+    pl_turn_end(&analysis.turn);
     return status;
 }
 
