@@ -16,9 +16,9 @@ const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
 const Model = require(path.join(__dirname, '../src/show/page/model.js'));
 // on each of nine pages: together more than 200 and 100
-const numSplits = takesAll ? 24 : 8;
-const numSettings = takesAll ? 12 : 5;
-const numConstraints = takesAll ? 30 : 5;
+const numSplits = takesAll ? 24 : 2;
+const numSettings = takesAll ? 12 : 2;
+const numConstraints = takesAll ? 30 : 2;
 
 // ---- random numbers that are the same each time ----
 
@@ -445,7 +445,7 @@ function bestOf(splits, objectives, slack) {
 
 function checkSmall() {
     const seen = { optimal: 0, infeasible: 0 };
-    for (let i = 0; i < 6000; i++) {
+    for (let i = 0; i < (takesAll ? 6000 : 600); i++) {
         const model = smallModel();
         const names = [...Model.OBJECTIVES];
         const objectives = [];
@@ -472,7 +472,8 @@ function checkSmall() {
         assert.deepStrictEqual(own.split && own.split.cuts, best && best.cuts, `${i}`);
         seen[own.status]++;
     }
-    assert.ok(seen.optimal > 1000 && seen.infeasible > 600, JSON.stringify(seen));
+    const [fitting, others] = takesAll ? [1000, 600] : [100, 60];
+    assert.ok(seen.optimal > fitting && seen.infeasible > others, JSON.stringify(seen));
 }
 
 function make(name, ...words) {
@@ -500,7 +501,8 @@ function calibration() {
 function checkShared() {
     const words = [sample, '--solve', '--num-ipus', '2', '--interleave', '2'];
     const fitting = new Set();
-    for (const limit of ['30000', '36000', '100000']) {
+    for (const limit of takesAll ? ['30000', '36000', '100000']
+        : ['30000', '100000']) {
         const data = makePage([...words, '--mem-per-tile', limit]);
         const model = Model.read(data);
         const settings = Model.settingsOf(model);
@@ -584,7 +586,7 @@ checkShared();
 checkSeveralIpus();
 checkSmall();
 const statuses = new Set();
-for (const words of cases) {
+for (const words of cases.filter((_, i) => takesAll || i % 4 === 0)) {
     const data = makePage(words);
     const model = Model.read(data);
     assert.ok(model.pipelines.length > 0);

@@ -313,8 +313,8 @@ static void make_remains(const char *directory, size_t count, loss how, uint64_t
 static size_t lose_power(const char *directory,
                          void (*check)(void *user, const char *folder, const char *when),
                          void *user) {
-    const size_t num_seeds = test_takes_all() ? 15 : 4;
-    const size_t every = 1 + disk.num_events / (test_takes_all() ? 120 : 60);
+    const size_t num_seeds = test_takes_all() ? 15 : 1;
+    const size_t every = 1 + disk.num_events / (test_takes_all() ? 120 : 15);
     size_t num_losses = 0;
     char *folder = test_path(directory, "remains");
     disk.is_recording = false;
