@@ -287,8 +287,8 @@ def check_ipus(popliner, report, scratch, actions):
                  printed(popliner, alone, action))
         text, log = run(popliner, alone, "--diagnose", "--ipu", "0")
         same(f"{alone}, the only IPU", text, run(popliner, alone, "--diagnose")[0])
-        same(f"{alone}, contradictions", [line for line in log.splitlines() if "contradicts" in line],
-             [])
+        contradictions = [line for line in log.splitlines() if "contradicts" in line]
+        same(f"{alone}, contradictions", contradictions, [])
         log = run(popliner, alone, "--diagnose", "--ipu", "1", status=(2,))[1]
         same("out of range", log, "ERROR   --ipu 1: the profile is of one IPU; expected 0\n")
         shutil.rmtree(alone)

@@ -3,17 +3,19 @@
 profiles are clean, each planted corruption is seen by the relation that ought to see it, and what
 the format may say in other words has the same answers.
 
-    profile_checks_test.py POPLINER CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
+    profile_checks_test.py POPLINER MKPROFILE CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
 The nightly run tries every way on half of the latter, the full run on one of them, in turn. The
 quick run tries every twelfth way, stores a few of these and asks for them with --strict, too, and
-looks at every fifth clean one only.
+looks at every fifth clean one only. MKPROFILE makes further clean ones, of random styles: 2 in the
+quick run, 6 in the full, 30 in the nightly one.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import concurrent.futures
 import json
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -613,6 +615,35 @@ def try_clean(popliner, folder):
     return problems
 
 
+def random_options(chance):
+    """Of the generator: any style, small enough that the library reads the text of all regions."""
+    framework = chance.choice(("popart", "poptorch", "tensorflow"))
+    layers = chance.randint(2, 5)
+    numbers = {"layers": layers, "tiles": chance.choice((4, 8, 16)),
+               "hidden": chance.choice((32, 64)), "sequence": chance.choice((16, 32)),
+               "vocabulary": 100, "seed": chance.randint(1, 10 ** 6), "debug-arguments": 0}
+    options = ["--framework", framework]
+    options += [word for name, value in numbers.items() for word in (f"--{name}", str(value))]
+    if chance.random() < 0.5:
+        options += ["--training", *(["--accumulate"] if chance.random() < 0.3 else [])]
+    if framework != "tensorflow" and chance.random() < 0.3:
+        options.append("--outline")
+    if chance.random() < 0.3:
+        options.append("--map-in-turn")
+    cuts = sorted(chance.sample(range(layers - 1), min(layers - 1, chance.randint(1, 3))))
+    return options + chance.choice(([], ["--execution"], ["--skips", "1"],
+                                    ["--pipeline", "|".join(map(str, cuts))]))
+
+
+def try_made(popliner, mkprofile, seed):
+    """A profile of any style is clean."""
+    options = random_options(random.Random(seed))
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([mkprofile, "--quiet", "--force", "--output", folder, *options], check=True)
+        return [f"made by {' '.join(options)}: {problem}"
+                for problem in try_clean(popliner, folder)]
+
+
 def try_missing(popliner, folder, removal):
     """What is not told is not checked, and contradicts nothing."""
     with tempfile.TemporaryDirectory() as directory:
@@ -685,7 +716,7 @@ def try_corruption(popliner, folder, name, also_stored):
 
 
 def main():
-    popliner, *folders = sys.argv[1:]
+    popliner, mkprofile, *folders = sys.argv[1:]
     clean, corrupted = folders[:folders.index("--")], folders[folders.index("--") + 1:]
     every = cases.takes_all()
     clean = [folder for folder in clean if os.path.exists(os.path.join(folder, "profile.pop"))]
@@ -694,6 +725,8 @@ def main():
     tasks = [(try_clean, popliner, folder) for folder in clean]
     tasks += [(try_other_words, popliner, folder, name)
               for folder in corrupted[:4 if every else 1] for name in OTHER_WORDS]
+    tasks += [(try_made, popliner, mkprofile, seed)
+              for seed in range(30 if cases.is_nightly() else 6 if every else 2)]
     tasks += [(try_missing, popliner, corrupted[0], removal) for removal in WITHOUT_NESTING]
     names = list(CORRUPTIONS) if every else list(CORRUPTIONS)[::12]
     for i, name in enumerate(names):

@@ -34,7 +34,8 @@ popliner_script(compare_pipeline ${PROJECT_SOURCE_DIR}/tools/compare-pipeline
 
 # Profiles against themselves, against a second implementation, and corrupted.
 popliner_script(profile_checks profile_checks_test.py CASES quick full nightly
-  ARGUMENTS ${popliner} ${golden}/popart-inf ${golden}/popart-inf-outline ${golden}/popart-train
+  ARGUMENTS ${popliner} ${mkprofile} ${golden}/popart-inf ${golden}/popart-inf-outline
+    ${golden}/popart-train
     ${golden}/popart-train-outline ${golden}/popart-wide ${golden}/poptorch-inf
     ${golden}/poptorch-train-outline ${golden}/tensorflow-inf ${golden}/tensorflow-train
     ${sample} ${shared}/firehose
