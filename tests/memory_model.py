@@ -110,14 +110,19 @@ class Model:
             if self.trains:
                 self.turn = turn
 
+        self.begins = {operation: operation.first_step for operation in self.operations.list}
+        for step in reversed(range(self.num_steps)):
+            operation = self.operations.step_operation[step]
+            if operation is not None and self.runs[step]:
+                self.begins[operation] = step
+
     def passes_of(self, unit, step):
-        """(forward, backward) of a step of a unit"""
+        """(forward, backward) of what begins at a running step and belongs to a unit."""
         if not self.trains:
             return True, False
         if unit >= self.last_layer:
             return True, True
-        is_forward = step < self.turn or not self.runs[step]
-        return is_forward, not is_forward
+        return step < self.turn, step >= self.turn
 
     def first_step_of_pass(self, unit, backward):
         """Of those at which it computes; None if there is none."""
@@ -155,7 +160,7 @@ class Model:
             operation = self.operations.step_caller[step]
             if operation is not None:
                 unit = self.chain.unit_of[operation]
-                is_forward, is_backward = self.passes_of(unit, step)
+                is_forward, is_backward = self.passes_of(unit, self.begins[operation])
                 if is_forward:
                     add(self.forward, unit, program)
                 if is_backward:
@@ -168,8 +173,8 @@ class Model:
             operation = self.operations.step_operation[step]
             if operation is not None:
                 unit = self.chain.unit_of[operation]
-                is_forward, is_backward = self.passes_of(unit, step)
-                if (operation.first_step < comes_back if unit >= self.last_layer
+                is_forward, is_backward = self.passes_of(unit, self.begins[operation])
+                if (self.begins[operation] < comes_back if unit >= self.last_layer
                         else is_forward):
                     add(self.trained, unit, program)
                 if is_backward:

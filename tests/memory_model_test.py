@@ -273,6 +273,34 @@ def shake(path, chance):
     sql.close()
 
 
+def straddle(folder):
+    """Gives half of the programs of an early layer that run after the turn to operations that it
+    begins before: of an operation that has steps in both passes, all belongs to the first."""
+    model = memory_model.Model(folder)
+    programs, operations = model.programs, model.operations
+    forward, backward = [], []
+    for step in model.own_steps[model.layers[0]]:
+        operation = operations.step_operation[step]
+        if operation is not None and model.computes[step]:
+            program = programs.step_program[step]
+            (forward if step < model.turn else backward).append(programs.debug_id[program])
+    sql = sqlite3.connect(os.path.join(folder, "profile.pop"))
+    for number in sorted(set(backward))[::2]:
+        sql.execute("UPDATE programs SET debug_id = ? WHERE debug_id = ?", (forward[0], number))
+    sql.commit()
+    sql.close()
+
+
+def straddle_and_look(command, folder, seed, number, features):
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("profile.pop", "debug.cbor"):
+            shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
+        straddle(place)
+        counts, problems = look(command, place, seed, number, features)
+        return counts, [p.replace(place, f"{folder} with one operation in both passes")
+                        for p in problems]
+
+
 def shake_and_look(command, folder, seed, number, features):
     with tempfile.TemporaryDirectory() as place:
         for name in ("profile.pop", "debug.cbor"):
@@ -299,6 +327,7 @@ def main():
     features = subprocess.run([command, "--help"], stdout=subprocess.PIPE, check=True,
                               universal_newlines=True).stdout
     folders = [folder for folder in folders if os.path.exists(os.path.join(folder, "profile.pop"))]
+    trained = [folder for folder in folders if folder.endswith("-train")]
     if not every:
         folders = folders[4::3]
     number = 5 if every else 2
@@ -310,6 +339,8 @@ def main():
                     for seed, kind in enumerate(KINDS if every else QUICK, 100)]
         results += [pool.submit(shake_and_look, command, folder, seed, number, features)
                     for seed, folder in enumerate(3 * folders if every else folders[:1], 300)]
+        results += [pool.submit(straddle_and_look, command, folder, 500, number, features)
+                    for folder in trained[:None if every else 1]]
         if every:
             results += [pool.submit(look_without_debug, command, folder, seed, number, features)
                         for seed, folder in enumerate(folders, 200)]
