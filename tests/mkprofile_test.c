@@ -210,6 +210,15 @@ static void assert_debug_ids_known(sqlite3 *db, const debug_information *debug) 
         }
     }
     sqlite3_finalize(statement);
+    /* as in the real file, what was made up has a row, too */
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT count(*) FROM unlowered_vars WHERE id NOT IN "
+                                        "(SELECT variable_id FROM debug_ids)",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int64(statement, 0), 0);
+    sqlite3_finalize(statement);
 }
 
 /* ---- Tests ---------------------------------------------------------------------------------- */

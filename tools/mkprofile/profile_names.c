@@ -56,6 +56,10 @@ static void write_unlowered(mk_profile *profile) {
         mk_rows_integer(&names, plan->unlowered.count + category);
         mk_rows_text(&names, categories[category][0]);
         mk_rows_next(&names);
+        mk_rows_integer(&ids, plan->unlowered.count + category);
+        pl_varint_write(&profile->blob, 0);
+        mk_rows_blob(&ids, &profile->blob);
+        mk_rows_next(&ids);
     }
     mk_rows_end(&names);
     mk_rows_end(&ids);
