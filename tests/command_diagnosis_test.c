@@ -97,7 +97,8 @@ static void diagnosis_as_json_has_all_its_keys(void **state) {
             json_integer_value(count);
         assert_int_equal(sum, number(coverage, "operations"));
         assert_string_equal(text(coverage, "suggested_regex"), "");
-        assert_int_equal(json_array_size(member(json, "checks")), POPLINER_RELATION_COMPUTE_SETS + 1);
+        assert_int_equal(json_array_size(member(json, "checks")),
+                         POPLINER_RELATION_COMPUTE_SETS + 1);
         const json_t *steps = json_array_get(member(json, "checks"), POPLINER_RELATION_STEPS);
         assert_string_equal(text(steps, "relation"), "steps");
         assert_int_equal(number(steps, "checked"), ask("SELECT count(*) FROM depth_first_steps"));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/messages.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +42,7 @@ void pl_messages_add_all(pl_messages *messages, const pl_messages *others) {
 
 void pl_messages_clear(pl_messages *messages) {
     for (size_t i = 0; i < messages->count; i++)
-        free((char *)(uintptr_t)messages->items[i].text);
+        free((void *)messages->items[i].text);
     free(messages->items);
     *messages = (pl_messages){0};
 }
