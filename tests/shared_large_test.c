@@ -212,7 +212,7 @@ static void list_orders(orders *o, const popliner_objective *so_far, size_t leng
         o->lengths[o->count++] = length;
     }
     for (size_t next = 0; next < MOST_OBJECTIVES; ++next)
-        if (!is_used[next]) {
+        if (!is_used[next] && length < MOST_OBJECTIVES) {
             longer[length] = (popliner_objective)next;
             list_orders(o, longer, length + 1);
         }
