@@ -228,10 +228,12 @@ static void keeps_to_the_memory_of_single_ipus(void **state) {
     ask_reserve(&a, 500);
     expect_best(&a);
     ask(&a, &sample);
-    ask_ipu_memory(&a, 1, 27000);
-    ask_ipu_memory(&a, 1, 28000); /* the last one counts */
+    ask_ipu_memory(&a, 1, 28000);
     ask_ipus(&a, 2);
     expect_best(&a);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--ipu-mem-per-tile", "1=27000",
+        "--ipu-mem-per-tile", "1=28000");
+    assert_refused(&run, 2, "--ipu-mem-per-tile 1=28000: IPU 1 has a limit already");
     json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", "2", "--ipu-mem-per-tile",
                               "0=40000,1=31000", "--reserve", "10%");
     assert_int_equal(NUMBER_AT(answer, "options", "ipu_mem_per_tile", "0"), 36000);
