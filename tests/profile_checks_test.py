@@ -736,15 +736,22 @@ def main():
     problems = []
     planted = set()
     num_planted = 0
+    others_are_tried = False
     if sum(seen is SILENT for _, seen in CORRUPTIONS.values()) > MOST_SILENT:
         problems.append("too many corruptions that no relation has to see")
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = [pool.submit(*task) for task in tasks]
-        for task, result in zip(tasks, (future.result() for future in results)):
-            problems += result or []
-            if task[0] is try_corruption and result is not None:
-                planted.add(task[3])
-                num_planted += 1
+        while tasks:
+            results = [pool.submit(*task) for task in tasks]
+            for task, result in zip(tasks, (future.result() for future in results)):
+                problems += result or []
+                if task[0] is try_corruption and result is not None:
+                    planted.add(task[3])
+                    num_planted += 1
+            # one that a profile has no place for is planted in another one
+            tasks = [(try_corruption, popliner, folder, name, False)
+                     for name in names if name not in planted and not others_are_tried
+                     for folder in corrupted]
+            others_are_tried = True
     print(f"{len(clean)} clean profiles; {len(planted)} kinds of corruption, planted "
           f"{num_planted} times in {len(corrupted)} profiles; {len(problems)} problems")
     if planted != set(names):
