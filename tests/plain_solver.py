@@ -299,7 +299,9 @@ def candidates_of(costs, request, total, chunks, batch, micro_batch_size, bandwi
             for n in range(1, most + 1)]
 
 
-def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, num_ipus):
+def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwidth, num_ipus,
+                 cuts=None):
+    """The same for one number, of the splits with these cuts if there are some."""
     found = []
     objectives = tuple(name for name in request.objectives if name != "throughput")
     for replicas in range(1, total // num_ipus + 1):
@@ -311,7 +313,7 @@ def candidate_of(costs, request, total, chunks, batch, micro_batch_size, bandwid
         own = Request(**{**vars(request), "micro_batches": batches,
                          "device_map": list(range(num_ipus)) * chunks})
         for split in splits(costs, own):
-            if not fits(own, split):
+            if not fits(own, split) or cuts not in (None, split.cuts):
                 continue
             cycles = split.value("cycles")
             weight = max(split.by_device(lambda stage: stage.parameters).values())
