@@ -73,7 +73,8 @@ static const popliner_chain *chain_of(popliner_analysis *analysis, popliner_memo
 
 static size_t num_solved;
 
-/* The analysis' own table, whose marks are the layers, gives the same split without another word. */
+/* The analysis' own table, whose marks are the layers, gives the same split without another word.
+ */
 static void check_own_table(popliner_analysis *analysis, const popliner_request *request,
                             const popliner_plan *expected) {
     popliner_costs *costs = NULL;

@@ -1,5 +1,5 @@
-/* Which cases a test takes: some in the quick run, all in the full run, and in the nightly run those
- * too that take hours. ctest says which by an argument (tests/CMakeLists.txt).
+/* Which cases a test takes: some in the quick run, all in the full run, and in the nightly run
+ * those too that take hours. ctest says which by an argument (tests/CMakeLists.txt).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_CASES_H

@@ -1,8 +1,8 @@
 /* Which constraints are said to contradict each other: against all smallest contradictions that
  * there are.
  *
- * A failure prints its instance and the two numbers that make it: "popliner_tests contradiction KIND
- * SEED" looks at that one again.
+ * A failure prints its instance and the two numbers that make it: "popliner_tests contradiction
+ * KIND SEED" looks at that one again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"

@@ -377,8 +377,8 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
-/* What stages recompute is not chosen with replicas, and PopLiner's memory model has no
- * parameters: there, all that is in no layer is one unit, which seemed to train what layers have. */
+/* What stages recompute is not chosen with replicas, and PopLiner's memory model has no parameters:
+ * there, all that is in no layer is one unit, which seemed to train what layers have. */
 static void some_requests_are_refused(void **state) {
     char *directory = test_path(*state, "made");
     popliner_analysis *analysis;

@@ -2,8 +2,8 @@
  * constraint alone and together with others, pipelines and shared IPUs, with limits of which about
  * a third cannot be met. Values are few, so that most instances have ties.
  *
- * A failure prints its instance and the two numbers that make it: "popliner_tests solver_random KIND
- * SEED" solves that one again.
+ * A failure prints its instance and the two numbers that make it: "popliner_tests solver_random
+ * KIND SEED" solves that one again.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"

@@ -137,7 +137,8 @@ typedef struct popliner_reports popliner_reports;
 
 /* Finds them; there may be none. Also those that cannot be examined, as a directory that may not be
  * opened, a link that leads nowhere or a directory called profile.pop: reading them says why, where
- * leaving them out would say that there are fewer reports. Errors: INPUT (no directory, or it cannot be read), MEMORY. */
+ * leaving them out would say that there are fewer reports. Errors: INPUT (no directory, or it
+ * cannot be read), MEMORY. */
 popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
                                       popliner_error *error);
 

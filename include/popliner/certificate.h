@@ -81,10 +81,10 @@ const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certi
 popliner_verdict popliner_certificate_verdict_at(const popliner_certificate *certificate,
                                                  size_t stage);
 
-/* All that is to be said of the answer, a sentence or more each: the warnings of the profile, of the
- * request and of the search; what is proven, where the bottleneck is, why nothing fits and what would
- * be enough; then what was added. The log of the command, the JSON and pages are made of these. As
- * long as the certificate lives, until something is added; NULL after the last. O(1). */
+/* All that is to be said of the answer, a sentence or more each: the warnings of the profile, of
+ * the request and of the search; what is proven, where the bottleneck is, why nothing fits and what
+ * would be enough; then what was added. The log of the command, the JSON and pages are made of
+ * these. As long as the certificate lives, until something is added; NULL after the last. O(1). */
 const popliner_message *popliner_certificate_message_at(const popliner_certificate *certificate,
                                                         size_t i);
 

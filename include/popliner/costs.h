@@ -101,10 +101,10 @@ popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
  * count. O(1). */
 const uint8_t *popliner_costs_counted_units(const popliner_costs *costs);
 
-/* Checks that the costs are those of a pipeline with this schedule, recomputation and copies, before
- * something is said of them that is not so. Tables of files that say what stages keep, and of
- * analyses, know what they were made for; any other table is for any pipeline. Errors: USAGE, with
- * what the costs were made for. O(num_units). */
+/* Checks that the costs are those of a pipeline with this schedule, recomputation and copies,
+ * before something is said of them that is not so. Tables of files that say what stages keep, and
+ * of analyses, know what they were made for; any other table is for any pipeline. Errors: USAGE,
+ * with what the costs were made for. O(num_units). */
 popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
                                               const popliner_pipeline *pipeline,
                                               popliner_error *error);
@@ -117,8 +117,9 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
  * counts the stages that are still to come and the stage itself: 1 for the last one. It is at most
  * the max_stages of the table; if that is 1, any peak that is asked for is that of the last stage.
  * A stage further from the end never needs less. Costs whose copies follow the split, as those of
- * POPLINER_COPIES_ZERO_BUBBLE do, are set and asked for by the number of all stages instead. O(1); but the first peak that is set of a file's
- * costs for a pipeline makes them as large as if they had been made here. Errors: also MEMORY. */
+ * POPLINER_COPIES_ZERO_BUBBLE do, are set and asked for by the number of all stages instead. O(1);
+ * but the first peak that is set of a file's costs for a pipeline makes them as large as if they
+ * had been made here. Errors: also MEMORY. */
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,
                                         popliner_error *error);
@@ -164,8 +165,8 @@ typedef struct popliner_interval {
 } popliner_interval;
 
 /* The peak of several stages (at least 2, ascending) that share one IPU, its code and its
- * variables. As for single stages, stages_to_end is at most what the table knows. It must not be less than the peak of one of them. Answers as a popliner_peak_function
- * does. */
+ * variables. As for single stages, stages_to_end is at most what the table knows. It must not be
+ * less than the peak of one of them. Answers as a popliner_peak_function does. */
 typedef popliner_status (*popliner_shared_peak_function)(void *user,
                                                          const popliner_interval *stages,
                                                          size_t num_stages, uint64_t *peak_bytes,
@@ -209,8 +210,8 @@ typedef struct popliner_costs_file popliner_costs_file;
  * On success *file is the caller's; else it is NULL. Errors: INPUT, with the file, the place in it
  * and the remedy, when it cannot be read, has none of the formats, breaks the rules of its format,
  * or has more than 16384 units; MEMORY; STOPPED by pipeline->should_stop, which is not asked while
- * the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2) times the number of
- * regions. */
+ * the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2) times the number
+ * of regions. */
 popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
 

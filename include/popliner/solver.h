@@ -41,11 +41,11 @@ typedef enum popliner_objective {
 /* "memory", "cycles", "traffic", "ipus", "balance"; NULL for an objective that there is not. */
 const char *popliner_objective_name(popliner_objective objective);
 
-/* Makes a list of objectives that begins with BALANCE spread the work over the IPUs that were given,
- * as the command, the Python module and pages do where no device map says how many stages there are:
- * puts `first`, MEMORY or CYCLES, before it, and takes it out where it comes later. Any other list
- * is left unchanged. `objectives` has room for POPLINER_NUM_OBJECTIVES, each at most once; returns
- * how many there are now. O(1). */
+/* Makes a list of objectives that begins with BALANCE spread the work over the IPUs that were
+ * given, as the command, the Python module and pages do where no device map says how many stages
+ * there are: puts `first`, MEMORY or CYCLES, before it, and takes it out where it comes later. Any
+ * other list is left unchanged. `objectives` has room for POPLINER_NUM_OBJECTIVES, each at most
+ * once; returns how many there are now. O(1). */
 size_t popliner_objectives_complete(popliner_objective *objectives, size_t num_objectives,
                                     popliner_objective first);
 

@@ -16,9 +16,18 @@ static uint64_t unit_of(const char *text, size_t *length) {
         const char *name;
         uint64_t bytes;
     } units[] = {
-        {"KiB", 1ULL << 10}, {"MiB", 1ULL << 20}, {"GiB", 1ULL << 30}, {"KB", 1000},
-        {"kB", 1000},        {"MB", 1000000},     {"GB", 1000000000}, /* before those they begin with */
-        {"K", 1000},         {"M", 1000000},      {"G", 1000000000},   {"B", 1},
+        /* before those they begin with */
+        {"KiB", 1ULL << 10},
+        {"MiB", 1ULL << 20},
+        {"GiB", 1ULL << 30},
+        {"KB", 1000},
+        {"kB", 1000},
+        {"MB", 1000000},
+        {"GB", 1000000000},
+        {"K", 1000},
+        {"M", 1000000},
+        {"G", 1000000000},
+        {"B", 1},
     };
     const size_t blank = *text == ' ';
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {

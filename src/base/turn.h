@@ -27,8 +27,8 @@ void pl_turn_end(pl_turn *turn);
  * is not in this process, what it worked with may be half changed, and it never leaves. */
 bool pl_turn_is_lost(const pl_turn *turn);
 
-/* Waits until no other thread has the turn, and takes it; pair each with pl_turn_leave. `what` names
- * the thing in messages, for example "the analysis". Errors: USAGE if the turn is lost. */
+/* Waits until no other thread has the turn, and takes it; pair each with pl_turn_leave. `what`
+ * names the thing in messages, for example "the analysis". Errors: USAGE if the turn is lost. */
 popliner_status pl_turn_take(pl_turn *turn, const char *what, popliner_error *error);
 void pl_turn_leave(pl_turn *turn);
 

@@ -18,8 +18,8 @@ popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
 void pl_costs_set_pipeline(popliner_costs *costs, const popliner_pipeline *pipeline);
 
 /* Says that the place of a stage is not how many stages are still to come, but how many there are:
- * wherever stages_to_end is asked for, the number of stages of the split is meant. More stages never
- * need less. */
+ * wherever stages_to_end is asked for, the number of stages of the split is meant. More stages
+ * never need less. */
 void pl_costs_follow_split(popliner_costs *costs);
 bool pl_costs_follows_split(const popliner_costs *costs);
 
@@ -151,8 +151,9 @@ popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared
 /* Those that are set; num_items is 0 if none are. Borrowed. */
 pl_shared_items pl_costs_shared_items(const popliner_costs *costs);
 
-/* Says that the units are those of a graph in one of several orders, whose name is never freed: what
- * is proven of the table is not proven of the graph. NULL (as at first): there is no other order. */
+/* Says that the units are those of a graph in one of several orders, whose name is never freed:
+ * what is proven of the table is not proven of the graph. NULL (as at first): there is no other
+ * order. */
 void pl_costs_set_unit_order(popliner_costs *costs, const char *unit_order);
 const char *pl_costs_unit_order(const popliner_costs *costs);
 

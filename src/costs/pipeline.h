@@ -39,9 +39,9 @@ bool pl_pipeline_follows_split(const popliner_pipeline *pipeline);
  * come, or how many there are. */
 size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, size_t stage);
 
-/* Whether a stage that begins with the first unit, or ends with the last one, takes its forward pass
- * once more: with full recomputation, unless nothing is kept for it. The last stage keeps nothing,
- * but by copies of its own. */
+/* Whether a stage that begins with the first unit, or ends with the last one, takes its forward
+ * pass once more: with full recomputation, unless nothing is kept for it. The last stage keeps
+ * nothing, but by copies of its own. */
 bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last);
 
 /* Whether any stage keeps something. */

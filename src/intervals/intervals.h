@@ -90,8 +90,8 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  *            when that has the larger cuts.
  *
  * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: two passes over the
- * variables that programs touch, then for each tile O(variables + steps + units * (segments + parts *
- * log segments) + units^2), which are shared among the threads. A part is when a variable is live
+ * variables that programs touch, then for each tile O(variables + steps + units * (segments + parts
+ * * log segments) + units^2), which are shared among the threads. A part is when a variable is live
  * from the first to the last step of units that do not touch it (in PopLiner's model, whenever it
  * is), once for all variables that the same units touch; segments are the steps between the ends of
  * parts and of units. Each thread takes O(units^2 + steps + parts + sets of units * their units)

@@ -88,8 +88,8 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                                           popliner_solver_options *options,
                                           popliner_listener *listener, popliner_error *error);
 
-/* Whether the plan (may be NULL) is one of these costs, so that its units have names. Errors: USAGE.
- * O(1). */
+/* Whether the plan (may be NULL) is one of these costs, so that its units have names. Errors:
+ * USAGE. O(1). */
 popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
                                           const popliner_plan *plan, popliner_error *error);
 

@@ -143,8 +143,8 @@ static bool has_deep_module(const popliner_emit_options *o) {
     return has;
 }
 
-/* torchtitan drops the modules that no list names, and names that the model does not have, silently:
- * its head has been called lm_head, not output, since 786e26f8e of 2026-04-27. */
+/* torchtitan drops the modules that no list names, and names that the model does not have,
+ * silently: its head has been called lm_head, not output, since 786e26f8e of 2026-04-27. */
 static bool has_old_head(const popliner_emit_options *o) {
     bool has = false;
     for (size_t i = 0; i < o->num_tail_modules; i++)

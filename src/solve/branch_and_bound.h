@@ -10,8 +10,8 @@
 /* True if pl_branch_and_bound can answer: what stages need together must not shrink. */
 bool pl_branch_and_bound_can(const pl_problem *problem);
 
-/* Like pl_no_goods_search, but within limits alone, and stages may be fixed. When stopped, the split of the goal
- * FEWEST_CUT_BYTES is the best so far. Errors: MEMORY, those of the shared peaks.
+/* Like pl_no_goods_search, but within limits alone, and stages may be fixed. When stopped, the
+ * split of the goal FEWEST_CUT_BYTES is the best so far. Errors: MEMORY, those of the shared peaks.
  * Cost: in the worst case all splits; a stage of an IPU is given up as soon as it can be seen that
  * those behind it cannot reach the end of the chain any more. */
 popliner_status pl_branch_and_bound(const pl_shared_search *asked, const pl_limits *limits,

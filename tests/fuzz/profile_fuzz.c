@@ -143,8 +143,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* Reading a file takes four times as long as changing arrays, and ten times where its bytes changed:
- * most inputs that were such are tried with arrays. */
+/* Reading a file takes four times as long as changing arrays, and ten times where its bytes
+ * changed: most inputs that were such are tried with arrays. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
     size = records_mutate(data, size, max_size, seed, HEAD_SIZE);
     const unsigned place = size > 0 ? data[0] % 16u : 0;
