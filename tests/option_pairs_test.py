@@ -1076,8 +1076,15 @@ def all_pairs():
 
 # ---- what the documents say ----
 
+TOGETHER = "But these go together, as one gives the other its use:"
+
+
 def is_refused(told, *labels):
     return True in told.get(labels, told.get(labels[::-1], {}))
+
+
+def is_answered(told, *labels):
+    return set(told.get(labels, told.get(labels[::-1], {}))) == {False}
 
 
 def lines_of(label, others):
@@ -1098,8 +1105,12 @@ def refusals(told):
                   is_refused(told, label, other)]
         if others:
             rows.setdefault(tuple(others), []).append(label)
-    lines = ["Never, whatever else is given:", "", *lines_of("", [f"`{own}`" for own in alone]), "",
-             "Not with each other:", ""]
+    lines = ["Never, whatever else is given:", "", *lines_of("", [f"`{own}`" for own in alone]), ""]
+    together = [f"- `{label}` with `{other}`" for label in alone for other in ITEMS
+                if other != "--config" and is_answered(told, label, other)]
+    if together:
+        lines += [TOGETHER, "", *together, ""]
+    lines += ["Not with each other:", ""]
     for others, labels in rows.items():
         lines += lines_of(", ".join(f"**`{own}`**".replace(" ", "\0") for own in labels),
                           [f"`{own}`" for own in others])
@@ -1134,12 +1145,15 @@ def read_document(path):
     found = {}
     for kind, part in zip((COSTS, PROFILE), text.split("\n## ")[-2:]):
         alone, _, rows = part.partition("Not with each other:")
+        alone, _, together = alone.partition(TOGETHER)
         pairs = set()
         for row in re.split(r"\n- ", rows)[1:]:
             labels = re.findall(r"\*\*`([^`]+)`\*\*", row)
             others = re.findall(r"(?<!\*)`([^`*]+)`(?!\*)", row)
             pairs |= {frozenset((a, b)) for a in labels for b in others}
-        found[kind] = (set(re.findall(r"`([^`]+)`", alone.partition(":")[2])), pairs)
+        found[kind] = (set(re.findall(r"`([^`]+)`", alone.partition(":")[2])), pairs,
+                       {frozenset(pair)
+                        for pair in re.findall(r"- `([^`]+)` with `([^`]+)`", together)})
     return found
 
 
@@ -1147,11 +1161,12 @@ def check_said(path, refused):
     """What was tried, against the document: for samples."""
     said, problems = read_document(path), []
     for kind, told in refused.items():
-        alone, pairs = said.get(kind, (set(), set()))
+        alone, pairs, together = said.get(kind, (set(), set(), set()))
         for labels, results in told.items():
             if "--config" in labels and alone & set(labels):
                 continue  # a file may have what the run has no use for
-            expected = bool(alone & set(labels)) or frozenset(labels) in pairs
+            expected = (bool(alone & set(labels)) and frozenset(labels) not in together
+                        or frozenset(labels) in pairs)
             if set(results) != {expected}:
                 problems.append(f"{kind} {' with '.join(labels)}: by {path} it is "
                                 f"{'' if expected else 'not '}refused, but: {results}")
