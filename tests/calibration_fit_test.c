@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "costs/pipeline.h"
 #include "memory/calibration.h"
 #include "memory/needs.h"
+#include "pipeline/pipeline.h"
 
 static void assert_scales(const popliner_scales *scales, uint64_t code, uint64_t data,
                           uint64_t layout) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "popliner/copies.h"
 #include "popliner/costs.h"
 

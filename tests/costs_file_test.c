@@ -15,7 +15,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 #include "popliner/solver.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "diagnosis/diagnosis.h"
-#include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "model/layers_data.h"

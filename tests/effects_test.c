@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "costs/costs.h"
-#include "costs/pipeline.h"
-#include "intervals/intervals.h"
-#include "intervals/stage_details.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
+#include "memory/stage_details.h"
 #include "model/layers.h"
 #include "naive_passes.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
 #include "test_data.h"

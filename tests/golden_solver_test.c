@@ -7,8 +7,8 @@
 #include "golden_case.h"
 #include "test_data.h"
 
-#include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "model/layers.h"
 #include "popliner/chain.h"
 #include "popliner/solver.h"

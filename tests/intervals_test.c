@@ -5,10 +5,10 @@
 #include "golden_case.h"
 
 #include "costs/costs.h"
-#include "intervals/intervals.h"
-#include "intervals/stage_details.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
+#include "memory/stage_details.h"
 #include "model/layers.h"
 #include "model/layers_data.h"
 #include "model/operations.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "intervals/stage_details.h"
 #include "memory/chain_data.h"
 #include "memory/parameters.h"
 #include "memory/stage.h"
+#include "memory/stage_details.h"
 #include "model/layers.h"
 #include "profile/profile_data.h"
 #include "test_data.h"

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "costs/costs.h"
-#include "costs/pipeline.h"
-#include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "naive_passes.h"
+#include "pipeline/pipeline.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
 #include "test_data.h"

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "intervals/peak_tree.h"
+#include "memory/peak_tree.h"
 #include "test_data.h"
 
 enum { MOST_PLACES = 300 };

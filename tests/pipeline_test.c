@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "popliner/pipeline.h"
 
 /* Stage k of S runs the forward pass of micro-batch m at time p m + k, and its backward pass at

@@ -19,8 +19,8 @@
 
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/sharing.h"
-#include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "model/operations_data.h"

@@ -13,10 +13,10 @@
 
 #include "costs/costs.h"
 #include "diagnosis/sharing.h"
-#include "intervals/intervals.h"
-#include "intervals/stage_details.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
+#include "memory/stage_details.h"
 #include "model/layers.h"
 #include "model/layers_data.h"
 #include "popliner/liveness.h"

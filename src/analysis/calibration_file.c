@@ -12,7 +12,7 @@
 #include "base/growth.h"
 #include "base/json_text.h"
 #include "costs/json_values.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 
 enum { MILLION = 1000000 };
 

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "intervals/intervals.h"
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage_ipus.h"
 #include "profile/profile_data.h"
 

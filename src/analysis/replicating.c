@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/failure.h"
 #include "base/structs.h"
-#include "costs/pipeline.h"
 #include "memory/trained_parameters.h"
+#include "pipeline/pipeline.h"
 
 /* A search for stages and replicas. Zero-initialise; free with free_replicas_search. */
 typedef struct replicas_search {

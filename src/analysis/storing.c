@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/failure.h"
-#include "costs/pipeline.h"
-#include "intervals/intervals.h"
+#include "memory/intervals.h"
+#include "pipeline/pipeline.h"
 
 /* What is kept, or stored, of one chain takes about so much at most, for each kind of pipeline. */
 static const size_t max_kept_bytes = (size_t)64 << 20;

@@ -3,8 +3,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
+#include "pipeline/pipeline.h"
 
 #include <assert.h>
 #include <inttypes.h>

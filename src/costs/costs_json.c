@@ -11,7 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 
 const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_FILE] = {"file",

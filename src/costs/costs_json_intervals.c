@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "costs/costs.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
+#include "pipeline/pipeline.h"
 
 /* With full recomputation an interval takes longer. */
 static popliner_status add_recomputing(pl_costs_json *r, size_t i, const json_t *interval,

@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 
 /* The peak of a stage that needs memory[] and so many copies of kept[]. */
 static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memory,

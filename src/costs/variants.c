@@ -6,8 +6,8 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
+#include "pipeline/pipeline.h"
 
 enum { MAX_POINTS = 1 << 22 };
 

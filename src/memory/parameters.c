@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 
 static bool is_accumulator_name(const char *name) {
     static const char word[] = "accum";

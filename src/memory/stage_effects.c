@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,

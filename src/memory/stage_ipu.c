@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 void pl_ipu_memory_clear(pl_ipu_memory *memory) {

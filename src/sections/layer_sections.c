@@ -7,10 +7,10 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "intervals/unit_cycles.h"
 #include "memory/chain_data.h"
 #include "memory/operation_sums.h"
 #include "memory/part_sums.h"
+#include "memory/unit_cycles.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 #include "show/calibration_data.h"
 #include "show/report_parts.h"
 

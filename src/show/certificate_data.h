@@ -10,7 +10,7 @@
 
 #include "base/growth.h"
 #include "base/messages.h"
-#include "intervals/stage_details.h"
+#include "memory/stage_details.h"
 #include "popliner/certificate.h"
 #include "popliner/chain.h"
 #include "popliner/operations.h"

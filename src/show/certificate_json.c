@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
+#include "pipeline/pipeline.h"
 #include "show/report_parts.h"
 #include "solve/links.h"
 

@@ -5,7 +5,7 @@
 #define PL_SHOW_PAGE_DATA_H
 
 #include "base/growth.h"
-#include "intervals/stage_details.h"
+#include "memory/stage_details.h"
 #include "popliner/chain.h"
 #include "popliner/profile.h"
 #include "popliner/solver.h"

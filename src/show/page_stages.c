@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/quoting.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "show/packed.h"
 #include "solve/objectives.h"

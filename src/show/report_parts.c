@@ -9,7 +9,7 @@
 #include "base/plain_locale.h"
 #include "base/printable.h"
 #include "base/utf8.h"
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
                                  popliner_error *error) {

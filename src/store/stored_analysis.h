@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "intervals/stage_details.h"
+#include "memory/stage_details.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"

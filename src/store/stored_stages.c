@@ -7,9 +7,9 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
-#include "intervals/stage_details.h"
 #include "memory/chain_data.h"
+#include "memory/stage_details.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 /* Everything that is stored of them, in the forms in which it is. Zero-initialise; free with

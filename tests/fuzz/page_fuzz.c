@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "costs/triangle.h"
-#include "intervals/stage_details.h"
+#include "memory/stage_details.h"
 #include "show/packed.h"
 #include "show/page_data.h"
 

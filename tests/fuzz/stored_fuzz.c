@@ -14,9 +14,9 @@
 
 #include "array_changes.h"
 #include "database_image.h"
-#include "intervals/stage_details.h"
 #include "kept_connections.h"
 #include "memory/chain_data.h"
+#include "memory/stage_details.h"
 #include "memory_files.h"
 #include "model/operations_data.h"
 #include "profile/profile_data.h"

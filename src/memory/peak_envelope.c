@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/peak_envelope.h"
+#include "memory/peak_envelope.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies) {

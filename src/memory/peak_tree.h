@@ -1,8 +1,8 @@
 /* Bytes at so many places in a row, added range by range, and the most of them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_PEAK_TREE_H
-#define PL_INTERVALS_PEAK_TREE_H
+#ifndef PL_MEMORY_PEAK_TREE_H
+#define PL_MEMORY_PEAK_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* What a pipeline keeps.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COSTS_PIPELINE_H
-#define PL_COSTS_PIPELINE_H
+#ifndef PL_PIPELINE_PIPELINE_H
+#define PL_PIPELINE_PIPELINE_H
 
 #include <stdbool.h>
 

@@ -1,16 +1,16 @@
 /* What every stage of a chain would cost.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_INTERVALS_H
-#define PL_INTERVALS_INTERVALS_H
+#ifndef PL_MEMORY_INTERVALS_H
+#define PL_MEMORY_INTERVALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/bounds.h"
-#include "intervals/stage_details.h"
 #include "memory/passes.h"
 #include "memory/stage.h"
+#include "memory/stage_details.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/unit_cycles.h"
+#include "memory/unit_cycles.h"
 
 #include <stdlib.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
+#include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"
 

@@ -2,8 +2,8 @@
  * stages at once.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_STASH_H
-#define PL_INTERVALS_STASH_H
+#ifndef PL_MEMORY_STASH_H
+#define PL_MEMORY_STASH_H
 
 #include "memory/passes.h"
 #include "popliner/pipeline.h"

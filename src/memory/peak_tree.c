@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/peak_tree.h"
+#include "memory/peak_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/interval_inputs.h"
+#include "memory/interval_inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
 #include "memory/stage_data.h"
 #include "model/operations_data.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "profile/tile_runs.h"
 

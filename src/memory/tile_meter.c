@@ -15,19 +15,19 @@
  * between the ends of two such ranges are one place of the tree.
  *
  * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes:
- * see intervals/stash.h.
+ * see memory/stash.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/tile_meter.h"
+#include "memory/tile_meter.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
 #include "model/operations_data.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 /* Bytes that arrive, and where they are live. */

@@ -2,7 +2,7 @@
  * tiles are measured by several threads, each with a table of its own, and the largest peaks count.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/intervals.h"
+#include "memory/intervals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "base/parallel.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
-#include "intervals/interval_inputs.h"
-#include "intervals/interval_variables.h"
-#include "intervals/tile_meter.h"
-#include "intervals/unit_cycles.h"
+#include "memory/interval_inputs.h"
+#include "memory/interval_variables.h"
+#include "memory/tile_meter.h"
+#include "memory/unit_cycles.h"
 #include "profile/profile_data.h"
 
 /* ---- of no tile ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/live_parts.h"
+#include "memory/live_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

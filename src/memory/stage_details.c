@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/stage_details.h"
+#include "memory/stage_details.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/pipeline.h"
 #include "costs/triangle.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
 popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_ipu_memory *memory) {

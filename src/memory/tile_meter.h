@@ -1,15 +1,15 @@
 /* The memory of all intervals on one tile after another.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_TILE_METER_H
-#define PL_INTERVALS_TILE_METER_H
+#ifndef PL_MEMORY_TILE_METER_H
+#define PL_MEMORY_TILE_METER_H
 
-#include "intervals/interval_inputs.h"
-#include "intervals/live_parts.h"
-#include "intervals/peak_envelope.h"
-#include "intervals/peak_tree.h"
-#include "intervals/stage_details.h"
 #include "memory/curve.h"
+#include "memory/interval_inputs.h"
+#include "memory/live_parts.h"
+#include "memory/peak_envelope.h"
+#include "memory/peak_tree.h"
+#include "memory/stage_details.h"
 
 /* What the sums over arrivals are kept apart by: the groups of code, always-live data, what a
  * pipeline keeps, which is no part of the peak of a plain stage, and accumulators. */

@@ -1,12 +1,12 @@
 /* The details of stages: of one IPU, and of all stages of a chain, as they are gathered and stored.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_STAGE_DETAILS_H
-#define PL_INTERVALS_STAGE_DETAILS_H
+#ifndef PL_MEMORY_STAGE_DETAILS_H
+#define PL_MEMORY_STAGE_DETAILS_H
 
 #include "base/fields.h"
-#include "intervals/peak_envelope.h"
 #include "memory/code.h"
+#include "memory/peak_envelope.h"
 #include "memory/stage.h"
 #include "popliner/stage.h"
 

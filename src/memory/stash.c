@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/stash.h"
+#include "memory/stash.h"
 
 #include <stdlib.h>
 #include <string.h>

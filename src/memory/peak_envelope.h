@@ -6,8 +6,8 @@
  * many entries as the pipeline stages; and it serves every schedule.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_PEAK_ENVELOPE_H
-#define PL_INTERVALS_PEAK_ENVELOPE_H
+#ifndef PL_MEMORY_PEAK_ENVELOPE_H
+#define PL_MEMORY_PEAK_ENVELOPE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_LIVE_PARTS_H
-#define PL_INTERVALS_LIVE_PARTS_H
+#ifndef PL_MEMORY_LIVE_PARTS_H
+#define PL_MEMORY_LIVE_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

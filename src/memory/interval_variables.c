@@ -1,7 +1,7 @@
 /* What is told of single variables of all stages at once, by the sets of units that touch them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "intervals/interval_variables.h"
+#include "memory/interval_variables.h"
 
 #include <stdlib.h>
 #include <string.h>

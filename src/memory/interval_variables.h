@@ -1,11 +1,11 @@
 /* Which variables are the largest in each stage of a chain, and how much of it are parameters.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_INTERVAL_VARIABLES_H
-#define PL_INTERVALS_INTERVAL_VARIABLES_H
+#ifndef PL_MEMORY_INTERVAL_VARIABLES_H
+#define PL_MEMORY_INTERVAL_VARIABLES_H
 
-#include "intervals/stage_details.h"
-#include "intervals/tile_meter.h"
+#include "memory/stage_details.h"
+#include "memory/tile_meter.h"
 
 /* Fills in parameter_bytes and the variables of the largest tiles, once all tiles have been added.
  * Errors: MEMORY. Cost: O(variables + sets of units * units + units^2), and for each tile that is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/pipeline.h"
+#include "pipeline/pipeline.h"
 
 #include "base/failure.h"
 

@@ -1,18 +1,18 @@
 /* What is found out once for measuring all stages, before the tiles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_INTERVAL_INPUTS_H
-#define PL_INTERVALS_INTERVAL_INPUTS_H
+#ifndef PL_MEMORY_INTERVAL_INPUTS_H
+#define PL_MEMORY_INTERVAL_INPUTS_H
 
-#include "intervals/intervals.h"
-#include "intervals/stash.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
+#include "memory/intervals.h"
 #include "memory/needs.h"
 #include "memory/parameters.h"
 #include "memory/passes.h"
 #include "memory/passing.h"
+#include "memory/stash.h"
 #include "memory/unit_usage.h"
 
 /* Liveness steps one after another that belong to the same unit. */

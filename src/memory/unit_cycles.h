@@ -1,8 +1,8 @@
 /* What an IPU is busy with the units of a chain for, and with computing them once more.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_INTERVALS_UNIT_CYCLES_H
-#define PL_INTERVALS_UNIT_CYCLES_H
+#ifndef PL_MEMORY_UNIT_CYCLES_H
+#define PL_MEMORY_UNIT_CYCLES_H
 
 #include "costs/costs.h"
 #include "memory/passes.h"
