@@ -761,6 +761,175 @@ def add_unwritable(m):
         m.add("unwritable", *text.split(), stdout="/dev/full")
 
 
+SECTIONS = (
+    "summary tiles categories liveness variables operations programs layers pairs execution checks "
+    "vertices exchanges advice diagnosis missing"
+).split()
+FORMATS = (
+    "json optimum poptorch megatron vllm torch titan accelerate tensorflow popart popxl"
+).split()
+
+
+def add_shown(m, s):
+    """All that a profile or a plan is shown as, or written for others."""
+    group = f"shown {s.name}"
+    middle = middle_layer(s)
+    plan = ["--evaluate", middle]
+    for section in [] if s.is_costs() else SECTIONS:
+        for form in ["tsv", "csv", "json"]:
+            m.add(group, *s.base, "--section", section, "--format", form)
+        m.add(group, *s.base, "--section", section, "--memory-model", "popliner", "-q")
+    tables = [] if s.is_costs() else SECTIONS
+    outputs = [f"--output={name}={name}.{form}" for name in tables for form in ["csv", "json"]]
+    m.add(group, *s.base, "--solve", "--num-ipus", "3", *outputs, "--output", "plan=plan.json")
+    for text in lines("""
+        --section plan
+        --section plan --format csv
+        --section plan --format json --schedule popart
+        --plot plan
+        """):
+        m.solve(s, f"--num-ipus 3 {text}", group="shown")
+        if not s.is_costs():
+            m.add(group, *s.base, *plan, *text.split())
+    for form in FORMATS:
+        m.solve(s, f"--num-ipus 2 --emit {form} --layer-path model.layers.{{}}", group="emit")
+        text = f"--num-ipus 2 --interleave 2 --emit {form}=out.txt --layer-path h.{{}}"
+        m.solve(s, f"{text} --head-modules e,f --tail-modules n,m", group="emit")
+        m.solve(s, f"--num-ipus 3 --emit {form} --schedule tf-grouped", group="emit")
+    m.solve(s, "--num-ipus 3 --html page.html", group="shown")
+    m.solve(s, "--num-ipus 3 --html page.html --schedule popart --recompute auto --paths -v")
+    if s.is_costs():
+        return
+    for text in lines("""
+        --html page.html
+        --html page.html --no-notes --paths
+        --trace trace.json
+        --plot tiles
+        --plot liveness
+        --strict --diagnose
+        --strict --layer-breakdown -v
+        --max-memory 1000 --diagnose
+        --max-memory 1G --memory-totals
+        --ipu 0 --section tiles
+        --ipu 1 --diagnose
+        --compare in/sample
+        --compare in/sample --format json
+        --compare in/planned-anew --max-growth 5
+        --compare in/planned-anew --format csv --max-growth tiles=0,layers=3,categories=100
+        """):
+        m.add(group, *s.base, *text.split())
+    m.add(group, *s.base, *plan, "--html", "page.html", "--trace", "trace.json", "--format", "json")
+    m.add(group, *s.base, *plan, "--compare", "in/planned-anew", "--max-growth", "stages=1")
+    m.solve(s, "--num-ipus 3 --trace trace.json --schedule popart", group="shown")
+    m.solve(s, "--num-ipus 2 --compare in/sample --format json --paths", group="shown")
+
+
+def add_pipelines(m, s):
+    """What depends on how a pipeline runs, and how many of them do."""
+    third = s.best[3]
+    schedules = lines("""
+        --schedule popart
+        --schedule tf-grouped
+        --schedule tf-interleaved --recompute standard
+        --schedule sequential
+        --schedule popart --recompute auto
+        --schedule popart --recompute auto:standard,full
+        --schedule popart --recompute auto:none,full
+        --copies 1f1b
+        --copies gpipe --micro-batches 5
+        --copies zero-bubble
+        --copies interleaved --interleave 2
+        --copies 1f1b+2 --recompute full
+        --copies 1,2,3,5
+        --copies 0,1,...
+        """)
+    for schedule in schedules:
+        for text in lines(f"""
+            --num-ipus 3 --format json
+            --num-ipus 2 --mem-per-tile {third}
+            --num-ipus 4 --objective cycles,memory -v
+            """):
+            if "--interleave" not in schedule or "--num-ipus 2" in text:
+                m.solve(s, f"{schedule} {text}", group="pipelines")
+    for text in lines(f"""
+        --num-ipus 2 --interleave 2 --format json
+        --num-ipus 2 --v-shape --format json
+        --num-ipus 3 --v-shape --schedule popart
+        --num-ipus 3 --ipu-speed 0=0.5,2=3 --objective cycles,memory --format json
+        --num-ipus 3 --link-bandwidth 64,1-2=0.5 --objective cycles --format json
+        --num-ipus 3 --link-bandwidth 64 --ipu-speed 1=2 --objective cycles,traffic -v
+        --num-ipus 3 --link-bandwidth 1-2=0
+        --num-ipus 3 --ipu-speed 0=-1
+        --pareto memory,cycles --num-ipus 4
+        --pareto cycles,traffic --num-ipus 3 --format json
+        --pareto balance,ipus,memory --num-ipus 4 --format csv
+        --total-ipus 8 --micro-batches 16 --format json
+        --total-ipus 8 --batch 32 --micro-batch-size 2
+        --total-ipus 6 --micro-batches 4 --objective throughput,memory -v
+        --total-ipus 6 --batch 12 --replica-bandwidth 10 --format json --memory-model full
+        --total-ipus 4 --batch 7 --schedule popart
+        --risk low --num-ipus 3 --format json
+        --risk high --num-ipus 3 --mem-per-tile {third}
+        --effects none --num-ipus 3 --format json
+        --effects layout,buffers --num-ipus 3 -v
+        --effects passing --num-ipus 2 --accumulators fp32
+        --accumulators fp16 --schedule popart --num-ipus 2 --format json
+        --accumulators none --schedule popart --num-ipus 2
+        --micro-batches 4 --num-ipus 2
+        """):
+        m.solve(s, text, group="pipelines")
+
+
+def add_others(command, m, inputs):
+    """Pipelines that were compiled, several reports, options from files."""
+    group = "compiled pipelines"
+    for text in lines("""
+        --calibrate in/pipeline
+        --calibrate in/pipeline --format json
+        --calibrate in/pipeline/0/profile.pop
+        --calibrate in/sample
+        --calibrate no-such
+        """):
+        question = "--evaluate 1|3 --schedule popart " + text
+        m.add(group, "in/reports/training", *question.split())
+    calibrate = ["--evaluate", "1|3", "--calibrate", "in/pipeline", "--format", "json", "-q"]
+    _, out, _ = execute_among_inputs(command, inputs.parent, ["in/reports/training", *calibrate])
+    (inputs / "calibration.json").write_bytes(out)
+    for name in ["calibration.json", "costs/additive.json"]:
+        for text in ["--solve --num-ipus 3 --format json", "--evaluate 1|3 --schedule popart"]:
+            m.add(group, "in/reports/training", "--calibration", f"in/{name}", *text.split())
+    for text in lines("""
+        --solve --num-ipus 3
+        --diagnose
+        --section tiles --ipu 1
+        --section summary
+        --memory-totals --ipu 2
+        --evaluate 1|3 --ipu 0
+        --html page.html
+        """):
+        m.add(group, "in/pipeline", *text.split())
+    group = "reports"
+    for text in lines("""
+        --solve --num-ipus 3
+        --report all --solve --num-ipus 3 --schedule popart
+        --report all --solve --num-ipus 3 --format json
+        --report training --report inference --solve --num-ipus 2 --format csv
+        --report training --diagnose
+        --report training --solve --num-ipus 2 --html page.html
+        --report all --evaluate 1|3 --format json
+        --report all --evaluate 1|3
+        --report all --diagnose
+        --report all --solve --num-ipus 3 --sweep num-ipus=1..3
+        --report train --solve
+        """):
+        m.add(group, "in/reports", *text.split())
+    for path in sorted((inputs / "configs").iterdir()):
+        config = ["--config", f"in/configs/{path.name}"]
+        m.add("config", *config)
+        m.add("config", "in/sample", *config, "--num-ipus", "2", "-v")
+        m.add("config", "in/sample", "--layer-breakdown", *config)
+
+
 def add_threads(m, subject):
     for text in lines("""
         --solve -v --num-ipus 3
@@ -816,6 +985,7 @@ def add_large(m, s):
 
 
 THOROUGH = ["sample", "golden/poptorch-train-outline", "made/popart-training-outline"]
+SHOWN = ["sample", "golden/poptorch-train-outline", "made/tensorflow-training", "made/executed"]
 RANDOM = [
     "sample",
     "golden/poptorch-train-outline",
@@ -861,6 +1031,9 @@ def make_cases(command, workdir):
         add_threads(m, profiles[name])
     for name in RANDOM:
         add_random_solves(m, profiles[name], 25)
+    for name in SHOWN:
+        add_shown(m, profiles[name])
+        add_pipelines(m, profiles[name])
     for name in golden:
         add_golden(m, profiles[name], inputs / name)
 
@@ -869,6 +1042,8 @@ def make_cases(command, workdir):
         add_solves(m, s)
         add_thorough_solves(m, s, turn % 3)
         add_random_solves(m, s, 25)
+        add_shown(m, s)
+        add_pipelines(m, s)
     for name in GRAPHS if (inputs / "graphs").exists() else []:
         s = find(f"graphs/{name}", "--costs", f"in/graphs/{name}")
         add_graph(m, s)
@@ -879,6 +1054,7 @@ def make_cases(command, workdir):
     store(command, workdir, [profiles[name] for name in STORING])
     for name in STORING:
         add_stored(m, profiles[name])
+    add_others(command, m, inputs)
     add_damaged(m, inputs)
     add_values(m, options_of(command))
     add_usage(m)

@@ -25,6 +25,14 @@ MADE = {
         *("--layers", "80", "--tiles", "4", "--pieces", "2", "--hidden", "8"),
         *("--debug-arguments", "0", "--debug-nesting", "0"),
     ],
+    "made/executed": [*MADE_SIZE, "--training", "--execution"],
+}
+# What is no profile of one model on one IPU.
+MADE_OTHERS = {
+    "pipeline": [*MADE_SIZE, "--training", "--pipeline", "1|3"],
+    "planned-anew": [*MADE_SIZE, "--training", "--plan-seed", "7"],
+    "reports/inference": [*MADE_SIZE, "--inference"],
+    "reports/training": [*MADE_SIZE, "--training"],
 }
 LARGE = {
     "large/inference": ["--preset", "bert-large"],
@@ -118,6 +126,25 @@ CHANGED_PROFILES = {
 }
 
 
+CONFIGS = {
+    "plain.json": '{"solve": true, "num-ipus": 3, "objective": ["memory", "cycles"], '
+    '"quiet": true}',
+    "files.json": '{"profile": "in/sample", "solve": true, "num-ipus": 2, '
+    '"output": {"plan": "plan.csv", "tiles": "tiles.tsv"}, "layer-path": "layers.{}"}',
+    "unknown.json": '{"solve": true, "num-ipu": 3}',
+    "kinds.json": '{"solve": 1, "num-ipus": "x"}',
+    "conflict.json": '{"solve": true, "quiet": true, "verbose": true}',
+    "empty.json": "{}",
+    "list.json": "[]",
+    "text.json": "solve",
+}
+
+
+def fill_configs(folder):
+    for name, text in CONFIGS.items():
+        (folder / name).write_text(text)
+
+
 def make_folder(path, fill):
     """Makes an input unless an earlier baseline did; a half-made one does not stay."""
     if path.exists():
@@ -202,10 +229,11 @@ def make_inputs(a, inputs):
             (folder / name).write_text(text)
 
     make_folder(inputs / "wrong-costs", fill_wrong)
+    make_folder(inputs / "configs", fill_configs)
     make_folder(inputs / "damaged", fill_damaged(golden / "popart-inf"))
     for name, sql in CHANGED_PROFILES.items():
         make_folder(inputs / "changed" / name, change_profile(golden / "popart-inf", sql))
-    made = MADE if a.without_large else MADE | LARGE
+    made = MADE | MADE_OTHERS | ({} if a.without_large else LARGE)
     for name, arguments in made.items():
         make_folder(inputs / name, make_profile(a.mkprofile, arguments))
     if not a.data.is_dir():

@@ -96,12 +96,15 @@ def run(command, inputs, runs, case):
             if path.is_symlink() or not path.is_file():
                 continue
             content = path.read_bytes()
-            if path.name in ("out.lp", "out.mps"):
-                parts[f"file {path.name}"] = content
-            else:  # an analysis, which is judged by what is loaded from it, or a copy of an input
-                digest = hashlib.sha256(content).hexdigest().encode()
-                kind = "copied" if case.copies else "stored"
-                parts[f"{kind} {path.name}"] = digest
+            digest = hashlib.sha256(content).hexdigest().encode()
+            if case.copies:
+                parts[f"copied {path.name}"] = digest
+            elif path.name == STORED:  # which is judged by what is loaded from it
+                parts[f"stored {path.name}"] = digest
+            else:
+                # of a page its data, as a browser shows the rest of it: tests look at that
+                data = re.search(rb'<script type="application/json".*?</script>', content, re.S)
+                parts[f"file {path.name}"] = data.group() if data else content
     finally:
         shutil.rmtree(directory)
     return parts
