@@ -112,104 +112,98 @@ static void write_correction(pl_text *text, const popliner_comparison *c) {
 
 /* ---- JSON ---- */
 
-static json_t *spread_json(const popliner_tile_spread *s) {
-    return json_pack("{s:I, s:I, s:f, s:I, s:I}", "min", (json_int_t)s->min_bytes, "median",
-                     (json_int_t)s->median_bytes, "mean", s->mean_bytes, "max",
-                     (json_int_t)s->max_bytes, "tile", (json_int_t)s->tile);
+static void put_spread(const char *key, const popliner_tile_spread *s, pl_json *json) {
+    pl_put_open(json, key, '{');
+    pl_put_number(json, "min", s->min_bytes);
+    pl_put_number(json, "median", s->median_bytes);
+    pl_put_real(json, "mean", s->mean_bytes);
+    pl_put_number(json, "max", s->max_bytes);
+    pl_put_number(json, "tile", s->tile);
+    pl_put_close(json);
 }
 
-static json_t *groups_json(const uint64_t *bytes) {
-    json_t *json = json_object();
-    bool done = json != NULL;
-    for (int group = 0; done && group < POPLINER_NUM_GROUPS; group++)
-        done = pl_report_put(json, group_names[group], json_integer((json_int_t)bytes[group]));
-    return pl_report_whole(json, done);
+static void put_groups(const char *key, const uint64_t *bytes, pl_json *json) {
+    pl_put_open(json, key, '{');
+    for (int group = 0; group < POPLINER_NUM_GROUPS; group++)
+        pl_put_number(json, group_names[group], bytes[group]);
+    pl_put_close(json);
 }
 
-static json_t *memory_json(const popliner_ipu_memory *memory) {
-    return json_pack("{s:o, s:o, s:o, s:o}", "live", spread_json(&memory->live), "with_layout",
-                     spread_json(&memory->whole), "all_tiles", groups_json(memory->group_bytes),
-                     "largest_tile", groups_json(memory->tile_bytes));
+static void put_memory(const char *key, const popliner_ipu_memory *memory, pl_json *json) {
+    pl_put_open(json, key, '{');
+    put_spread("live", &memory->live, json);
+    put_spread("with_layout", &memory->whole, json);
+    put_groups("all_tiles", memory->group_bytes, json);
+    put_groups("largest_tile", memory->tile_bytes, json);
+    pl_put_close(json);
 }
 
-static json_t *percent_json(double percent) {
-    return isnan(percent) ? json_null() : json_real(percent);
-}
-
-static json_t *stage_json(const popliner_comparison *c, size_t number) {
-    const popliner_compared_stage *s = &c->stages[number];
-    json_t *without = json_object();
-    bool done = without != NULL;
-    for (size_t part = 0; done && part < POPLINER_NUM_COUNTED_PARTS; part++)
-        if (!isnan(s->without_percent[part]))
-            done = pl_report_put(without, part_name(part), json_real(s->without_percent[part]));
-    without = pl_report_whole(without, done);
-    json_t *json = json_object();
-    done = pl_report_put(json, "unit_from", pl_report_json_text(c->names[2 * number]));
-    done = pl_report_put(json, "unit_to", pl_report_json_text(c->names[2 * number + 1])) && done;
-    done = pl_report_put(json, "predicted", memory_json(&s->predicted)) && done;
-    done = pl_report_put(json, "compiled", memory_json(&s->compiled)) && done;
-    done = pl_report_put(json, "error_percent", json_real(s->error_percent)) && done;
-    done = pl_report_put(json, "live_error_percent", json_real(s->live_error_percent)) && done;
-    done = pl_report_put(json, "error_percent_without", without) && done;
-    done = pl_report_put(json, "corrected_percent", percent_json(s->corrected_percent)) && done;
-    done = pl_report_put(json, "left_out_percent", percent_json(s->left_out_percent)) && done;
-    return pl_report_whole(json, done);
-}
-
-static json_t *settings_json(const popliner_comparison *c) {
-    const popliner_request *r = &c->request;
-    json_t *effects = json_array();
-    bool done = effects != NULL;
-    for (size_t i = 0; done && pl_effect_name(i) != NULL; i++)
-        if ((r->effects >> i & 1) != 0)
-            done = pl_report_append(effects, json_string(pl_effect_name(i)));
-    effects = pl_report_whole(effects, done);
-    json_t *json = json_object();
-    done = pl_report_put(json, "schedule", json_string(pl_schedule_name(r->schedule)));
-    done = pl_report_put(json, "recompute", json_string(pl_recompute_name(r->recompute))) && done;
-    done = pl_report_put(json, "effects", effects) && done;
-    done =
-        pl_report_put(json, "accumulators", json_string(pl_accumulators_name(r->accumulators))) &&
-        done;
-    done = pl_report_put(json, "poplar_version", pl_report_json_text(c->poplar_version)) && done;
-    done = pl_report_put(json, "num_ipus", json_integer((json_int_t)c->num_stages)) && done;
-    done = pl_report_put(json, "tiles_per_ipu", json_integer((json_int_t)c->num_tiles)) && done;
-    return pl_report_whole(json, done);
-}
-
-static json_t *comparison_json(const popliner_comparison *c) {
-    json_t *json = json_object();
-    json_t *stages = json_array();
-    json_t *correction = NULL;
-    bool done = stages != NULL;
-    for (size_t i = 0; done && i < c->num_stages; i++)
-        done = pl_report_append(stages, stage_json(c, i));
-    stages = pl_report_whole(stages, done);
-    if (c->has_correction)
-        correction =
-            json_pack("{s:o, s:o, s:o}", "earlier_stages",
-                      pl_report_scales_json(&c->correction.earlier), "last_stage",
-                      pl_report_scales_json(&c->correction.last), "made_with", settings_json(c));
+static void put_percent(const char *key, double percent, pl_json *json) {
+    if (isnan(percent))
+        pl_put_null(json, key);
     else
-        correction = json_null();
-    done = pl_report_put(json, "format", json_string("popliner-calibration"));
-    done = pl_report_put(json, "stages", stages) && done;
-    done = pl_report_put(json, "correction", correction) && done;
-    return pl_report_whole(json, done);
+        pl_put_real(json, key, percent);
+}
+
+static void put_stage(const popliner_comparison *c, size_t number, pl_json *json) {
+    const popliner_compared_stage *s = &c->stages[number];
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "unit_from", c->names[2 * number]);
+    pl_put_text(json, "unit_to", c->names[2 * number + 1]);
+    put_memory("predicted", &s->predicted, json);
+    put_memory("compiled", &s->compiled, json);
+    pl_put_real(json, "error_percent", s->error_percent);
+    pl_put_real(json, "live_error_percent", s->live_error_percent);
+    pl_put_open(json, "error_percent_without", '{');
+    for (size_t part = 0; part < POPLINER_NUM_COUNTED_PARTS; part++)
+        if (!isnan(s->without_percent[part]))
+            pl_put_real(json, part_name(part), s->without_percent[part]);
+    pl_put_close(json);
+    put_percent("corrected_percent", s->corrected_percent, json);
+    put_percent("left_out_percent", s->left_out_percent, json);
+    pl_put_close(json);
+}
+
+static void put_correction(const popliner_comparison *c, pl_json *json) {
+    const popliner_request *r = &c->request;
+    pl_put_open(json, "correction", '{');
+    pl_report_calibration_json(&c->correction, json);
+    pl_put_open(json, "made_with", '{');
+    pl_put_text(json, "schedule", pl_schedule_name(r->schedule));
+    pl_put_text(json, "recompute", pl_recompute_name(r->recompute));
+    pl_report_effects_json(r->effects, json);
+    pl_put_text(json, "accumulators", pl_accumulators_name(r->accumulators));
+    pl_put_text(json, "poplar_version", c->poplar_version);
+    pl_put_number(json, "num_ipus", c->num_stages);
+    pl_put_number(json, "tiles_per_ipu", c->num_tiles);
+    pl_put_close(json);
+    pl_put_close(json);
+}
+
+static void put_comparison(const popliner_comparison *c, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "format", "popliner-calibration");
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < c->num_stages; i++)
+        put_stage(c, i, json);
+    pl_put_close(json);
+    if (c->has_correction)
+        put_correction(c, json);
+    else
+        pl_put_null(json, "correction");
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_comparison(const popliner_comparison *comparison,
                                            popliner_format format, char **result,
                                            popliner_error *error) {
     pl_text text = {0};
-    popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(comparison_json(comparison), &text, error);
+        put_comparison(comparison, &(pl_json){.text = &text});
     } else {
         for (size_t i = 0; i < comparison->num_stages; i++)
             write_stage(&text, comparison, i);
         write_correction(&text, comparison);
     }
-    return pl_report_finish_printable(&text, status, result, error);
+    return pl_report_finish_printable(&text, POPLINER_OK, result, error);
 }

@@ -1008,7 +1008,6 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
                                           popliner_certificate_form form, char **result,
                                           popliner_error *error) {
     pl_text text = {0};
-    popliner_status status = POPLINER_OK;
     *result = NULL;
     switch (form) {
     case POPLINER_CERTIFICATE_TEXT:
@@ -1018,10 +1017,10 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
         pl_certificate_add_line(&text, &certificate->plan, certificate->input.unit_names);
         break;
     case POPLINER_CERTIFICATE_JSON:
-        status = pl_certificate_add_json(certificate, &text, error);
+        pl_certificate_json(certificate, NULL, &(pl_json){.text = &text});
         break;
     case POPLINER_CERTIFICATE_STAGES_JSON:
-        status = pl_certificate_add_stages_json(certificate, &text, error);
+        pl_certificate_add_stages_json(certificate, &text);
         break;
     case POPLINER_CERTIFICATE_TSV:
     case POPLINER_CERTIFICATE_CSV:
@@ -1031,5 +1030,5 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
                        (int)form);
     }
-    return pl_report_finish_printable(&text, status, result, error);
+    return pl_report_finish_printable(&text, POPLINER_OK, result, error);
 }

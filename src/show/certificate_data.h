@@ -6,9 +6,8 @@
 
 #include <stdbool.h>
 
-#include <jansson.h>
-
 #include "base/growth.h"
+#include "base/json_writer.h"
 #include "base/messages.h"
 #include "memory/stage_details.h"
 #include "popliner/certificate.h"
@@ -97,6 +96,9 @@ popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
 typedef enum pl_fit { PL_FITS, PL_FITS_NOT, PL_FIT_UNKNOWN } pl_fit;
 pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage);
 
+/* The member `fits`; null where it is not known. */
+void pl_certificate_put_fit(pl_fit fit, pl_json *json);
+
 /* The most that an IPU may need. */
 uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu);
 
@@ -113,9 +115,9 @@ uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective);
 
 /* A number in the unit that a divisor stands for, as text with six digits behind the point unless
- * it is whole, and as JSON (NULL without memory). */
+ * it is whole, and as JSON. */
 void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
-json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor);
+void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
 
 /* A text as one field of a table: within quotes where CSV needs them. */
 void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
@@ -133,29 +135,24 @@ size_t pl_certificate_num_constraints(const popliner_certificate *certificate);
 void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
                                    pl_text *text);
 
-/* The values of the objectives of the plan as a JSON array. NULL without memory. */
-json_t *pl_certificate_objectives_json(const popliner_certificate *certificate);
+/* The list `objectives`: the values of the objectives of the plan. */
+void pl_certificate_objectives_json(const popliner_certificate *certificate, pl_json *json);
 
-/* Why nothing fits, as JSON: null where that is not so. NULL without memory. */
-json_t *pl_certificate_infeasibility_json(const popliner_certificate *certificate);
+/* The object `infeasibility`: why nothing fits; null where that is not so. */
+void pl_certificate_infeasibility_json(const popliner_certificate *certificate, pl_json *json);
 
 /* The stages on one line. */
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
                              const char *const *unit_names);
 
-/* The answer, and its stages as an evaluation has them (what was measured of a profile), as JSON.
- * NULL without memory. */
-json_t *pl_certificate_json(const popliner_certificate *certificate);
-json_t *pl_certificate_evaluation_json(const popliner_certificate *certificate);
+/* The answer, and its stages as an evaluation has them (what was measured of a profile), as values
+ * of a document. */
+void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json);
+void pl_certificate_evaluation_json(const popliner_certificate *certificate, const char *key,
+                                    pl_json *json);
 
-/* The forms that are JSON, into a text that was empty. Errors: MEMORY. */
-popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
-                                        popliner_error *error);
-popliner_status pl_certificate_add_stages_json(const popliner_certificate *certificate,
-                                               pl_text *text, popliner_error *error);
-
-/* In which order of a graph something is proven: the name of the order, or null. */
-json_t *pl_certificate_order_json(const pl_certificate_input *input);
+/* The stages as the original has them: a document. */
+void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text);
 
 /* "optimal", "feasible" or "infeasible". */
 const char *pl_certificate_status(const popliner_plan *plan);

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "memory/chain_data.h"
 #include "model/operations_data.h"
@@ -11,105 +10,104 @@
 #include "show/report_parts.h"
 #include "solve/links.h"
 
-/* Adds `value`, which it takes, to an object; false when memory is short. */
-static bool put(json_t *object, const char *key, json_t *value) {
-    return json_object_set_new(object, key, value) == 0;
+void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor) {
+    if (divisor == 1)
+        pl_put_number(json, key, value);
+    else
+        pl_put_real(json, key, (double)value / (double)divisor);
 }
 
-json_t *pl_certificate_number_json(uint64_t value, uint64_t divisor) {
-    return divisor == 1 ? json_integer((json_int_t)value)
-                        : json_real((double)value / (double)divisor);
+/* The same, or null where it is not known. */
+static void put_known(pl_json *json, const char *key, bool is_known, uint64_t value,
+                      uint64_t divisor) {
+    if (is_known)
+        pl_certificate_number_json(json, key, value, divisor);
+    else
+        pl_put_null(json, key);
 }
 
-static json_t *text_or_null(const char *text) {
-    return text == NULL ? json_null() : pl_report_json_text(text);
-}
-
-static json_t *count_or_null(uint64_t count) {
-    return count == 0 ? json_null() : json_integer((json_int_t)count);
+void pl_certificate_put_fit(pl_fit fit, pl_json *json) {
+    if (fit == PL_FIT_UNKNOWN)
+        pl_put_null(json, "fits");
+    else
+        pl_put_flag(json, "fits", fit == PL_FITS);
 }
 
 /* Adds layer_from, layer_to and mem, and head and tail if the chain can have them. */
-static bool put_stage(const popliner_certificate *c, size_t i, json_t *json) {
+static void put_stage(const popliner_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_chain *chain = c->input.chain;
-    json_t *mem = c->is_measured
-                      ? pl_report_memory_json(&c->details[i], chain->model->follows_account,
-                                              &c->input.pipeline)
-                      : json_pack("{s:I}", "max_tile_mem", (json_int_t)stage->peak_bytes);
-    bool done = put(json, "layer_from", text_or_null(pl_certificate_layer(c, stage->first_unit)));
-    done = put(json, "layer_to",
-               text_or_null(pl_certificate_layer(c, pl_certificate_last_layer(c, stage)))) &&
-           done;
-    done = put(json, "mem", mem) && done;
-    if (!c->is_measured || chain->model->has_unlayered_unit)
-        return done;
-    bool has_head = pl_chain_unit_at(chain, stage->first_unit)->kind == POPLINER_UNIT_HEAD;
-    bool has_tail = pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
-    done = put(json, "head", json_boolean(has_head)) && done;
-    return put(json, "tail", json_boolean(has_tail)) && done;
+    pl_put_text(json, "layer_from", pl_certificate_layer(c, stage->first_unit));
+    pl_put_text(json, "layer_to", pl_certificate_layer(c, pl_certificate_last_layer(c, stage)));
+    if (!c->is_measured) {
+        pl_put_open(json, "mem", '{');
+        pl_put_number(json, "max_tile_mem", stage->peak_bytes);
+        pl_put_close(json);
+        return;
+    }
+    pl_report_memory_json(&c->details[i], chain->model->follows_account, &c->input.pipeline, json);
+    if (chain->model->has_unlayered_unit)
+        return;
+    pl_put_flag(json, "head",
+                pl_chain_unit_at(chain, stage->first_unit)->kind == POPLINER_UNIT_HEAD);
+    pl_put_flag(json, "tail",
+                pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL);
 }
 
-popliner_status pl_certificate_add_stages_json(const popliner_certificate *certificate,
-                                               pl_text *text, popliner_error *error) {
-    json_t *stages = json_array();
-    bool done = stages != NULL;
-    for (size_t i = 0; done && i < certificate->plan.num_stages; i++) {
-        json_t *stage = json_object();
-        done = stage != NULL && put_stage(certificate, i, stage);
+void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text) {
+    const popliner_certificate *c = certificate;
+    pl_json json = {.text = text};
+    pl_put_open(&json, NULL, '[');
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        pl_put_open(&json, NULL, '{');
+        put_stage(c, i, &json);
         /* the original knows no stages on one IPU */
-        if (done && certificate->input.options->num_mapped_stages > 0)
-            done = put(stage, "ipu", json_integer((json_int_t)certificate->plan.stages[i].ipu));
-        if (done && certificate->stage_choices != NULL)
-            done = put(stage, "recompute", pl_report_json_text(certificate->stage_choices[i]));
-        done = json_array_append_new(stages, stage) == 0 && done;
+        if (c->input.options->num_mapped_stages > 0)
+            pl_put_number(&json, "ipu", c->plan.stages[i].ipu);
+        if (c->stage_choices != NULL)
+            pl_put_text(&json, "recompute", c->stage_choices[i]);
+        pl_put_close(&json);
     }
-    return pl_report_json(pl_report_whole(stages, done), text, error);
+    pl_put_close(&json);
 }
 
 /* Where a stage, or a unit, needs most memory. */
-static json_t *peak_json(const popliner_certificate *c, const popliner_stage_detail *d) {
+static void put_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_json *json) {
     const pl_certificate_input *in = &c->input;
-    if (!c->is_measured)
-        return json_null();
+    if (!c->is_measured) {
+        pl_put_null(json, "peak");
+        return;
+    }
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     popliner_step step = POPLINER_STEP_INIT;
     popliner_program program = POPLINER_PROGRAM_INIT;
     if (popliner_profile_step(in->profile, d->step, &step, NULL) == POPLINER_OK)
         popliner_profile_program(in->profile, step.program, &program, NULL);
-    json_t *json = json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->tile, "step",
-                             (json_int_t)d->step, "bytes", (json_int_t)d->tile_bytes);
-    bool done = put(json, "stash_bytes", json_integer((json_int_t)d->tile_stash_bytes));
-    done = put(json, "layout_bytes", json_integer((json_int_t)d->tile_layout_bytes)) && done;
-    done =
-        put(json, "unexplained_bytes", json_integer((json_int_t)d->tile_unexplained_bytes)) && done;
-    done =
-        put(json, "operation",
-            text_or_null(
-                operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name)) &&
-        done;
-    done = put(json, "program", text_or_null(program.name)) && done;
-    done = put(json, "largest_variables", pl_report_variables_json(d)) && done;
-    if (done)
-        return json;
-    json_decref(json);
-    return NULL;
+    pl_put_open(json, "peak", '{');
+    pl_put_number(json, "tile", d->tile);
+    pl_put_number(json, "step", d->step);
+    pl_put_number(json, "bytes", d->tile_bytes);
+    pl_put_number(json, "stash_bytes", d->tile_stash_bytes);
+    pl_put_number(json, "layout_bytes", d->tile_layout_bytes);
+    pl_put_number(json, "unexplained_bytes", d->tile_unexplained_bytes);
+    pl_put_text(json, "operation",
+                operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name);
+    pl_put_text(json, "program", program.name);
+    pl_report_variables_json(d, json);
+    pl_put_close(json);
 }
 
 /* The names of the layers in a stage. */
-static json_t *layers_json(const popliner_certificate *c, const popliner_plan_stage *stage) {
-    json_t *layers = json_array();
-    for (size_t unit = stage->first_unit; layers != NULL && unit <= stage->last_unit; unit++) {
+static void put_layers(const popliner_certificate *c, const popliner_plan_stage *stage,
+                       pl_json *json) {
+    const uint8_t *counted = c->input.options->counted_units;
+    pl_put_open(json, "layers", '[');
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
         const char *name = pl_certificate_layer(c, unit);
-        bool is_layer =
-            c->input.options->counted_units == NULL || c->input.options->counted_units[unit] != 0;
-        if (name != NULL && is_layer &&
-            json_array_append_new(layers, pl_report_json_text(name)) != 0) {
-            json_decref(layers);
-            layers = NULL;
-        }
+        if (name != NULL && (counted == NULL || counted[unit] != 0))
+            pl_put_text(json, NULL, name);
     }
-    return layers;
+    pl_put_close(json);
 }
 
 /* The original's solver has no objectives, and looks at no cuts. */
@@ -118,308 +116,227 @@ static bool knows_cuts(const popliner_certificate *c) {
 }
 
 /* What a stage needs, in a model that knows what compiling adds. */
-static json_t *needs_json(const popliner_certificate *c, size_t i) {
+static void put_needs(const popliner_certificate *c, size_t i, pl_json *json) {
     if (!c->is_measured || !c->input.chain->model->follows_account)
-        return json_null();
-    return pl_report_needs_json(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu));
+        pl_put_null(json, "needs");
+    else
+        pl_report_needs_json(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu), json);
 }
 
-static json_t *stage_json(const popliner_certificate *c, size_t i) {
+static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
-    json_t *json = json_object();
-    bool done = put(json, "ipu", json_integer((json_int_t)stage->ipu));
-    done = put(json, "layers", layers_json(c, stage)) && done;
-    done = put_stage(c, i, json) && done;
-    done = put(json, "cycles",
-               c->input.has_cycles
-                   ? pl_certificate_number_json(stage->cycles, c->input.cycles_per_time_unit)
-                   : json_null()) &&
-           done;
-    done = put(json, "cut_bytes",
-               knows_cuts(c) ? pl_certificate_number_json(stage->cut_bytes, c->input.cuts_per_unit)
-                             : json_null()) &&
-           done;
+    const popliner_stage_detail *d = c->is_measured ? &c->details[i] : NULL;
+    const uint64_t cycles_divisor = c->input.cycles_per_time_unit;
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "ipu", stage->ipu);
+    put_layers(c, stage, json);
+    put_stage(c, i, json);
+    put_known(json, "cycles", c->input.has_cycles, stage->cycles, cycles_divisor);
+    put_known(json, "cut_bytes", knows_cuts(c), stage->cut_bytes, c->input.cuts_per_unit);
     if (pl_links_exist(c->input.options))
-        done = put(json, "link_cycles",
-                   pl_certificate_number_json(stage->link_cycles, c->input.cycles_per_time_unit)) &&
-               done;
-    done = put(json, "parameter_bytes",
-               c->is_measured ? json_integer((json_int_t)c->details[i].parameter_bytes)
-                              : json_null()) &&
-           done;
-    done = put(json, "needs", needs_json(c, i)) && done;
-    done = put(json, "peak", peak_json(c, c->is_measured ? &c->details[i] : NULL)) && done;
+        pl_certificate_number_json(json, "link_cycles", stage->link_cycles, cycles_divisor);
+    put_known(json, "parameter_bytes", d != NULL, d != NULL ? d->parameter_bytes : 0, 1);
+    put_needs(c, i, json);
+    put_peak(c, d, json);
     if (c->stage_choices != NULL)
-        done = put(json, "recompute", pl_report_json_text(c->stage_choices[i])) && done;
-    if (done)
-        return json;
-    json_decref(json);
-    return NULL;
+        pl_put_text(json, "recompute", c->stage_choices[i]);
+    pl_put_close(json);
 }
 
 /* What proved something; null if nothing did. */
-static json_t *proof_json(popliner_proof proof) {
-    return proof == POPLINER_PROOF_NONE ? json_null() : json_string(popliner_proof_name(proof));
+static void put_proof(popliner_proof proof, pl_json *json) {
+    pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : popliner_proof_name(proof));
 }
 
-json_t *pl_certificate_order_json(const pl_certificate_input *input) {
-    return text_or_null(input->unit_order);
-}
-
-json_t *pl_certificate_objectives_json(const popliner_certificate *c) {
+void pl_certificate_objectives_json(const popliner_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < plan->num_values; i++) {
-        uint64_t divisor = pl_certificate_divisor(c, plan->values[i].objective);
-        json_t *item = json_pack(
-            "{s:s, s:o, s:o, s:o}", "name", popliner_objective_name(plan->values[i].objective),
-            "value", pl_certificate_number_json(plan->values[i].value, divisor), "bound",
-            plan->status == POPLINER_PLAN_INFEASIBLE
-                ? json_null()
-                : pl_certificate_number_json(plan->values[i].bound, divisor),
-            "proof", proof_json(plan->values[i].proof));
-        if (json_array_append_new(list, item) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
+    pl_put_open(json, "objectives", '[');
+    for (size_t i = 0; i < plan->num_values; i++) {
+        const popliner_plan_value *own = &plan->values[i];
+        const uint64_t divisor = pl_certificate_divisor(c, own->objective);
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "name", popliner_objective_name(own->objective));
+        pl_certificate_number_json(json, "value", own->value, divisor);
+        put_known(json, "bound", plan->status != POPLINER_PLAN_INFEASIBLE, own->bound, divisor);
+        put_proof(own->proof, json);
+        pl_put_close(json);
     }
-    return list;
+    pl_put_close(json);
 }
 
-/* The constraints that contradict each other, as texts. */
-static json_t *contradiction_json(const popliner_certificate *c) {
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < pl_certificate_num_constraints(c); i++) {
-        pl_text text = {0};
-        pl_certificate_add_constraint(c, i, &text);
-        if (text.failed || json_array_append_new(list, pl_report_json_text(text.data)) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-        free(text.data);
-    }
-    return list;
-}
-
-static json_t *constraint_json(const popliner_certificate *c,
-                               const popliner_constraint *constraint) {
+/* A constraint in the caller's words, or with NULL a part of the contradiction. */
+static void put_words(const popliner_certificate *c, const char *key,
+                      const popliner_constraint *constraint, size_t part, pl_json *json) {
     pl_text text = {0};
-    pl_certificate_word_constraint(c, constraint, &text);
-    json_t *json = text.failed ? NULL : pl_report_json_text(text.data);
+    if (constraint != NULL)
+        pl_certificate_word_constraint(c, constraint, &text);
+    else
+        pl_certificate_add_constraint(c, part, &text);
+    json->text->failed = json->text->failed || text.failed;
+    pl_put_text(json, key, text.failed ? NULL : text.data);
     free(text.data);
-    return json;
-}
-
-/* The constraints of which to leave out one is not enough. */
-static json_t *left_out_json(const popliner_certificate *c) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < why->num_left_out; i++)
-        if (json_array_append_new(list, constraint_json(c, &why->left_out[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    return list;
 }
 
 /* A change that is enough. */
-static json_t *remedy_json(const popliner_certificate *c, const popliner_remedy *remedy) {
+static void put_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
+                       pl_json *json) {
     static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
                                         "without_device_map", "cut_run"};
-    json_t *json = json_object();
-    bool done = put(json, "change", json_string(kinds[remedy->kind]));
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "change", kinds[remedy->kind]);
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
-        done = put(json, "ipu", json_integer((json_int_t)remedy->ipu)) && done;
-        done = put(json, "bytes", json_integer((json_int_t)remedy->bytes)) && done;
+        pl_put_number(json, "ipu", remedy->ipu);
+        pl_put_number(json, "bytes", remedy->bytes);
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
-        done = put(json, "more_bytes", json_integer((json_int_t)remedy->bytes)) && done;
+        pl_put_number(json, "more_bytes", remedy->bytes);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
-        done = put(json, "constraint", constraint_json(c, &remedy->constraint)) && done;
-        done = put(json, "number",
-                   pl_remedy_has_number(remedy) ? json_integer((json_int_t)remedy->number)
-                                                : json_null()) &&
-               done;
+        put_words(c, "constraint", &remedy->constraint, 0, json);
+        put_known(json, "number", pl_remedy_has_number(remedy), remedy->number, 1);
         break;
     case POPLINER_REMEDY_CUT_RUN:
-        done = put(json, "constraint", constraint_json(c, &remedy->constraint)) && done;
-        done =
-            put(json, "last", pl_report_json_text(c->input.unit_names[remedy->last_unit])) && done;
-        done = put(json, "enough",
-                   remedy->enough_unit == SIZE_MAX
-                       ? json_null()
-                       : pl_report_json_text(c->input.unit_names[remedy->enough_unit])) &&
-               done;
+        put_words(c, "constraint", &remedy->constraint, 0, json);
+        pl_put_text(json, "last", c->input.unit_names[remedy->last_unit]);
+        pl_put_text(json, "enough",
+                    remedy->enough_unit == SIZE_MAX ? NULL
+                                                    : c->input.unit_names[remedy->enough_unit]);
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
-        done = put(json, "num_ipus", json_integer((json_int_t)remedy->number)) && done;
+        pl_put_number(json, "num_ipus", remedy->number);
         break;
     case POPLINER_NUM_REMEDY_KINDS:
         break;
     }
-    if (done)
-        return json;
-    json_decref(json);
-    return NULL;
+    pl_put_close(json);
 }
 
-static json_t *remedies_json(const popliner_certificate *c) {
+/* What would be enough: single changes, and constraints of which to leave out one is not. */
+static void put_remedies(const popliner_certificate *c, pl_json *json) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < why->num_remedies; i++)
-        if (json_array_append_new(list, remedy_json(c, &why->remedies[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    return list;
+    pl_put_count(json, "enough_num_ipus", why->enough_stages);
+    pl_put_open(json, "remedies", '[');
+    for (size_t i = 0; i < why->num_remedies; i++)
+        put_remedy(c, &why->remedies[i], json);
+    pl_put_close(json);
+    pl_put_open(json, "left_out_together", '[');
+    for (size_t i = 0; i < why->num_left_out; i++)
+        put_words(c, NULL, &why->left_out[i], 0, json);
+    pl_put_close(json);
+    pl_put_flag(json, "has_all_remedies", why->has_all_remedies);
 }
 
-json_t *pl_certificate_infeasibility_json(const popliner_certificate *c) {
+void pl_certificate_infeasibility_json(const popliner_certificate *c, pl_json *json) {
     static const char *const reasons[] = {"none",     "constraints", "layer",
                                           "capacity", "unknown",     "place"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    if (why->obstacle == POPLINER_OBSTACLE_NONE)
-        return json_null();
-    json_t *json = json_object();
-    bool done = put(json, "reason", json_string(reasons[why->obstacle]));
-    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
-        done = put(json, "constraints", contradiction_json(c)) && done;
+    if (why->obstacle == POPLINER_OBSTACLE_NONE) {
+        pl_put_null(json, "infeasibility");
+        return;
+    }
+    pl_put_open(json, "infeasibility", '{');
+    pl_put_text(json, "reason", reasons[why->obstacle]);
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
+        pl_put_open(json, "constraints", '[');
+        for (size_t i = 0; i < pl_certificate_num_constraints(c); i++)
+            put_words(c, NULL, NULL, i, json);
+        pl_put_close(json);
+    }
     bool has_unit =
         why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE;
     if (has_unit) {
-        done = put(json, "layer", pl_report_json_text(c->input.unit_names[why->unit])) && done;
-        done = put(json, "needs_bytes", json_integer((json_int_t)why->unit_bytes)) && done;
-        done = put(json, "limit_bytes", json_integer((json_int_t)why->limit_bytes)) && done;
-        done = put(json, "excess_bytes",
-                   json_integer((json_int_t)(why->unit_bytes - why->limit_bytes))) &&
-               done;
-        done = put(json, "peak", peak_json(c, &c->unit)) && done;
+        pl_put_text(json, "layer", c->input.unit_names[why->unit]);
+        pl_put_number(json, "needs_bytes", why->unit_bytes);
+        pl_put_number(json, "limit_bytes", why->limit_bytes);
+        pl_put_number(json, "excess_bytes", why->unit_bytes - why->limit_bytes);
+        put_peak(c, &c->unit, json);
     }
     if (why->obstacle == POPLINER_OBSTACLE_PLACE)
-        done = put(json, "fits_on_ipu", json_integer((json_int_t)why->fitting_ipu)) && done;
-    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY)
-        done = put(json, "enough_mem_per_tile", count_or_null(why->enough_bytes)) && done &&
-               put(json, "needed_mem_per_tile", count_or_null(why->enough_bytes_bound));
-    if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN) {
-        done = put(json, "enough_num_ipus", count_or_null(why->enough_stages)) && done;
-        done = put(json, "remedies", remedies_json(c)) && done;
-        done = put(json, "left_out_together", left_out_json(c)) && done;
-        done = put(json, "has_all_remedies", json_boolean(why->has_all_remedies)) && done;
+        pl_put_number(json, "fits_on_ipu", why->fitting_ipu);
+    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
+        pl_put_count(json, "enough_mem_per_tile", why->enough_bytes);
+        pl_put_count(json, "needed_mem_per_tile", why->enough_bytes_bound);
     }
-    if (done)
-        return json;
-    json_decref(json);
-    return NULL;
-}
-
-/* A list of numbers. */
-static json_t *numbers_json(const size_t *numbers, size_t count) {
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && i < count; i++)
-        if (json_array_append_new(list, json_integer((json_int_t)numbers[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    return list;
+    if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN)
+        put_remedies(c, json);
+    pl_put_close(json);
 }
 
 /* In bytes in a unit of time. */
-static json_t *bandwidth_json(const popliner_certificate *c, popliner_bandwidth bandwidth) {
+static void put_bandwidth(const popliner_certificate *c, const char *key,
+                          popliner_bandwidth bandwidth, pl_json *json) {
     double cycles = (double)bandwidth.cycles / (double)c->input.cycles_per_time_unit;
-    return json_real((double)bandwidth.bytes / cycles);
+    pl_put_real(json, key, (double)bandwidth.bytes / cycles);
 }
 
-/* What is told of the links between IPUs. */
-static bool put_links(const popliner_certificate *c, json_t *json) {
+/* The layers after which cuts have to be, or must not be. */
+static void put_cuts(const popliner_certificate *c, const char *key, popliner_cut_rule rule,
+                     pl_json *json) {
     const popliner_solver_options *o = c->input.options;
-    json_t *links = json_object();
-    bool done =
-        put(json, "link_bandwidth",
-            o->link_bandwidth.bytes > 0 ? bandwidth_json(c, o->link_bandwidth) : json_null());
-    for (size_t i = 0; i < o->num_ipu_links; i++) {
-        const popliner_ipu_link *link = &o->ipu_links[i];
-        char key[64];
-        snprintf(key, sizeof key, "%zu-%zu", link->first_ipu, link->second_ipu);
-        done = put(links, key, bandwidth_json(c, link->bandwidth)) && done;
-    }
-    return put(json, "links", links) && done;
+    pl_put_open(json, key, '[');
+    for (size_t unit = 1; o->cut_rules != NULL && unit < c->input.num_units; unit++)
+        if (o->cut_rules[unit] == rule)
+            pl_put_text(json, NULL, c->input.unit_names[unit - 1]);
+    pl_put_close(json);
 }
 
-/* The constraints that are lists: cuts, pairs, placements, limits and speeds of IPUs. */
-static bool put_lists(const popliner_certificate *c, json_t *json) {
+/* What is told of pairs of layers, of where they are, and of single IPUs and links. */
+static void put_lists(const popliner_certificate *c, pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     const char *const *names = c->input.unit_names;
-    size_t num_units = c->input.num_units;
-    json_t *cuts = json_array();
-    json_t *no_cuts = json_array();
-    json_t *together = json_array();
-    json_t *place = json_object();
-    json_t *limits = json_object();
-    json_t *speeds = json_object();
-    bool done = true;
-    char key[32];
-    for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; unit++) {
-        json_t *list = o->cut_rules[unit] == POPLINER_CUT_REQUIRED ? cuts : no_cuts;
-        if (o->cut_rules[unit] != POPLINER_CUT_FREE)
-            done = json_array_append_new(list, pl_report_json_text(names[unit - 1])) == 0 && done;
+    char key[64];
+    put_cuts(c, "cut_after", POPLINER_CUT_REQUIRED, json);
+    put_cuts(c, "no_cut_after", POPLINER_CUT_FORBIDDEN, json);
+    pl_put_open(json, "together", '[');
+    for (size_t i = 0; i < o->num_pairs; i++) {
+        pl_put_open(json, NULL, '[');
+        pl_put_text(json, NULL, names[o->pairs[i].first_unit]);
+        pl_put_text(json, NULL, names[o->pairs[i].second_unit]);
+        pl_put_close(json);
     }
-    for (size_t i = 0; i < o->num_pairs; i++)
-        done = json_array_append_new(
-                   together, json_pack("[o, o]", pl_report_json_text(names[o->pairs[i].first_unit]),
-                                       pl_report_json_text(names[o->pairs[i].second_unit]))) == 0 &&
-               done;
-    for (size_t i = 0; i < o->num_placements; i++) {
-        /* a key, too, must be valid UTF-8 */
-        json_t *name = pl_report_json_text(names[o->placements[i].unit]);
-        done =
-            name != NULL &&
-            put(place, json_string_value(name), json_integer((json_int_t)o->placements[i].ipu)) &&
-            done;
-        json_decref(name);
-    }
+    pl_put_close(json);
+    pl_put_open(json, "place", '{');
+    for (size_t i = 0; i < o->num_placements; i++)
+        pl_put_number(json, names[o->placements[i].unit], o->placements[i].ipu);
+    pl_put_close(json);
+    pl_put_open(json, "ipu_mem_per_tile", '{');
     for (size_t i = 0; i < o->num_ipu_limits; i++) {
         snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
-        done = put(limits, key, json_integer((json_int_t)o->ipu_limits[i].bytes)) && done;
+        pl_put_number(json, key, o->ipu_limits[i].bytes);
     }
+    pl_put_close(json);
+    pl_put_open(json, "ipu_speed", '{');
     for (size_t i = 0; i < o->num_ipu_speeds; i++) {
         snprintf(key, sizeof key, "%zu", o->ipu_speeds[i].ipu);
-        double speed = (double)o->ipu_speeds[i].millionths / POPLINER_SPEED_ONE;
-        done = put(speeds, key, json_real(speed)) && done;
+        pl_put_real(json, key, (double)o->ipu_speeds[i].millionths / POPLINER_SPEED_ONE);
     }
-    done = put(json, "cut_after", cuts) && done;
-    done = put(json, "no_cut_after", no_cuts) && done;
-    done = put(json, "together", together) && done;
-    done = put(json, "place", place) && done;
-    done = put(json, "ipu_mem_per_tile", limits) && done;
-    return put(json, "ipu_speed", speeds) && done;
-}
-
-static json_t *effects_json(unsigned effects) {
-    json_t *list = json_array();
-    for (size_t i = 0; list != NULL && pl_effect_name(i) != NULL; i++)
-        if ((effects >> i & 1) != 0 &&
-            json_array_append_new(list, json_string(pl_effect_name(i))) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    return list;
+    pl_put_close(json);
+    if (o->link_bandwidth.bytes > 0)
+        put_bandwidth(c, "link_bandwidth", o->link_bandwidth, json);
+    else
+        pl_put_null(json, "link_bandwidth");
+    pl_put_open(json, "links", '{');
+    for (size_t i = 0; i < o->num_ipu_links; i++) {
+        snprintf(key, sizeof key, "%zu-%zu", o->ipu_links[i].first_ipu, o->ipu_links[i].second_ipu);
+        put_bandwidth(c, key, o->ipu_links[i].bandwidth, json);
+    }
+    pl_put_close(json);
 }
 
 /* The copies that the stages of the plan keep, from the last one; null: those of the schedule. */
-static json_t *copies_json(const popliner_certificate *c) {
-    if (!pl_pipeline_has_own_copies(&c->input.pipeline))
-        return json_null();
-    json_t *list = json_array();
-    bool done = list != NULL;
-    size_t num_stages = c->plan.num_stages;
-    for (size_t i = 0; i < num_stages; i++) {
-        size_t place = pl_pipeline_place(&c->input.pipeline, num_stages, num_stages - 1 - i);
-        size_t copies = pl_pipeline_copies(&c->input.pipeline, place);
-        done = json_array_append_new(list, json_integer((json_int_t)copies)) == 0 && done;
+static void put_copies(const popliner_certificate *c, pl_json *json) {
+    const popliner_pipeline *pipeline = &c->input.pipeline;
+    const size_t num_stages = c->plan.num_stages;
+    if (!pl_pipeline_has_own_copies(pipeline)) {
+        pl_put_null(json, "copies");
+        return;
     }
-    return pl_report_whole(list, done);
+    pl_put_open(json, "copies", '[');
+    for (size_t i = num_stages; i-- > 0;)
+        pl_put_number(json, NULL,
+                      pl_pipeline_copies(pipeline, pl_pipeline_place(pipeline, num_stages, i)));
+    pl_put_close(json);
 }
 
 /* How many IPUs there may be, or those that the device map names. */
@@ -436,107 +353,101 @@ static size_t num_ipus(const popliner_solver_options *o) {
     return count;
 }
 
-static json_t *options_json(const popliner_certificate *c) {
+static void put_device_map(const popliner_solver_options *o, pl_json *json) {
+    if (o->num_mapped_stages == 0) {
+        pl_put_null(json, "device_map");
+        return;
+    }
+    pl_put_open(json, "device_map", '[');
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        pl_put_number(json, NULL, o->device_map[i]);
+    pl_put_close(json);
+}
+
+/* What is asked of a profile's stages. */
+static void put_memory_options(const popliner_certificate *c, pl_json *json) {
     static const char *const risks[] = {
         [POPLINER_NEED_EXPECTED] = "expected",
         [POPLINER_NEED_LEAST] = "high",
         [POPLINER_NEED_MOST] = "low",
     };
-    const popliner_solver_options *o = c->input.options;
     const popliner_pipeline *pipeline = &c->input.pipeline;
-    bool is_mapped = o->num_mapped_stages > 0;
-    json_t *json = json_object();
-    json_t *limit = o->max_stage_bytes >= INT64_MAX ? json_null()
-                                                    : json_integer((json_int_t)o->max_stage_bytes);
-    bool done = put(json, "num_ipus", json_integer((json_int_t)num_ipus(o)));
-    done = put(json, "device_map",
-               is_mapped ? numbers_json(o->device_map, o->num_mapped_stages) : json_null()) &&
-           done;
-    done = put(json, "mem_per_tile", limit) && done;
-    done = put(json, "min_layers", json_integer((json_int_t)o->min_units)) && done;
-    done = put(json, "max_layers", count_or_null(o->max_units)) && done;
-    done = put_lists(c, json) && done;
-    done = put_links(c, json) && done;
-    done = put(json, "slack_percent", json_real(o->slack_percent)) && done;
-    done = put(json, "time_limit_seconds",
-               o->time_limit_seconds > 0 ? json_real(o->time_limit_seconds) : json_null()) &&
-           done;
-    done = put(json, "schedule", json_string(pl_schedule_name(pipeline->schedule))) && done;
-    done = put(json, "recompute", json_string(pl_recompute_name(pipeline->recompute))) && done;
-    done = put(json, "copies", copies_json(c)) && done;
-    if (c->is_measured) {
-        done = put(json, "memory_model", json_string(c->input.chain->model->name)) && done;
-        done = put(json, "effects", effects_json(pipeline->effects)) && done;
-        done =
-            put(json, "accumulators", json_string(pl_accumulators_name(pipeline->accumulators))) &&
-            done;
-        done = put(json, "risk", json_string(risks[c->input.need])) && done;
-        if (pl_is_calibrated(&pipeline->calibration))
-            done =
-                put(json, "calibration",
-                    json_pack("{s:o, s:o}", "earlier_stages",
-                              pl_report_scales_json(&pipeline->calibration.earlier), "last_stage",
-                              pl_report_scales_json(&pipeline->calibration.last))) &&
-                done;
-    }
-    if (done)
-        return json;
-    json_decref(json);
-    return NULL;
+    pl_put_text(json, "memory_model", c->input.chain->model->name);
+    pl_report_effects_json(pipeline->effects, json);
+    pl_put_text(json, "accumulators", pl_accumulators_name(pipeline->accumulators));
+    pl_put_text(json, "risk", risks[c->input.need]);
+    if (!pl_is_calibrated(&pipeline->calibration))
+        return;
+    pl_put_open(json, "calibration", '{');
+    pl_report_calibration_json(&pipeline->calibration, json);
+    pl_put_close(json);
 }
 
-static json_t *totals_json(const popliner_certificate *c) {
+static void put_options(const popliner_certificate *c, pl_json *json) {
+    const popliner_solver_options *o = c->input.options;
+    pl_put_open(json, "options", '{');
+    pl_put_number(json, "num_ipus", num_ipus(o));
+    put_device_map(o, json);
+    put_known(json, "mem_per_tile", o->max_stage_bytes < INT64_MAX, o->max_stage_bytes, 1);
+    pl_put_number(json, "min_layers", o->min_units);
+    pl_put_count(json, "max_layers", o->max_units);
+    put_lists(c, json);
+    pl_put_real(json, "slack_percent", o->slack_percent);
+    if (o->time_limit_seconds > 0)
+        pl_put_real(json, "time_limit_seconds", o->time_limit_seconds);
+    else
+        pl_put_null(json, "time_limit_seconds");
+    pl_put_text(json, "schedule", pl_schedule_name(c->input.pipeline.schedule));
+    pl_put_text(json, "recompute", pl_recompute_name(c->input.pipeline.recompute));
+    put_copies(c, json);
+    if (c->is_measured)
+        put_memory_options(c, json);
+    pl_put_close(json);
+}
+
+static void put_totals(const popliner_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
     const pl_certificate_input *in = &c->input;
-    return json_pack(
-        "{s:I, s:o, s:o, s:I, s:o}", "memory", (json_int_t)plan->peak_bytes, "cycles",
-        in->has_cycles ? pl_certificate_number_json(plan->cycles, in->cycles_per_time_unit)
-                       : json_null(),
-        "traffic",
-        knows_cuts(c) ? pl_certificate_number_json(plan->cut_bytes, in->cuts_per_unit)
-                      : json_null(),
-        "ipus", (json_int_t)plan->num_ipus, "balance",
-        knows_cuts(c) ? pl_certificate_number_json(
-                            plan->spread, pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE))
-                      : json_null());
+    pl_put_open(json, "totals", '{');
+    pl_put_number(json, "memory", plan->peak_bytes);
+    put_known(json, "cycles", in->has_cycles, plan->cycles, in->cycles_per_time_unit);
+    put_known(json, "traffic", knows_cuts(c), plan->cut_bytes, in->cuts_per_unit);
+    pl_put_number(json, "ipus", plan->num_ipus);
+    put_known(json, "balance", knows_cuts(c), plan->spread,
+              pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
+    pl_put_close(json);
 }
 
 /* What the log has of the answer. */
-static json_t *messages_json(const pl_messages *messages) {
-    json_t *list = json_array();
-    bool done = list != NULL;
-    for (size_t i = 0; done && i < messages->count; i++)
-        done = pl_report_append(list, json_pack("{s:s, s:o}", "level",
-                                                pl_level_name(messages->items[i].level), "text",
-                                                pl_report_json_text(messages->items[i].text)));
-    return pl_report_whole(list, done);
+static void put_messages(const pl_messages *messages, pl_json *json) {
+    pl_put_open(json, "messages", '[');
+    for (size_t i = 0; i < messages->count; i++) {
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "level", pl_level_name(messages->items[i].level));
+        pl_put_text(json, "text", messages->items[i].text);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
 }
 
-json_t *pl_certificate_json(const popliner_certificate *certificate) {
-    const popliner_plan *plan = &certificate->plan;
-    json_t *json = json_object();
-    json_t *stages = json_array();
-    bool done = put(json, "status", json_string(pl_certificate_status(plan)));
-    done = put(json, "stopped", json_boolean(plan->is_stopped)) && done;
-    done = put(json, "proof", proof_json(plan->proof)) && done;
-    done = put(json, "order", pl_certificate_order_json(&certificate->input)) && done;
-    done = put(json, "time_unit", pl_report_json_text(certificate->input.time_unit)) && done;
-    done = put(json, "objectives", pl_certificate_objectives_json(certificate)) && done;
-    done = put(json, "totals", totals_json(certificate)) && done;
+void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json) {
+    const popliner_certificate *c = certificate;
+    const popliner_plan *plan = &c->plan;
+    pl_put_open(json, key, '{');
+    pl_put_text(json, "status", pl_certificate_status(plan));
+    pl_put_flag(json, "stopped", plan->is_stopped);
+    put_proof(plan->proof, json);
+    pl_put_text(json, "order", c->input.unit_order);
+    pl_put_text(json, "time_unit", c->input.time_unit);
+    pl_certificate_objectives_json(c, json);
+    put_totals(c, json);
+    pl_put_open(json, "stages", '[');
     for (size_t i = 0; i < plan->num_stages; i++)
-        done = json_array_append_new(stages, stage_json(certificate, i)) == 0 && done;
-    done = put(json, "stages", stages) && done;
-    done = put(json, "bottleneck",
-               plan->num_stages == 0 ? json_null()
-                                     : json_integer((json_int_t)certificate->bottleneck)) &&
-           done;
-    done = put(json, "infeasibility", pl_certificate_infeasibility_json(certificate)) && done;
-    done = put(json, "messages", messages_json(&certificate->messages)) && done;
-    done = put(json, "options", options_json(certificate)) && done;
-    return pl_report_whole(json, done);
-}
-
-popliner_status pl_certificate_add_json(const popliner_certificate *certificate, pl_text *text,
-                                        popliner_error *error) {
-    return pl_report_json(pl_certificate_json(certificate), text, error);
+        put_full_stage(c, i, json);
+    pl_put_close(json);
+    pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
+    pl_certificate_infeasibility_json(c, json);
+    put_messages(&c->messages, json);
+    put_options(c, json);
+    pl_put_close(json);
 }

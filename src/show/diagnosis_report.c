@@ -216,158 +216,157 @@ static void write_checks(const context *c, pl_text *text) {
 
 /* ---- JSON ---- */
 
-static json_t *checks_as_json(const popliner_profile *profile) {
-    json_t *checks = json_array();
-    bool done = checks != NULL;
-    for (size_t i = 0; done && i < PL_NUM_RELATIONS; i++) {
+static void put_checks(const popliner_profile *profile, pl_json *json) {
+    pl_put_open(json, "checks", '[');
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
         popliner_check check = pl_profile_check_of(profile, (popliner_relation)i);
-        done = pl_report_append(checks, json_pack("{s:s, s:I, s:I, s:I, s:o}", "relation",
-                                                  check.name, "checked", (json_int_t)check.checked,
-                                                  "breached", (json_int_t)check.breached,
-                                                  "largest_bytes", (json_int_t)check.largest_bytes,
-                                                  "where", pl_report_json_text(check.where)));
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "relation", check.name);
+        pl_put_number(json, "checked", check.checked);
+        pl_put_number(json, "breached", check.breached);
+        pl_put_number(json, "largest_bytes", check.largest_bytes);
+        pl_put_text(json, "where", check.where);
+        pl_put_close(json);
     }
-    return pl_report_whole(checks, done);
+    pl_put_close(json);
 }
 
-static json_t *program_as_json(const context *c, uint32_t program) {
-    return json_pack("{s:I, s:o}", "program", (json_int_t)program, "name",
-                     pl_report_json_text(pl_profile_program_name(c->profile, program)));
+/* A program, with the reason why it is missing if there is one. */
+static void put_program(const context *c, uint32_t program, const char *reason, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "program", program);
+    pl_put_text(json, "name", pl_profile_program_name(c->profile, program));
+    if (reason != NULL)
+        pl_put_text(json, "reason", reason);
+    pl_put_close(json);
 }
 
-static json_t *missing_programs_as_json(const context *c,
-                                        const popliner_diagnosis_programs *group) {
-    json_t *missing = json_array();
-    bool done = missing != NULL;
-    for (size_t i = 0; done && i < group->num_all - group->num_seen; i++) {
-        json_t *item = program_as_json(c, group->missing[i]);
-        done = pl_report_put(item, "reason", json_string(program_reason(c, group->missing[i])));
-        done = pl_report_append(missing, item) && done;
-    }
-    return pl_report_whole(missing, done);
-}
-
-static json_t *programs_as_json(const context *c) {
+static void put_programs(const context *c, pl_json *json) {
     const popliner_diagnosis *d = c->diagnosis;
-    json_t *programs = json_array();
-    bool done = programs != NULL;
-    for (size_t i = 0; done && i < d->num_program_types; i++) {
+    pl_put_open(json, "programs", '[');
+    for (size_t i = 0; i < d->num_program_types; i++) {
         const popliner_diagnosis_programs *group = &d->programs[i];
-        done = pl_report_append(programs, json_pack("{s:o, s:I, s:I, s:o}", "type",
-                                                    pl_report_json_text(group->type), "all",
-                                                    (json_int_t)group->num_all, "seen",
-                                                    (json_int_t)group->num_seen, "missing",
-                                                    missing_programs_as_json(c, group)));
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "type", group->type);
+        pl_put_number(json, "all", group->num_all);
+        pl_put_number(json, "seen", group->num_seen);
+        pl_put_open(json, "missing", '[');
+        for (size_t k = 0; k < group->num_all - group->num_seen; k++)
+            put_program(c, group->missing[k], program_reason(c, group->missing[k]), json);
+        pl_put_close(json);
+        pl_put_close(json);
     }
-    return pl_report_whole(programs, done);
+    pl_put_close(json);
 }
 
-static json_t *categories_as_json(const popliner_diagnosis *d) {
-    json_t *categories = json_array();
-    bool done = categories != NULL;
-    for (size_t i = 0; done && i < d->num_categories; i++) {
+static void put_categories(const popliner_diagnosis *d, pl_json *json) {
+    pl_put_open(json, "categories", '[');
+    for (size_t i = 0; i < d->num_categories; i++) {
         const popliner_diagnosis_category *row = &d->categories[i];
-        json_t *item = json_pack(
-            "{s:o, s:I, s:I, s:I, s:f, s:I}", "category", pl_report_json_text(row->name),
-            "explained_bytes", (json_int_t)row->explained_bytes, "truth_bytes",
-            (json_int_t)row->truth_bytes, "difference_bytes",
-            (json_int_t)row->explained_bytes - (json_int_t)row->truth_bytes, "difference_percent",
-            pl_report_percent(row->explained_bytes, row->truth_bytes), "tiles_exceeded",
-            (json_int_t)row->tiles_exceeded);
-        done = pl_report_append(categories, item);
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "category", row->name);
+        pl_put_number(json, "explained_bytes", row->explained_bytes);
+        pl_put_number(json, "truth_bytes", row->truth_bytes);
+        pl_put_signed(json, "difference_bytes", (int64_t)(row->explained_bytes - row->truth_bytes));
+        pl_put_real(json, "difference_percent",
+                    pl_report_percent(row->explained_bytes, row->truth_bytes));
+        pl_put_number(json, "tiles_exceeded", row->tiles_exceeded);
+        pl_put_close(json);
     }
-    return pl_report_whole(categories, done);
+    pl_put_close(json);
 }
 
 /* The first of the programs, of which the array has but three. */
-static json_t *first_programs_as_json(const context *c, const uint32_t first[3],
-                                      size_t num_programs) {
-    json_t *programs = json_array();
-    bool done = programs != NULL;
-    for (size_t i = 0; done && i < num_programs && i < 3; i++)
-        done = pl_report_append(programs, program_as_json(c, first[i]));
-    return pl_report_whole(programs, done);
+static void put_first_programs(const context *c, const uint32_t first[3], size_t num_programs,
+                               pl_json *json) {
+    pl_put_number(json, "num_programs", num_programs);
+    pl_put_open(json, "programs", '[');
+    for (size_t i = 0; i < num_programs && i < 3; i++)
+        put_program(c, first[i], NULL, json);
+    pl_put_close(json);
 }
 
-static json_t *reasons_as_json(const popliner_missing_reasons *reasons) {
-    json_t *list = json_array();
-    bool done = list != NULL;
-    for (size_t i = 0; done && i < reasons->count; i++)
-        done = pl_report_append(list, json_string(reasons->text[i]));
-    return pl_report_whole(list, done);
-}
-
-static json_t *parts_as_json(const context *c, const popliner_missing_variable *v) {
-    json_t *parts = json_array();
-    bool done = parts != NULL;
-    for (size_t i = 0; done && i < v->num_parts && i < c->most; i++) {
+static void put_parts(const context *c, const popliner_missing_variable *v, pl_json *json) {
+    pl_put_open(json, "parts", '[');
+    for (size_t i = 0; i < v->num_parts && i < c->most; i++) {
         const popliner_missing_part *part = &v->parts[i];
-        json_t *item = json_pack(
-            "{s:o, s:I, s:o, s:I, s:o}", "vertex_type",
-            part->vertex_type == NULL ? json_null() : pl_report_json_text(part->vertex_type),
-            "size_bytes", (json_int_t)part->size_bytes, "reasons", reasons_as_json(&part->reasons),
-            "num_programs", (json_int_t)part->num_programs, "programs",
-            first_programs_as_json(c, part->programs, part->num_programs));
-        done = pl_report_append(parts, item);
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "vertex_type", part->vertex_type);
+        pl_put_number(json, "size_bytes", part->size_bytes);
+        pl_put_texts(json, "reasons", part->reasons.text, part->reasons.count);
+        put_first_programs(c, part->programs, part->num_programs, json);
+        pl_put_close(json);
     }
-    return pl_report_whole(parts, done);
+    pl_put_close(json);
 }
 
-static json_t *missing_as_json(const context *c, const popliner_missing_variables *list) {
-    json_t *missing = json_array();
-    bool done = missing != NULL;
-    for (size_t i = 0; done && i < list->count && i < c->most; i++) {
+static void put_missing(const context *c, const popliner_missing_variables *list, pl_json *json) {
+    pl_put_open(json, "missing_variables", '[');
+    for (size_t i = 0; i < list->count && i < c->most; i++) {
         const popliner_missing_variable *v = &list->items[i];
         char path[PATH_ROOM];
         find_path(c, v->debug_context, path);
-        json_t *item =
-            json_pack("{s:o, s:o, s:I, s:s, s:o, s:I, s:o, s:o, s:o, s:I}", "name",
-                      pl_report_json_text(v->name), "category", pl_report_json_text(v->category),
-                      "size_bytes", (json_int_t)v->size_bytes, "reason", v->reason_text, "reasons",
-                      reasons_as_json(&v->reasons), "num_programs", (json_int_t)v->num_programs,
-                      "programs", first_programs_as_json(c, v->programs, v->num_programs),
-                      "debug_context", pl_report_json_text(path), "parts", parts_as_json(c, v),
-                      "compiler_bytes", (json_int_t)v->compiler_bytes);
-        done = pl_report_append(missing, item);
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "name", v->name);
+        pl_put_text(json, "category", v->category);
+        pl_put_number(json, "size_bytes", v->size_bytes);
+        pl_put_text(json, "reason", v->reason_text);
+        pl_put_texts(json, "reasons", v->reasons.text, v->reasons.count);
+        put_first_programs(c, v->programs, v->num_programs, json);
+        pl_put_text(json, "debug_context", path);
+        put_parts(c, v, json);
+        pl_put_number(json, "compiler_bytes", v->compiler_bytes);
+        pl_put_close(json);
     }
-    return pl_report_whole(missing, done);
+    pl_put_close(json);
 }
 
-static json_t *coverage_as_json(const popliner_diagnosis *d) {
-    json_t *notes = json_object();
-    bool done = notes != NULL;
-    for (size_t i = 0; done && i < d->num_coverage; i++) {
-        const char *note = *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note;
-        done = pl_report_put(notes, note, json_integer((json_int_t)d->coverage[i].num_operations));
-    }
-    return json_pack("{s:I, s:o, s:o, s:o, s:I}", "operations", (json_int_t)d->num_operations,
-                     "by_note", pl_report_whole(notes, done), "suggested_regex",
-                     pl_report_json_text(d->suggestion.regex), "suggestion_example",
-                     pl_report_json_text(d->suggestion.example), "suggested_layers",
-                     (json_int_t)d->suggestion.num_layers);
+static void put_coverage(const popliner_diagnosis *d, pl_json *json) {
+    pl_put_open(json, "coverage", '{');
+    pl_put_number(json, "operations", d->num_operations);
+    pl_put_open(json, "by_note", '{');
+    for (size_t i = 0; i < d->num_coverage; i++)
+        pl_put_number(json, *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
+                      d->coverage[i].num_operations);
+    pl_put_close(json);
+    pl_put_text(json, "suggested_regex", d->suggestion.regex);
+    pl_put_text(json, "suggestion_example", d->suggestion.example);
+    pl_put_number(json, "suggested_layers", d->suggestion.num_layers);
+    pl_put_close(json);
 }
 
-static json_t *as_json(const context *c) {
+static void put_bottleneck(const context *c, pl_json *json) {
     const popliner_diagnosis *d = c->diagnosis;
-    json_t *bottleneck =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "tile", (json_int_t)d->tile, "step",
-                  (json_int_t)d->step, "truth_bytes", (json_int_t)d->truth_bytes, "explained_bytes",
-                  (json_int_t)d->explained_bytes, "unexplained_bytes",
-                  (json_int_t)d->truth_bytes - (json_int_t)d->explained_bytes, "difference_percent",
-                  pl_report_percent(d->explained_bytes, d->truth_bytes), "program",
-                  pl_report_json_text(d->program_name), "missing_variables",
-                  missing_as_json(c, &d->missing_here));
-    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "memory_model",
-                     pl_memory_model_find(d->model)->name, "layer_operations_only",
-                     d->layer_operations_only, "bottleneck", bottleneck, "model_bottleneck",
-                     json_pack("{s:I, s:I, s:I}", "tile", (json_int_t)d->model_tile, "step",
-                               (json_int_t)d->model_step, "bytes", (json_int_t)d->model_bytes),
-                     "tiles_off",
-                     d->tiles_off == SIZE_MAX ? json_null()
-                                              : json_integer((json_int_t)d->tiles_off),
-                     "categories", categories_as_json(d), "programs", programs_as_json(c),
-                     "missing_variables", missing_as_json(c, &d->missing_everywhere), "coverage",
-                     coverage_as_json(d), "checks", checks_as_json(c->profile));
+    pl_put_open(json, "bottleneck", '{');
+    pl_put_number(json, "tile", d->tile);
+    pl_put_number(json, "step", d->step);
+    pl_put_number(json, "truth_bytes", d->truth_bytes);
+    pl_put_number(json, "explained_bytes", d->explained_bytes);
+    pl_put_signed(json, "unexplained_bytes", (int64_t)(d->truth_bytes - d->explained_bytes));
+    pl_put_real(json, "difference_percent", pl_report_percent(d->explained_bytes, d->truth_bytes));
+    pl_put_text(json, "program", d->program_name);
+    put_missing(c, &d->missing_here, json);
+    pl_put_close(json);
+    pl_put_open(json, "model_bottleneck", '{');
+    pl_put_number(json, "tile", d->model_tile);
+    pl_put_number(json, "step", d->model_step);
+    pl_put_number(json, "bytes", d->model_bytes);
+    pl_put_close(json);
+    pl_put_index(json, "tiles_off", d->tiles_off);
+}
+
+static void put_diagnosis(const context *c, pl_json *json) {
+    const popliner_diagnosis *d = c->diagnosis;
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "memory_model", pl_memory_model_find(d->model)->name);
+    pl_put_flag(json, "layer_operations_only", d->layer_operations_only);
+    put_bottleneck(c, json);
+    put_categories(d, json);
+    put_programs(c, json);
+    put_missing(c, &d->missing_everywhere, json);
+    put_coverage(d, json);
+    put_checks(c->profile, json);
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
@@ -376,9 +375,8 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
     const context c = {diagnosis,       diagnosis->profile,      diagnosis->operations,
                        diagnosis->info, diagnosis->option_names, max_rows};
     pl_text text = {0};
-    popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(as_json(&c), &text, error);
+        put_diagnosis(&c, &(pl_json){.text = &text});
     } else {
         pl_text_format(&text, "Memory model: %s%s\n\n",
                        pl_memory_model_find(diagnosis->model)->name,
@@ -389,5 +387,5 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
         write_coverage(&c, &text);
         write_checks(&c, &text);
     }
-    return pl_report_finish_printable(&text, status, result, error);
+    return pl_report_finish_printable(&text, POPLINER_OK, result, error);
 }

@@ -82,54 +82,41 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
     }
 }
 
-static json_t *name_or_null(const popliner_chain *chain, size_t unit) {
-    const char *name = pl_chain_unit_at(chain, unit)->name;
-    return name == NULL ? json_null() : pl_report_json_text(name);
-}
-
-static json_t *as_json(const popliner_certificate *c, size_t number) {
+static void put_stage(const popliner_certificate *c, size_t number, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     const popliner_stage_detail *d = &c->details[number];
-    const popliner_chain *chain = c->input.chain;
+    const popliner_chain_unit *first = pl_chain_unit_at(c->input.chain, stage->first_unit);
+    const popliner_chain_unit *last = pl_chain_unit_at(c->input.chain, stage->last_unit);
     const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
-    const pl_fit fit = pl_certificate_fit_of(c, number);
-    json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "unit_from",
-        pl_report_json_text(pl_chain_unit_at(chain, stage->first_unit)->label), "unit_to",
-        pl_report_json_text(pl_chain_unit_at(chain, stage->last_unit)->label), "layer_from",
-        name_or_null(chain, stage->first_unit), "layer_to", name_or_null(chain, stage->last_unit),
-        "total_bytes", (json_int_t)d->total_bytes, "tile", (json_int_t)d->tile, "tile_bytes",
-        (json_int_t)d->tile_bytes, "step", (json_int_t)d->step, "headroom_bytes",
-        (json_int_t)limit_bytes - (json_int_t)d->need_bytes[c->input.need], "fits",
-        fit == PL_FIT_UNKNOWN ? json_null() : json_boolean(fit == PL_FITS), "largest_variables",
-        pl_report_variables_json(d));
-    if (json != NULL && chain->model->follows_account &&
-        (json_object_set_new(json, "needs", pl_report_needs_json(d, limit_bytes)) != 0 ||
-         json_object_set_new(json, "mem", pl_report_memory_json(d, true, &c->input.pipeline)) !=
-             0)) {
-        json_decref(json);
-        return NULL;
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "unit_from", first->label);
+    pl_put_text(json, "unit_to", last->label);
+    pl_put_text(json, "layer_from", first->name);
+    pl_put_text(json, "layer_to", last->name);
+    pl_put_number(json, "total_bytes", d->total_bytes);
+    pl_put_number(json, "tile", d->tile);
+    pl_put_number(json, "tile_bytes", d->tile_bytes);
+    pl_put_number(json, "step", d->step);
+    pl_put_signed(json, "headroom_bytes", (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
+    pl_certificate_put_fit(pl_certificate_fit_of(c, number), json);
+    pl_report_variables_json(d, json);
+    if (c->input.chain->model->follows_account) {
+        pl_report_needs_json(d, limit_bytes, json);
+        pl_report_memory_json(d, true, &c->input.pipeline, json);
     }
-    if (json != NULL && c->options.options.num_mapped_stages > 0 &&
-        json_object_set_new(json, "ipu", json_integer((json_int_t)stage->ipu)) != 0) {
-        json_decref(json);
-        return NULL;
-    }
-    if (json != NULL && c->stage_choices != NULL &&
-        json_object_set_new(json, "recompute", pl_report_json_text(c->stage_choices[number])) !=
-            0) {
-        json_decref(json);
-        return NULL;
-    }
-    return json;
+    if (c->options.options.num_mapped_stages > 0)
+        pl_put_number(json, "ipu", stage->ipu);
+    if (c->stage_choices != NULL)
+        pl_put_text(json, "recompute", c->stage_choices[number]);
+    pl_put_close(json);
 }
 
-json_t *pl_certificate_evaluation_json(const popliner_certificate *certificate) {
-    json_t *stages = json_array();
-    bool done = stages != NULL;
-    for (size_t i = 0; done && i < certificate->plan.num_stages; i++)
-        done = json_array_append_new(stages, as_json(certificate, i)) == 0;
-    return pl_report_whole(stages, done);
+void pl_certificate_evaluation_json(const popliner_certificate *certificate, const char *key,
+                                    pl_json *json) {
+    pl_put_open(json, key, '[');
+    for (size_t i = 0; i < certificate->plan.num_stages; i++)
+        put_stage(certificate, i, json);
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
@@ -140,13 +127,12 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "stages whose costs are of no profile have no details");
     pl_text text = {0};
-    popliner_status status = POPLINER_OK;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(pl_certificate_evaluation_json(certificate), &text, error);
+        pl_certificate_evaluation_json(certificate, NULL, &(pl_json){.text = &text});
     } else {
         for (size_t i = 0; i < certificate->plan.num_stages; i++)
             write_text(certificate, i, &text);
         pl_text_format(&text, "Memory model: %s\n", certificate->input.chain->model->name);
     }
-    return pl_report_finish_printable(&text, status, result, error);
+    return pl_report_finish_printable(&text, POPLINER_OK, result, error);
 }

@@ -2,23 +2,24 @@
 #include "show/plan_rows.h"
 #include "show/report_parts.h"
 
-static json_t *points_json(const popliner_pareto *pareto, const pl_certificate_input *names) {
-    json_t *points = json_array();
-    bool done = points != NULL;
-    for (size_t i = 0; done && i < popliner_pareto_get_summary(pareto)->num_points; i++)
-        done = json_array_append_new(
-                   points, pl_plan_rows_json(names, popliner_pareto_plan_at(pareto, i))) == 0;
-    return pl_report_whole(points, done);
-}
-
-/* NULL without memory. */
-static json_t *pareto_json(const popliner_pareto *pareto, const pl_certificate_input *names) {
+static void put_pareto(const popliner_pareto *pareto, const pl_certificate_input *names,
+                       pl_json *json) {
     const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
-    return json_pack("{s:[s, s], s:b, s:o, s:s, s:o}", "pareto",
-                     popliner_objective_name(summary->objectives[0]),
-                     popliner_objective_name(summary->objectives[1]), "complete",
-                     summary->is_complete, "order", pl_certificate_order_json(names), "time_unit",
-                     names->time_unit, "results", points_json(pareto, names));
+    const char *const objectives[] = {popliner_objective_name(summary->objectives[0]),
+                                      popliner_objective_name(summary->objectives[1])};
+    pl_put_open(json, NULL, '{');
+    pl_put_texts(json, "pareto", objectives, 2);
+    pl_put_flag(json, "complete", summary->is_complete);
+    pl_put_text(json, "order", names->unit_order);
+    pl_put_text(json, "time_unit", names->time_unit);
+    pl_put_open(json, "results", '[');
+    for (size_t i = 0; i < summary->num_points; i++) {
+        pl_put_open(json, NULL, '{');
+        pl_plan_rows_put(names, popliner_pareto_plan_at(pareto, i), json);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_pareto(const popliner_pareto *pareto,
@@ -37,7 +38,7 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(pareto_json(pareto, &input), &text, error);
+        put_pareto(pareto, &input, &(pl_json){.text = &text});
         return pl_report_finish_printable(&text, status, result, error);
     }
     pl_plan_rows_add_header(&input, delimiter, &text);

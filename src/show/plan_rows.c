@@ -57,20 +57,23 @@ void pl_plan_rows_add_split(const pl_certificate_input *names, const popliner_pl
     free(line.data);
 }
 
-json_t *pl_plan_rows_stage_json(const pl_certificate_input *names,
-                                const popliner_plan_stage *stage) {
-    return json_pack("{s:I, s:o, s:o}", "ipu", (json_int_t)stage->ipu, "from",
-                     pl_report_json_text(names->unit_names[stage->first_unit]), "to",
-                     pl_report_json_text(names->unit_names[stage->last_unit]));
+void pl_plan_rows_put_stage(const pl_certificate_input *names, const popliner_plan_stage *stage,
+                            pl_json *json) {
+    pl_put_number(json, "ipu", stage->ipu);
+    pl_put_text(json, "from", names->unit_names[stage->first_unit]);
+    pl_put_text(json, "to", names->unit_names[stage->last_unit]);
 }
 
-json_t *pl_plan_rows_json(const pl_certificate_input *names, const popliner_plan *plan) {
+void pl_plan_rows_put(const pl_certificate_input *names, const popliner_plan *plan, pl_json *json) {
     const popliner_certificate c = of_plan(names, plan);
-    json_t *stages = json_array();
-    bool done = stages != NULL;
-    for (size_t i = 0; done && i < plan->num_stages; i++)
-        done = json_array_append_new(stages, pl_plan_rows_stage_json(names, &plan->stages[i])) == 0;
-    return json_pack("{s:s, s:o, s:I, s:o}", "status", status_of(plan), "objectives",
-                     pl_certificate_objectives_json(&c), "used", (json_int_t)plan->num_ipus,
-                     "stages", pl_report_whole(stages, done));
+    pl_put_text(json, "status", status_of(plan));
+    pl_certificate_objectives_json(&c, json);
+    pl_put_number(json, "used", plan->num_ipus);
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        pl_put_open(json, NULL, '{');
+        pl_plan_rows_put_stage(names, &plan->stages[i], json);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
 }

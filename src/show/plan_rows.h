@@ -17,11 +17,11 @@ void pl_plan_rows_add(const pl_certificate_input *names, const popliner_plan *pl
 void pl_plan_rows_add_split(const pl_certificate_input *names, const popliner_plan *plan,
                             char delimiter, pl_text *text);
 
-/* Where a stage runs, and from which unit to which, as an object. NULL without memory. */
-json_t *pl_plan_rows_stage_json(const pl_certificate_input *names,
-                                const popliner_plan_stage *stage);
+/* The members of an object that tell where a stage runs, and from which unit to which. */
+void pl_plan_rows_put_stage(const pl_certificate_input *names, const popliner_plan_stage *stage,
+                            pl_json *json);
 
-/* The same as an object, with stages and bounds. NULL without memory. */
-json_t *pl_plan_rows_json(const pl_certificate_input *names, const popliner_plan *plan);
+/* Those of a row's object: the same, with stages and bounds. */
+void pl_plan_rows_put(const pl_certificate_input *names, const popliner_plan *plan, pl_json *json);
 
 #endif

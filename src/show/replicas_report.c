@@ -46,72 +46,55 @@ static void add_row(const popliner_replicas_candidate *c, const pl_certificate_i
     pl_text_add(text, "\n");
 }
 
-static json_t *stages_json(const popliner_replicas_candidate *c,
-                           const pl_certificate_input *names) {
-    json_t *stages = json_array();
-    bool done = stages != NULL;
-    for (size_t i = 0; done && c->plan != NULL && i < c->plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &c->plan->stages[i];
-        uint64_t bytes = c->stage_parameter_bytes != NULL ? c->stage_parameter_bytes[i] : 0;
-        json_t *own = pl_plan_rows_stage_json(names, stage);
-        done = pl_report_put(own, "max_tile_mem", json_integer((json_int_t)stage->peak_bytes));
-        done =
-            pl_report_put(own, "cycles",
-                          pl_certificate_number_json(stage->cycles, names->cycles_per_time_unit)) &&
-            done;
-        done = pl_report_put(own, "parameter_bytes", json_integer((json_int_t)bytes)) && done;
-        done = json_array_append_new(stages, own) == 0 && done;
-    }
-    return pl_report_whole(stages, done);
-}
-
-static json_t *candidate_json(const popliner_replicas_candidate *c,
-                              const pl_certificate_input *names) {
+static void put_candidate(const popliner_replicas_candidate *c, const pl_certificate_input *names,
+                          pl_json *json) {
     const uint64_t divisor = names->cycles_per_time_unit;
-    return json_pack("{s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:f, s:o}", "stages",
-                     (json_int_t)c->num_ipus, "replicas", (json_int_t)c->num_replicas, "status",
-                     status_of(c), "micro_batches", (json_int_t)c->micro_batches, "parameter_bytes",
-                     (json_int_t)c->parameter_bytes, "cycles",
-                     pl_certificate_number_json(c->cycles, divisor), "pipeline_cycles",
-                     pl_certificate_number_json(c->pipeline_cycles, divisor), "all_reduce_cycles",
-                     pl_certificate_number_json(c->reduce_cycles, divisor), "step_cycles",
-                     pl_certificate_number_json(c->step_cycles, divisor), "throughput",
-                     throughput(c, divisor), "split", stages_json(c, names));
-}
-
-/* Why nothing fits, as a certificate of it would have it. */
-static json_t *reason_json(const popliner_plan *reason, const pl_certificate_input *names) {
-    if (reason == NULL)
-        return json_null();
-    const popliner_certificate c = {.input = *names, .plan = *reason};
-    return pl_certificate_infeasibility_json(&c);
-}
-
-/* NULL without memory. */
-static json_t *replicas_json(const popliner_replicas *replicas, const pl_certificate_input *names) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
-    json_t *json = json_object();
-    json_t *rows = json_array();
-    bool done = rows != NULL;
-    for (size_t i = 0; done && i < summary->num_candidates; i++) {
-        json_t *own = candidate_json(popliner_replicas_candidate_at(replicas, i), names);
-        done = own != NULL && json_array_append_new(rows, own) == 0;
+    const size_t num_stages = c->plan == NULL ? 0 : c->plan->num_stages;
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "stages", c->num_ipus);
+    pl_put_number(json, "replicas", c->num_replicas);
+    pl_put_text(json, "status", status_of(c));
+    pl_put_number(json, "micro_batches", c->micro_batches);
+    pl_put_number(json, "parameter_bytes", c->parameter_bytes);
+    pl_certificate_number_json(json, "cycles", c->cycles, divisor);
+    pl_certificate_number_json(json, "pipeline_cycles", c->pipeline_cycles, divisor);
+    pl_certificate_number_json(json, "all_reduce_cycles", c->reduce_cycles, divisor);
+    pl_certificate_number_json(json, "step_cycles", c->step_cycles, divisor);
+    pl_put_real(json, "throughput", throughput(c, divisor));
+    pl_put_open(json, "split", '[');
+    for (size_t i = 0; i < num_stages; i++) {
+        const popliner_plan_stage *stage = &c->plan->stages[i];
+        pl_put_open(json, NULL, '{');
+        pl_plan_rows_put_stage(names, stage, json);
+        pl_put_number(json, "max_tile_mem", stage->peak_bytes);
+        pl_certificate_number_json(json, "cycles", stage->cycles, divisor);
+        pl_put_number(json, "parameter_bytes",
+                      c->stage_parameter_bytes != NULL ? c->stage_parameter_bytes[i] : 0);
+        pl_put_close(json);
     }
-    done = pl_report_put(json, "order", pl_certificate_order_json(names)) && done;
-    done = pl_report_put(json, "time_unit", pl_report_json_text(names->time_unit)) && done;
-    done = pl_report_put(json, "stopped", json_boolean(summary->is_stopped)) && done;
-    done = pl_report_put(json, "best",
-                         summary->best == SIZE_MAX ? json_null()
-                                                   : json_integer((json_int_t)summary->best)) &&
-           done;
-    done = pl_report_put(json, "candidates", rows) && done;
-    done =
-        pl_report_put(json, "closest",
-                      summary->closest == SIZE_MAX ? json_null()
-                                                   : json_integer((json_int_t)summary->closest)) &&
-        done;
-    done = pl_report_put(json, "infeasibility", reason_json(summary->reason, names)) && done;
-    return pl_report_whole(json, done);
+    pl_put_close(json);
+    pl_put_close(json);
+}
+
+static void put_replicas(const popliner_replicas *replicas, const pl_certificate_input *names,
+                         pl_json *json) {
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    /* why nothing fits, as a certificate of it would have it */
+    popliner_certificate reason = {.input = *names};
+    if (summary->reason != NULL)
+        reason.plan = *summary->reason;
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "order", names->unit_order);
+    pl_put_text(json, "time_unit", names->time_unit);
+    pl_put_flag(json, "stopped", summary->is_stopped);
+    pl_put_index(json, "best", summary->best);
+    pl_put_open(json, "candidates", '[');
+    for (size_t i = 0; i < summary->num_candidates; i++)
+        put_candidate(popliner_replicas_candidate_at(replicas, i), names, json);
+    pl_put_close(json);
+    pl_put_index(json, "closest", summary->closest);
+    pl_certificate_infeasibility_json(&reason, json);
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_replicas(const popliner_replicas *replicas,
@@ -136,7 +119,7 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(replicas_json(replicas, &input), &text, error);
+        put_replicas(replicas, &input, &(pl_json){.text = &text});
         return pl_report_finish_printable(&text, status, result, error);
     }
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)

@@ -5,27 +5,20 @@
 #include "show/plan_rows.h"
 #include "show/report_parts.h"
 
-/* A row with its value. NULL without memory. */
-static json_t *row_json(const pl_certificate_input *names, uint64_t value,
-                        const popliner_plan *plan) {
-    json_t *row = pl_plan_rows_json(names, plan);
-    json_t *result = row == NULL ? NULL : json_pack("{s:I}", "value", (json_int_t)value);
-    if (result != NULL && json_object_update(result, row) != 0) {
-        json_decref(result);
-        result = NULL;
+static void put_sweep(const popliner_sweep *sweep, const pl_certificate_input *names,
+                      pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "sweep", sweep->what);
+    pl_put_text(json, "order", names->unit_order);
+    pl_put_open(json, "results", '[');
+    for (size_t i = 0; i < sweep->num_values; i++) {
+        pl_put_open(json, NULL, '{');
+        pl_put_number(json, "value", sweep->values[i]);
+        pl_plan_rows_put(names, sweep->plans[i], json);
+        pl_put_close(json);
     }
-    json_decref(row);
-    return result;
-}
-
-/* NULL without memory. */
-static json_t *sweep_json(const popliner_sweep *sweep, const pl_certificate_input *names) {
-    json_t *rows = json_array();
-    bool done = rows != NULL;
-    for (size_t i = 0; done && i < sweep->num_values; i++)
-        done = json_array_append_new(rows, row_json(names, sweep->values[i], sweep->plans[i])) == 0;
-    return json_pack("{s:s, s:o, s:o}", "sweep", sweep->what, "order",
-                     pl_certificate_order_json(names), "results", pl_report_whole(rows, done));
+    pl_put_close(json);
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
@@ -47,7 +40,7 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(sweep_json(&own, &input), &text, error);
+        put_sweep(&own, &input, &(pl_json){.text = &text});
         return pl_report_finish_printable(&text, status, result, error);
     }
     pl_text_format(&text, "%s%c", own.what, delimiter);

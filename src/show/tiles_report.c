@@ -74,49 +74,37 @@ static void write_text(const pl_tiles_table *table, char delimiter, pl_text *tex
     write_rows(table, NULL, table->num_tiles, delimiter, text);
 }
 
-/* Sets a value, which is taken over, under a name that the profile gave and that may be no
- * UTF-8. */
-static bool put_column(json_t *object, const char *name, json_t *value) {
-    json_t *key = pl_report_json_text(name);
-    bool done = pl_report_put(object, json_string_value(key), value);
-    json_decref(key);
-    return done;
-}
-
-static json_t *row_as_json(const pl_tiles_table *table, size_t tile) {
-    json_t *row = json_pack("{s:I}", "Tile", (json_int_t)tile);
-    bool done = row != NULL;
-    for (size_t column = 0; done && column < table->num_columns; column++)
-        done =
-            put_column(row, table->names[column],
-                       json_integer((json_int_t)table->bytes[tile * table->num_columns + column]));
-    return pl_report_whole(row, done);
-}
-
-static json_t *rows_as_json(const pl_tiles_table *table, const size_t *tiles, size_t count) {
-    json_t *rows = json_array();
-    bool done = rows != NULL;
-    for (size_t i = 0; done && i < count; i++)
-        done = pl_report_append(rows, row_as_json(table, tiles == NULL ? i : tiles[i]));
-    return pl_report_whole(rows, done);
-}
-
-static json_t *summaries_as_json(const pl_tiles_table *table) {
-    json_t *summaries = json_object();
-    bool done = summaries != NULL;
-    for (size_t column = 0; done && column < table->num_columns; column++) {
-        summary s = summarise(table, column);
-        done = put_column(summaries, table->names[column],
-                          json_pack("{s:I, s:f, s:I, s:I}", "min", (json_int_t)s.min, "mean",
-                                    s.mean, "max", (json_int_t)s.max, "sum", (json_int_t)s.sum));
+static void put_rows(const pl_tiles_table *table, const char *key, const size_t *tiles,
+                     size_t count, pl_json *json) {
+    pl_put_open(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        const size_t tile = tiles == NULL ? i : tiles[i];
+        pl_put_open(json, NULL, '{');
+        pl_put_number(json, "Tile", tile);
+        for (size_t column = 0; column < table->num_columns; column++)
+            pl_put_number(json, table->names[column],
+                          table->bytes[tile * table->num_columns + column]);
+        pl_put_close(json);
     }
-    return pl_report_whole(summaries, done);
+    pl_put_close(json);
 }
 
-static json_t *as_json(const pl_tiles_table *table) {
-    return json_pack("{s:o, s:o, s:o}", "summary", summaries_as_json(table), "worst_tiles",
-                     rows_as_json(table, table->worst, num_worst(table)), "tiles",
-                     rows_as_json(table, NULL, table->num_tiles));
+static void put_tiles(const pl_tiles_table *table, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_open(json, "summary", '{');
+    for (size_t column = 0; column < table->num_columns; column++) {
+        const summary s = summarise(table, column);
+        pl_put_open(json, table->names[column], '{');
+        pl_put_number(json, "min", s.min);
+        pl_put_real(json, "mean", s.mean);
+        pl_put_number(json, "max", s.max);
+        pl_put_number(json, "sum", s.sum);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+    put_rows(table, "worst_tiles", table->worst, num_worst(table), json);
+    put_rows(table, "tiles", NULL, table->num_tiles, json);
+    pl_put_close(json);
 }
 
 popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format format,
@@ -125,7 +113,7 @@ popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format
     pl_tiles_table table = {0};
     popliner_status status = pl_tiles_table_fill(&table, profile, error);
     if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON) {
-        status = pl_report_json(as_json(&table), &text, error);
+        put_tiles(&table, &(pl_json){.text = &text});
     } else if (status == POPLINER_OK) {
         write_text(&table, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
     }

@@ -35,10 +35,6 @@ static pl_fit fit_of(const popliner_together *t, size_t stage) {
     return PL_FITS;
 }
 
-static json_t *fit_json(pl_fit fit) {
-    return fit == PL_FIT_UNKNOWN ? json_null() : json_boolean(fit == PL_FITS);
-}
-
 static popliner_status check(const popliner_together *t, popliner_error *error) {
     for (size_t i = 0; t->num_stages > 0 && i < t->num_reports; i++) {
         if (!t->evaluations[i]->is_measured)
@@ -86,47 +82,54 @@ static void add_table(const popliner_together *t, char delimiter, pl_text *text)
 
 /* ---- JSON ---- */
 
-static json_t *stage_json(const popliner_together *t, size_t stage) {
+static void put_stage(const popliner_together *t, size_t stage, pl_json *json) {
     const popliner_certificate *c = t->evaluations[0];
     const popliner_plan_stage *own = &c->plan.stages[stage];
     const size_t largest = largest_of(t, stage);
-    return json_pack("{s:I, s:o, s:o, s:I, s:I, s:o, s:o}", "ipu", (json_int_t)own->ipu,
-                     "unit_from", pl_report_json_text(t->first_units[stage]), "unit_to",
-                     pl_report_json_text(t->last_units[stage]), "limit_bytes",
-                     (json_int_t)pl_certificate_limit(c, own->ipu), "need_bytes",
-                     (json_int_t)need_of(t, largest, stage), "report",
-                     pl_report_json_text(t->names[largest]), "fits", fit_json(fit_of(t, stage)));
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "ipu", own->ipu);
+    pl_put_text(json, "unit_from", t->first_units[stage]);
+    pl_put_text(json, "unit_to", t->last_units[stage]);
+    pl_put_number(json, "limit_bytes", pl_certificate_limit(c, own->ipu));
+    pl_put_number(json, "need_bytes", need_of(t, largest, stage));
+    pl_put_text(json, "report", t->names[largest]);
+    pl_certificate_put_fit(fit_of(t, stage), json);
+    pl_put_close(json);
 }
 
-static json_t *report_json(const popliner_together *t, size_t report) {
-    return json_pack("{s:o, s:b, s:o}", "name", pl_report_json_text(t->names[report]), "training",
-                     t->are_training[report], "stages",
-                     t->num_stages == 0 ? json_array()
-                                        : pl_certificate_evaluation_json(t->evaluations[report]));
+static void put_report(const popliner_together *t, size_t report, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "name", t->names[report]);
+    pl_put_flag(json, "training", t->are_training[report]);
+    if (t->num_stages == 0)
+        pl_put_texts(json, "stages", NULL, 0);
+    else
+        pl_certificate_evaluation_json(t->evaluations[report], "stages", json);
+    pl_put_close(json);
 }
 
-/* NULL without memory. */
-static json_t *as_json(const popliner_together *t) {
-    json_t *json = json_object();
-    json_t *stages = json_array();
-    json_t *reports = json_array();
-    bool is_whole = stages != NULL && reports != NULL;
+static void put_together(const popliner_together *t, pl_json *json) {
     pl_fit all = t->num_stages > 0 ? PL_FITS : PL_FITS_NOT;
-    for (size_t i = 0; is_whole && i < t->num_stages; i++) {
+    for (size_t i = 0; i < t->num_stages; i++) {
         const pl_fit fit = fit_of(t, i);
         if (all == PL_FITS || fit == PL_FITS_NOT)
             all = fit;
-        is_whole = pl_report_append(stages, stage_json(t, i));
     }
-    for (size_t i = 0; is_whole && i < t->num_reports; i++)
-        is_whole = pl_report_append(reports, report_json(t, i));
-    is_whole = pl_report_put(json, "fits", fit_json(all)) && is_whole;
-    is_whole = pl_report_put(json, "stages", stages) && is_whole;
-    is_whole = pl_report_put(json, "reports", reports) && is_whole;
-    is_whole = pl_report_put(json, "answer",
-                             t->answer == NULL ? json_null() : pl_certificate_json(t->answer)) &&
-               is_whole;
-    return pl_report_whole(json, is_whole);
+    pl_put_open(json, NULL, '{');
+    pl_certificate_put_fit(all, json);
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < t->num_stages; i++)
+        put_stage(t, i, json);
+    pl_put_close(json);
+    pl_put_open(json, "reports", '[');
+    for (size_t i = 0; i < t->num_reports; i++)
+        put_report(t, i, json);
+    pl_put_close(json);
+    if (t->answer == NULL)
+        pl_put_null(json, "answer");
+    else
+        pl_certificate_json(t->answer, "answer", json);
+    pl_put_close(json);
 }
 
 popliner_status popliner_report_together(const popliner_together *together, popliner_format format,
@@ -140,7 +143,7 @@ popliner_status popliner_report_together(const popliner_together *together, popl
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON)
-        status = pl_report_json(as_json(&own), &text, error);
+        put_together(&own, &(pl_json){.text = &text});
     else
         add_table(&own, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
     return pl_report_finish_printable(&text, status, result, error);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/json_writer.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/plain_locale.h"
+#include "base/utf8.h"
+
+static bool is_utf8(const char *text) {
+    size_t length = 1;
+    for (uint32_t character = 0; *text != '\0' && length > 0; text += length)
+        length = pl_utf8_decode(text, &character);
+    return length > 0;
+}
+
+static void add_character(pl_text *text, uint32_t c) {
+    static const char escaped[] = "\"\\\b\f\n\r\t";
+    static const char letters[] = "\"\\bfnrt";
+    const char *place = c < 0x80 ? strchr(escaped, (int)c) : NULL;
+    if (place != NULL)
+        pl_text_format(text, "\\%c", letters[place - escaped]);
+    else if (c >= 0x10000)
+        pl_text_format(text, "\\u%04X\\u%04X", (unsigned)(0xd7c0 + (c >> 10)),
+                       (unsigned)(0xdc00 + (c & 0x3ff)));
+    else if (c < 0x20 || c >= 0x80)
+        pl_text_format(text, "\\u%04X", (unsigned)c);
+    else
+        pl_text_append(text, &(char){(char)c}, 1);
+}
+
+static void add_string(pl_text *text, const char *value) {
+    const bool is_valid = is_utf8(value);
+    pl_text_add(text, "\"");
+    while (*value != '\0') {
+        uint32_t c = (unsigned char)*value;
+        const size_t length = is_valid ? pl_utf8_decode(value, &c) : 1;
+        add_character(text, is_valid || c < 0x80 ? c : '?');
+        value += length;
+    }
+    pl_text_add(text, "\"");
+}
+
+/* Begins a value on a line of its own. */
+static void begin_value(pl_json *json, const char *key) {
+    if (json->depth > 0)
+        pl_text_format(json->text, "%s\n%*s", json->has_items ? "," : "", 4 * (int)json->depth, "");
+    json->has_items = true;
+    if (key == NULL)
+        return;
+    add_string(json->text, key);
+    pl_text_add(json->text, ": ");
+}
+
+void pl_put_open(pl_json *json, const char *key, char begin) {
+    assert(json->depth < PL_JSON_DEPTH);
+    begin_value(json, key);
+    pl_text_append(json->text, &begin, 1);
+    json->ends[json->depth++] = begin == '{' ? '}' : ']';
+    json->has_items = false;
+}
+
+void pl_put_close(pl_json *json) {
+    json->depth--;
+    if (json->has_items)
+        pl_text_format(json->text, "\n%*s", 4 * (int)json->depth, "");
+    pl_text_format(json->text, "%c%s", json->ends[json->depth], json->depth == 0 ? "\n" : "");
+    json->has_items = true;
+}
+
+void pl_put_null(pl_json *json, const char *key) {
+    begin_value(json, key);
+    pl_text_add(json->text, "null");
+}
+
+void pl_put_flag(pl_json *json, const char *key, bool value) {
+    begin_value(json, key);
+    pl_text_add(json->text, value ? "true" : "false");
+}
+
+void pl_put_number(pl_json *json, const char *key, uint64_t value) {
+    begin_value(json, key);
+    pl_text_format(json->text, "%" PRIu64, value);
+}
+
+void pl_put_signed(pl_json *json, const char *key, int64_t value) {
+    begin_value(json, key);
+    pl_text_format(json->text, "%" PRId64, value);
+}
+
+/* A short decimal that is read as this number, as Python writes it: 16.458, where 17 digits
+ * would be 16.457999999999998. Every number has one with 17. */
+void pl_put_real(pl_json *json, const char *key, double value) {
+    enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
+    char digits[32];
+    pl_plain_locale locale = pl_plain_locale_enter();
+    for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; ++precision) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    pl_plain_locale_leave(&locale);
+    begin_value(json, key);
+    pl_text_add(json->text, digits);
+    if (strpbrk(digits, ".e") == NULL) /* else it would be a whole number */
+        pl_text_add(json->text, ".0");
+}
+
+void pl_put_index(pl_json *json, const char *key, size_t value) {
+    if (value == SIZE_MAX)
+        pl_put_null(json, key);
+    else
+        pl_put_number(json, key, value);
+}
+
+void pl_put_count(pl_json *json, const char *key, uint64_t value) {
+    if (value == 0)
+        pl_put_null(json, key);
+    else
+        pl_put_number(json, key, value);
+}
+
+void pl_put_text(pl_json *json, const char *key, const char *value) {
+    begin_value(json, key);
+    if (value == NULL)
+        pl_text_add(json->text, "null");
+    else
+        add_string(json->text, value);
+}
+
+void pl_put_texts(pl_json *json, const char *key, const char *const *values, size_t count) {
+    pl_put_open(json, key, '[');
+    for (size_t i = 0; i < count; i++)
+        pl_put_text(json, NULL, values[i]);
+    pl_put_close(json);
+}

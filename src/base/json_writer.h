@@ -1,0 +1,43 @@
+/* Writes a JSON document into a text, value by value.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_BASE_JSON_WRITER_H
+#define PL_BASE_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/growth.h"
+
+enum { PL_JSON_DEPTH = 16 };
+
+/* Where a document is written: indented as Python's json does, ASCII alone, numbers with as few
+ * digits as say which they are. Begin with {.text = TEXT}. Without memory, text->failed. */
+typedef struct pl_json {
+    pl_text *text;
+    bool has_items; /* what is open has some already */
+    size_t depth;
+    char ends[PL_JSON_DEPTH]; /* of what is open */
+} pl_json;
+
+/* Begins an object, '{', or a list, '['. Here and below, `key` is that of the value in its object;
+ * NULL in a list, and for the document itself. */
+void pl_put_open(pl_json *json, const char *key, char begin);
+
+/* Ends the innermost one; behind the outermost the line ends. */
+void pl_put_close(pl_json *json);
+
+void pl_put_null(pl_json *json, const char *key);
+void pl_put_flag(pl_json *json, const char *key, bool value);
+void pl_put_number(pl_json *json, const char *key, uint64_t value);
+void pl_put_signed(pl_json *json, const char *key, int64_t value);
+void pl_put_real(pl_json *json, const char *key, double value);    /* finite */
+void pl_put_index(pl_json *json, const char *key, size_t value);   /* SIZE_MAX: null */
+void pl_put_count(pl_json *json, const char *key, uint64_t value); /* 0: null */
+
+/* NULL: null. One that is no valid UTF-8 (a regex cut a character apart) keeps its ASCII part. */
+void pl_put_text(pl_json *json, const char *key, const char *value);
+void pl_put_texts(pl_json *json, const char *key, const char *const *values, size_t count);
+
+#endif
