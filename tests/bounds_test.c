@@ -9,8 +9,7 @@
 #include <time.h>
 
 #include "base/bounds.h"
-#include "base/clock.h"
-#include "base/parallel.h"
+#include "base/threads.h"
 #include "popliner/analysis.h"
 #include "profile/database.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 static void keeps_what_has_room(void **state) {
     popliner_error error;

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number_sort.h"
-#include "base/random.h"
+#include "base/numbers.h"
 
 static int compare(const void *left, const void *right) {
     uint32_t a = *(const uint32_t *)left;

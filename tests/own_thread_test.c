@@ -4,7 +4,7 @@
 #include "refused_threads.h"
 #include "test.h"
 
-#include "base/own_thread.h"
+#include "base/threads.h"
 
 #include <signal.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/machine.h"
-#include "base/parallel.h"
+#include "base/bounds.h"
+#include "base/threads.h"
 
 enum { MOST_TASKS = 1000, MOST_WORKERS = 9 };
 

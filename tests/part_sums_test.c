@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "memory/part_sums.h"
 #include "memory/passes.h"

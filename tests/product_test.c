@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "base/product.h"
+#include "base/numbers.h"
 
 static pl_product of(uint64_t a, uint64_t b) {
     return pl_product_of((const uint64_t[]){a, b}, 2);

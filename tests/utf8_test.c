@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum { MOST_BYTES = 4, LAST_CODE_POINT = 0x10ffff };
 

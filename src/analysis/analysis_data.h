@@ -8,7 +8,7 @@
 
 #include "base/bounds.h"
 #include "base/messages.h"
-#include "base/turn.h"
+#include "base/threads.h"
 #include "diagnosis/sharing.h"
 #include "pipeline/pipeline.h"
 #include "popliner/analysis.h"

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/task.h"
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/structs.h"
 #include "memory/trained_parameters.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/recomputing.h"
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "memory/intervals.h"
 #include "pipeline/pipeline.h"

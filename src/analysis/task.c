@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/recomputing.h"
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/bounds.h"
 
-#include "base/clock.h"
+#include <time.h>
+#include <unistd.h>
+
 #include "base/failure.h"
-#include "base/machine.h"
+
+/* ---- Bounds ---------------------------------------------------------------------------------- */
 
 static const double SECONDS_BETWEEN = 0.02;
 
@@ -51,4 +54,31 @@ popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *
         "taken",
         path, (unsigned long long)(needed >> BITS_OF_MIB) + 1, what,
         (unsigned long long)(max >> BITS_OF_MIB), (unsigned long long)(taken >> BITS_OF_MIB));
+}
+
+/* ---- Clock ----------------------------------------------------------------------------------- */
+
+double pl_clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- Machine --------------------------------------------------------------------------------- */
+
+size_t pl_machine_processors(void) {
+    long online = -1;
+#ifdef _SC_NPROCESSORS_ONLN /* not in POSIX, but nearly everywhere, like the one below */
+    online = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    return online > 0 ? (size_t)online : 1;
+}
+
+uint64_t pl_machine_memory_bytes(void) {
+    long pages = -1;
+    long page_bytes = sysconf(_SC_PAGESIZE);
+#ifdef _SC_PHYS_PAGES
+    pages = sysconf(_SC_PHYS_PAGES);
+#endif
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : UINT64_MAX;
 }

@@ -1,4 +1,5 @@
-/* What work may take: until its caller wants it to end, and how much memory.
+/* What work may take: until its caller wants it to end, and how much memory; the clock and the
+ * machine that tell.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_BOUNDS_H
@@ -11,6 +12,8 @@
 
 #include "popliner/error.h"
 
+/* ---- Bounds ---------------------------------------------------------------------------------- */
+
 /* All zero, like a NULL pointer to it, means without bounds. It is used by one call at a time, with
  * all threads that work for that call. */
 typedef struct pl_bounds {
@@ -18,7 +21,7 @@ typedef struct pl_bounds {
     void *user;
     uint64_t max_bytes; /* of what is counted; 0: the memory of the machine, where it is known */
 
-    double next_seconds;    /* when should_stop is asked next, on the clock of base/clock.h */
+    double next_seconds;    /* when should_stop is asked next, of pl_clock_seconds */
     atomic_bool is_stopped; /* it said so */
     atomic_uint_fast64_t taken_bytes;
 } pl_bounds;
@@ -38,5 +41,18 @@ bool pl_bounds_are_over(const pl_bounds *bounds);
  * than there may be. */
 popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *what,
                                uint64_t count, uint64_t item_bytes, popliner_error *error);
+
+/* ---- Clock ----------------------------------------------------------------------------------- */
+
+/* Seconds of a clock that only goes forward. */
+double pl_clock_seconds(void);
+
+/* ---- Machine --------------------------------------------------------------------------------- */
+
+/* The processors that are online, at least 1. */
+size_t pl_machine_processors(void);
+
+/* Its memory without swap; UINT64_MAX where the system does not tell. */
+uint64_t pl_machine_memory_bytes(void);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/plain_locale.h"
 
 /* Whether a character does not begin here. */

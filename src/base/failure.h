@@ -38,7 +38,7 @@ void pl_progress(const popliner_listener *listener, const char *task, uint64_t d
                  uint64_t total);
 
 /* Tells a listener, which may be NULL or have no `step`, that a part of the work has ended that
- * began at `start_seconds` on the clock of base/clock.h. */
+ * began at `start_seconds` on the clock of base/bounds.h. */
 void pl_step(const popliner_listener *listener, const char *task, double start_seconds);
 
 #endif

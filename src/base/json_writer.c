@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/plain_locale.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 static bool is_utf8(const char *text) {
     size_t length = 1;

@@ -11,7 +11,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/quoting.h"
+#include "base/text.h"
 #include "popliner/sizes.h"
 
 /* What a column says, and the key of a unit that stands for it. */

@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/machine.h"
-#include "base/parallel.h"
+#include "base/threads.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/interval_inputs.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/number_sort.h"
+#include "base/numbers.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"

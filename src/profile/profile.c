@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/machine.h"
 #include "profile/debug_data.h"
 #include "profile/profile_checks.h"
 #include "profile/profile_part.h"

@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/parallel.h"
+#include "base/threads.h"
 
 /* Addresses [first, end). */
 typedef struct extent {

@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/parallel.h"
+#include "base/threads.h"
 
 /* Small enough that threads finish together and progress moves, large enough that finding the
  * beginning of a piece does not count. */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/quoting.h"
+#include "base/text.h"
 #include "show/packed.h"
 
 void pl_cells_add(pl_cells *cells, pl_cell cell) {

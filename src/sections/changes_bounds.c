@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/growth.h"
-#include "base/product.h"
+#include "base/numbers.h"
 #include "sections/changes_data.h"
 
 /* What of a comparison is held against each kind of bound. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/quoting.h"
+#include "base/text.h"
 #include "sections/changes_data.h"
 #include "show/report_parts.h"
 

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "base/quoting.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "sections/changes_data.h"
 #include "show/report_parts.h"
 

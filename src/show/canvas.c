@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/quoting.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 /* ---- cells ---- */
 

@@ -7,8 +7,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/printable.h"
 #include "base/structs.h"
+#include "base/text.h"
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/stage_ipus.h"

@@ -9,7 +9,7 @@
 
 #include "base/failure.h"
 #include "base/structs.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "memory/chain_data.h"
 #include "pipeline/pipeline.h"
 #include "show/certificate_data.h"

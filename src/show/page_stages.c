@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/quoting.h"
+#include "base/text.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "pipeline/pipeline.h"

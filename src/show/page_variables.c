@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bounds.h"
 #include "base/failure.h"
-#include "base/machine.h"
-#include "base/parallel.h"
+#include "base/threads.h"
 #include "profile/profile_data.h"
 #include "show/packed.h"
 

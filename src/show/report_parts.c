@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
-#include "base/printable.h"
+#include "base/text.h"
 #include "pipeline/pipeline.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,

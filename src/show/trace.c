@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/failure.h"
-#include "base/quoting.h"
+#include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/operations_data.h"

@@ -8,10 +8,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/first_answer.h"
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/random.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 

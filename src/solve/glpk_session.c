@@ -3,7 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/own_thread.h"
+#include "base/threads.h"
 
 #include <glpk.h>
 

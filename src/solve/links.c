@@ -3,7 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/product.h"
+#include "base/numbers.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/neighbours.h"
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/random.h"
+#include "base/numbers.h"
 #include "solve/spread_sweep.h"
 
 #include <stdlib.h>

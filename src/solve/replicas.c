@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
+#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/product.h"
+#include "base/numbers.h"
 #include "base/structs.h"
 #include "costs/costs.h"
 #include "solve/options_check.h"

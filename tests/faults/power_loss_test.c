@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/numbers.h"
 #include "faults/sqlite_vfs.h"
 #include "model/operations.h"
 #include "profile/database.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "popliner/certificate.h"
 #include "popliner/emit.h"
 #include "solve/plan_data.h"

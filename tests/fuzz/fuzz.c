@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 void fuzz_end(const char *file, int line, const char *promise) {
     fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, promise);

@@ -889,7 +889,7 @@ const Model = (() => {
 
     // ---- the same from the command -------------------------------------------------------------
 
-    // What a terminal obeys, or turns the text around it: src/base/utf8.c.
+    // What a terminal obeys, or turns the text around it: src/base/text.c.
     const CONTROLS = '\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
 
     // A word of a command line, as a shell takes it from a terminal: src/command/page.c.

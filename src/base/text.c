@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "popliner/printable.h"
+
+/* ---- Characters ------------------------------------------------------------------------------ */
+
+size_t pl_utf8_decode(const char *text, uint32_t *character) {
+    /* the smallest character of each length: what is smaller is overlong */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t length = bytes[0] < 0x80             ? 1
+                    : (bytes[0] & 0xe0) == 0xc0 ? 2
+                    : (bytes[0] & 0xf0) == 0xe0 ? 3
+                    : (bytes[0] & 0xf8) == 0xf0 ? 4
+                                                : 0;
+    if (length == 0)
+        return 0;
+    uint32_t c = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) /* the NUL at the end is none, either */
+            return 0;
+        c = c << 6 | (bytes[i] & 0x3f);
+    }
+    if (c < least[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    *character = c;
+    return length;
+}
+
+bool pl_utf8_is_control(uint32_t c) {
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+/* ---- As data --------------------------------------------------------------------------------- */
+
+/* A character that cannot stand for itself in JSON. */
+static void add_escaped_json(pl_text *text, uint32_t c) {
+    if (c == '"' || c == '\\')
+        pl_text_format(text, "\\%c", (int)c);
+    else
+        pl_text_format(text, "\\u%04x", (unsigned)c);
+}
+
+static bool is_plain_in_json(uint32_t c) {
+    return c != '"' && c != '\\' && !pl_utf8_is_control(c);
+}
+
+void pl_quote_json(pl_text *text, const char *value) {
+    pl_text_add(text, "\"");
+    while (*value != '\0') {
+        uint32_t c = 0;
+        size_t length = pl_utf8_decode(value, &c);
+        if (length == 0)
+            pl_text_add(text, PL_REPLACEMENT);
+        else if (is_plain_in_json(c))
+            pl_text_append(text, value, length);
+        else
+            add_escaped_json(text, c);
+        value += length == 0 ? 1 : length;
+    }
+    pl_text_add(text, "\"");
+}
+
+/* ---- For people ------------------------------------------------------------------------------ */
+
+const char *popliner_printable_take(const char *text, char shown[POPLINER_PRINTABLE_SIZE]) {
+    static const char named[] = "\n\r\t";
+    uint32_t c = 0;
+    size_t length = pl_utf8_decode(text, &c);
+    if (length == 0) {
+        snprintf(shown, POPLINER_PRINTABLE_SIZE, "\\x%02x", (unsigned)(unsigned char)*text);
+        return text + 1;
+    }
+    if (c < 0x80 && c != 0 && strchr(named, (int)c) != NULL) {
+        snprintf(shown, POPLINER_PRINTABLE_SIZE, "\\%c", "nrt"[strchr(named, (int)c) - named]);
+    } else if (pl_utf8_is_control(c)) {
+        snprintf(shown, POPLINER_PRINTABLE_SIZE, "\\u%04x", (unsigned)(c & 0xffff));
+    } else {
+        memcpy(shown, text, length);
+        shown[length] = '\0';
+    }
+    return text + length;
+}
+
+void pl_text_add_printable(pl_text *text, const char *value, const char *kept) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    while (*value != '\0') {
+        const char *next = popliner_printable_take(value, shown);
+        if (strchr(kept, *value) != NULL)
+            pl_text_append(text, value, 1);
+        else
+            pl_text_add(text, shown);
+        value = next;
+    }
+}
+
+/* Whether nothing in the text is shown as something else. */
+static bool is_printable(const char *text) {
+    while (*text != '\0') {
+        uint32_t c = 0;
+        size_t length = pl_utf8_decode(text, &c);
+        if (length == 0 || (pl_utf8_is_control(c) && c != '\n' && c != '\t'))
+            return false;
+        text += length;
+    }
+    return true;
+}
+
+void pl_text_make_printable(pl_text *text) {
+    pl_text shown = {0};
+    if (text->failed || text->data == NULL || is_printable(text->data))
+        return;
+    pl_text_add_printable(&shown, text->data, "\n\t");
+    free(text->data);
+    *text = shown;
+}
