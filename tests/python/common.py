@@ -38,9 +38,10 @@ def scratch():
 
 
 def run(*arguments, status=0):
-    """What the command prints; its log is dropped."""
+    """What the command prints; its log is dropped. Like the module, it may plot in UTF-8, whatever
+    the locale of the test."""
     done = subprocess.run([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False)
+                          env={**os.environ, "LC_ALL": "C.UTF-8"}, check=False)
     if done.returncode not in (status if isinstance(status, tuple) else (status,)):
         raise AssertionError(f"popliner {' '.join(arguments)}: status {done.returncode}\n"
                              + done.stderr.decode())
