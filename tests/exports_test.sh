@@ -1,7 +1,8 @@
 #!/bin/sh
 # The shared libraries export popliner_* alone, with the version of the interface, and what the
-# symbols files of Debian list; every public header stands on its own, in C and in C++, no text of
-# the library leads to an option of the command, and it tells of every structure.
+# symbols files of Debian list; every public header stands on its own, in C and in C++, and says
+# what threads may share; no text of the library leads to an option of the command, and the library
+# lists every structure.
 # Arguments: both shared libraries, the source folder, the version of the interface.
 set -eu
 library=$1
@@ -49,6 +50,10 @@ for header in "$include"/popliner/*.h; do
         -fsyntax-only -x c -
     echo "#include \"$name\"" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" \
         -fsyntax-only -x c++ -
+    sed '/\*\//q' "$header" | grep -q '^ \* Threads: [a-z]' || {
+        echo "$name does not say in its head what threads may share (Threads: ...)"
+        exit 1
+    }
     headers=$((headers + 1))
 done
 
