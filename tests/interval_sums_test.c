@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "costs/interval_sums.h"
 #include "costs/triangle.h"
 #include "test_data.h"
 

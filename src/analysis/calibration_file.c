@@ -10,8 +10,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/json_text.h"
-#include "costs/json_values.h"
+#include "base/json_reader.h"
 #include "pipeline/pipeline.h"
 
 enum { MILLION = 1000000 };

@@ -11,7 +11,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/json_text.h"
+#include "base/json_reader.h"
 
 void popliner_costs_file_free(popliner_costs_file *file) {
     if (file == NULL)

@@ -5,11 +5,11 @@
 #define PL_COSTS_COSTS_JSON_H
 
 #include "base/id_map.h"
+#include "base/json_reader.h"
 #include "base/names.h"
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
-#include "costs/interval_sums.h"
-#include "costs/json_values.h"
+#include "costs/triangle.h"
 
 /* The kinds of objects, as places in pl_costs_json_keys. */
 enum {
@@ -83,13 +83,8 @@ popliner_status pl_costs_json_find_unit(pl_costs_json *r, const pl_json_place *p
 popliner_status pl_costs_json_read_regions(pl_costs_json *r);
 popliner_status pl_costs_json_read_units(pl_costs_json *r, bool is_listed);
 popliner_status pl_costs_json_read_shared(pl_costs_json *r);
-popliner_status pl_costs_json_read_devices(pl_costs_json *r);
 
 /* ---- What stages choose from, for POPLINER_RECOMPUTE_AUTO ---- */
-
-/* Adds the unit as it is, and its variants; its costs have been read. */
-popliner_status pl_costs_json_read_unit_variants(pl_costs_json *r, size_t unit,
-                                                 const json_t *value);
 
 /* The same of a listed interval, whose bytes are in interval_bytes. */
 popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
@@ -100,14 +95,6 @@ popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
 popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
 
 /* ---- The table ---- */
-
-/* Makes the table one of lines if the peaks of the pipeline differ from the plain ones. */
-popliner_status pl_costs_json_add_pipeline(pl_costs_json *r);
-
-/* Sets the peaks of an interval, wherever it stands, that needs memory[num_regions] and keeps
- * copies of kept[num_regions]. */
-popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
-                                        const uint64_t *memory, const uint64_t *kept);
 
 /* Fills the table from the costs of the units, or from the list of intervals. */
 popliner_status pl_costs_json_fill_additive(pl_costs_json *r);

@@ -2,7 +2,7 @@
  * which the accelerators are used and the CPUs are not.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/json_values.h"
+#include "base/json_reader.h"
 #include "costs/layer_graph.h"
 
 #include <inttypes.h>

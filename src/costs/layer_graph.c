@@ -8,33 +8,8 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "costs/costs.h"
-#include "costs/interval_sums.h"
-#include "costs/unit_orders.h"
-
-bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node) {
-    if (graph->num_nodes >= PL_NONE || node.name == NULL ||
-        !pl_grow(&graph->nodes, &graph->nodes_capacity, graph->num_nodes + 1, sizeof node)) {
-        free(node.name);
-        return false;
-    }
-    graph->nodes[graph->num_nodes++] = node;
-    return true;
-}
-
-bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to) {
-    if (!pl_grow(&graph->edges, &graph->edges_capacity, graph->num_edges + 1, sizeof *graph->edges))
-        return false;
-    graph->edges[graph->num_edges++] = (pl_graph_edge){(uint32_t)from, (uint32_t)to};
-    return true;
-}
-
-void pl_layer_graph_free(pl_layer_graph *graph) {
-    for (size_t i = 0; i < graph->num_nodes; ++i)
-        free(graph->nodes[i].name);
-    free(graph->nodes);
-    free(graph->edges);
-    *graph = (pl_layer_graph){0};
-}
+#include "costs/triangle.h"
+#include "costs/unit_graph.h"
 
 enum {
     /* Up to so many units, all orders are tried; beyond, that would take longer than solving. */

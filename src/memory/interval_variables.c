@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/interval_sums.h"
 #include "costs/triangle.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"

@@ -6,7 +6,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/interval_sums.h"
 #include "costs/triangle.h"
 #include "memory/parameters.h"
 #include "memory/stage_data.h"

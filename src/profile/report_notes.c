@@ -14,7 +14,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/json_text.h"
+#include "base/json_reader.h"
 #include "base/plain_locale.h"
 #include "profile/profile_data.h"
 

@@ -10,7 +10,6 @@
 #include "costs/costs_file_data.h"
 #include "costs/triangle.h"
 #include "costs/variants.h"
-#include "costs/ways.h"
 #include "solve/links.h"
 #include "solve/objectives.h"
 #include "solve/options_check.h"

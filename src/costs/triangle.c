@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/interval_sums.h"
+#include "costs/triangle.h"
 
 #include <stdlib.h>
 #include <string.h>

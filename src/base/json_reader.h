@@ -1,15 +1,27 @@
-/* Values of a JSON document that a user wrote, each checked, with its place in the message.
+/* Reading JSON: parsing a document, safely where memory is short, and its values.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COSTS_JSON_VALUES_H
-#define PL_COSTS_JSON_VALUES_H
+#ifndef PL_BASE_JSON_READER_H
+#define PL_BASE_JSON_READER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
 
 #include "popliner/error.h"
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
+/* Parses a document whose objects have no key twice; the caller releases *root with json_decref.
+ * Errors: INPUT with `path`, line and column; MEMORY. O(length). */
+popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
+                              popliner_error *error);
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* Values of a JSON document that a user wrote, each checked, with its place in the message. */
 
 /* Where messages go and which file they are about. */
 typedef struct pl_json {
