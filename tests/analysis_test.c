@@ -16,7 +16,6 @@
 #include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
 #include "profile/profile_data.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "model/operations.h"
-#include "model/operations_data.h"
 #include "profile/debug_data.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"

@@ -12,7 +12,6 @@
 #include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
@@ -23,7 +22,7 @@
 #include "show/reports.h"
 #include "solve/greedy.h"
 #include "solve/plan_data.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 #include "test_data.h"
 
 static popliner_costs *make_costs(void) {

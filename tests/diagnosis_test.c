@@ -13,7 +13,7 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/diagnosis.h"
 #include "popliner/liveness.h"
 #include "profile/blob_codec.h"

@@ -17,7 +17,6 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "model/operations.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "model/operations.h"
-#include "model/operations_data.h"
 #include "model/regex.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"
@@ -20,7 +19,7 @@
 #include "profile/read.h"
 #include "scarce_memory.h"
 #include "show/report_parts.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 #include "test_data.h"
 
 /* ---- files of costs ------------------------------------------------------------------------- */

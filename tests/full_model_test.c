@@ -12,7 +12,6 @@
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "model/operations_data.h"
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"

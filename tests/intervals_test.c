@@ -10,7 +10,6 @@
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "model/operations.h"
 #include "naive_passes.h"
 #include "popliner/stage.h"

@@ -10,8 +10,7 @@
 
 #include "base/growth.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 static uint8_t type_of_step(const popliner_profile *p, size_t step) {

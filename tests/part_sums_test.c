@@ -11,7 +11,7 @@
 #include "memory/part_sums.h"
 #include "memory/passes.h"
 #include "model/layers.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 

@@ -19,7 +19,7 @@
 #include "profile/database.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 
 /* ---- Databases and their writers ------------------------------------------------------------ */
 

@@ -8,12 +8,11 @@
 
 #include "analysis/analysis_data.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/sharing.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
 #include "profile/profile_data.h"

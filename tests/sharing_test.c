@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnosis/sharing.h"
+#include "diagnosis/diagnosis.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 static pl_sharing measure(const golden_case *c, const popliner_layers *layers) {

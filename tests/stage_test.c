@@ -10,7 +10,6 @@
 #include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "popliner/stage.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"

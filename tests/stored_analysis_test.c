@@ -18,16 +18,14 @@
 #include <xxhash.h>
 
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/sharing.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "model/operations_data.h"
 #include "profile/profile_checks.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 #include "test_data.h"
 #include "test_sql.h"
 #include "whole_walk.h"

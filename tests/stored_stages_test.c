@@ -12,20 +12,19 @@
 #include <xxhash.h>
 
 #include "costs/costs.h"
-#include "diagnosis/sharing.h"
+#include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "popliner/liveness.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
 #include "show/reports.h"
 #include "solve/plan_data.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 #include "test_data.h"
 
 enum { PLACES = 4, PLAIN = 2, NUM_MEASURED };

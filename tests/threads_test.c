@@ -16,7 +16,7 @@
 #include "popliner/operations.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 
 static const size_t thread_counts[] = {1, 2, 4, 7};
 

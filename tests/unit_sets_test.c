@@ -9,7 +9,6 @@
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
-#include "model/layers_data.h"
 #include "profile/profile_data.h"
 
 static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {

@@ -17,7 +17,7 @@
 #include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/read.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 
 #define ASK(...) assert_int_equal((__VA_ARGS__), POPLINER_OK)
 

@@ -9,14 +9,14 @@
 #include "base/bounds.h"
 #include "base/messages.h"
 #include "base/threads.h"
-#include "diagnosis/sharing.h"
+#include "diagnosis/diagnosis.h"
 #include "pipeline/pipeline.h"
 #include "popliner/analysis.h"
 #include "popliner/sections.h"
 #include "profile/debug_info.h"
 #include "profile/profile_checks.h"
 #include "sections/sheet.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 
 enum {
     PL_NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1,

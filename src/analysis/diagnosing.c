@@ -10,10 +10,9 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/sharing.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
-#include "model/layers_data.h"
+#include "model/layers.h"
 
 static popliner_status diagnose_in_turn(popliner_analysis *analysis,
                                         const popliner_diagnosis_options *options,

@@ -7,8 +7,8 @@
 
 #include "base/failure.h"
 #include "memory/chain_data.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "show/reports.h"
 

@@ -1,17 +1,404 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
-#include "diagnosis/bottleneck.h"
-#include "diagnosis/categories.h"
-#include "diagnosis/coverage.h"
+#include "base/growth.h"
+#include "base/names.h"
 #include "diagnosis/explained.h"
-#include "diagnosis/missing.h"
-#include "diagnosis/program_types.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
+#include "popliner/error.h"
+#include "popliner/liveness.h"
+#include "popliner/operations.h"
+
+/* ---- a layer regex, guessed from the names of operations without a layer ---- */
+
+/* A word with what stands between it and its number: "h/" or "layer_._". */
+typedef struct stem {
+    size_t num_numbers;     /* different ones */
+    size_t first_operation; /* where it was first seen */
+} stem;
+
+typedef struct stems {
+    pl_names names;    /* of the stems */
+    pl_names numbered; /* of stem and number together */
+    stem *items;       /* by number of the name */
+    size_t capacity;
+} stems;
+
+static bool add_stem(stems *all, const char *bytes, size_t stem_length, size_t length,
+                     size_t operation) {
+    char *text = pl_copy_string(bytes, length);
+    if (text == NULL)
+        return false;
+    size_t numbers_before = all->numbered.count;
+    size_t stems_before = all->names.count;
+    bool memory = pl_names_number(&all->numbered, text) != SIZE_MAX;
+    text[stem_length] = '\0';
+    size_t place = memory ? pl_names_number(&all->names, text) : SIZE_MAX;
+    free(text);
+    if (place == SIZE_MAX || !pl_grow(&all->items, &all->capacity, place + 1, sizeof *all->items))
+        return false;
+    if (all->names.count > stems_before)
+        all->items[place] = (stem){.first_operation = operation};
+    all->items[place].num_numbers += all->numbered.count > numbers_before;
+    return true;
+}
+
+/* Without the locale, in which other bytes may be letters. */
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Every "word, up to three of / _ . -, digits" at the beginning of a path's component. */
+static bool add_stems(stems *all, const char *name, size_t operation) {
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !is_letter(name[i]))
+            continue;
+        size_t word = i;
+        while (is_letter(name[word]))
+            word++;
+        size_t number = word;
+        while (number - word < 3 && name[number] != '\0' && strchr("/_.-", name[number]) != NULL)
+            number++;
+        size_t end = number;
+        while (is_digit(name[end]))
+            end++;
+        if (end > number && !is_letter(name[end]) && !is_digit(name[end]) &&
+            !add_stem(all, name + i, number - i, end - i, operation))
+            return false;
+    }
+    return true;
+}
+
+/* Looks for the word that is followed by most different numbers, at least two, in names such as
+ * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Errors: MEMORY. */
+static popliner_status suggest_regex(const popliner_operations *operations,
+                                     const popliner_layers *layers, pl_suggestion *suggestion,
+                                     popliner_error *error) {
+    stems all = {.capacity = 0};
+    bool memory = true;
+    size_t best = SIZE_MAX;
+    *suggestion = (pl_suggestion){.num_layers = 0};
+    for (size_t i = 0; memory && i < popliner_operations_count(operations); i++) {
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
+            memory = add_stems(&all, operation->name, i);
+    }
+    for (size_t i = 0; i < all.names.count; i++) {
+        if (all.items[i].num_numbers > 1 &&
+            (best == SIZE_MAX || all.items[i].num_numbers > all.items[best].num_numbers))
+            best = i;
+    }
+    if (memory && best != SIZE_MAX) {
+        pl_text text = {0};
+        pl_text_add(&text, "(?:^|[/.])");
+        for (const char *c = all.names.items[best]; *c != '\0'; c++)
+            pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
+        pl_text_add(&text, "(\\d+)");
+        memory = !text.failed;
+        if (memory && text.length < sizeof suggestion->regex) {
+            memcpy(suggestion->regex, text.data, text.length + 1);
+            suggestion->num_layers = all.items[best].num_numbers;
+            snprintf(suggestion->example, sizeof suggestion->example, "%s",
+                     pl_operation_at(operations, all.items[best].first_operation)->name);
+        }
+        free(text.data);
+    }
+    pl_names_free(&all.names);
+    pl_names_free(&all.numbered);
+    free(all.items);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "a suggestion");
+}
+
+/* ---- which rules gave operations their layers ---- */
+
+/* Fills in how many operations got their layer by which rule and, if most got none, a regex that
+ * may find some. Errors: MEMORY. O(operations * rules), and that of suggest_regex. */
+static popliner_status diagnose_coverage(const popliner_operations *operations,
+                                         const popliner_layers *layers, popliner_diagnosis *d,
+                                         popliner_error *error) {
+    size_t capacity = 0;
+    d->num_operations = popliner_operations_count(operations);
+    for (size_t i = 0; i < d->num_operations; i++) {
+        const popliner_layer_finding *layer = pl_layer_at(layers, i);
+        popliner_coverage found = {
+            .rule = layer->rule, .num_named = layer->num_named, .note = layer->note};
+        size_t place = 0;
+        while (place < d->num_coverage && (d->coverage[place].rule != found.rule ||
+                                           d->coverage[place].num_named != found.num_named))
+            place++;
+        if (place == d->num_coverage) {
+            if (!pl_grow(&d->coverage, &capacity, place + 1, sizeof *d->coverage))
+                return pl_fail_memory(error, "the diagnosis");
+            d->coverage[d->num_coverage++] = found;
+        }
+        d->coverage[place].num_operations++;
+    }
+    size_t num_found = 0;
+    for (size_t i = 0; i < d->num_operations; i++)
+        num_found += pl_layers_unit_of(layers, i) > 0;
+    if (!popliner_operations_are_of_framework(operations) || num_found * 2 >= d->num_operations)
+        return POPLINER_OK; /* nothing to suggest */
+    return suggest_regex(operations, layers, &d->suggestion, error);
+}
+
+/* ---- which programs are in operations that count, by type ---- */
+
+/* Fills in the types of programs. Errors: MEMORY. O(programs * types). */
+static popliner_status diagnose_program_types(const pl_explained *explained, popliner_diagnosis *d,
+                                              popliner_error *error) {
+    const popliner_profile *p = explained->profile;
+    size_t capacity = 0;
+    for (uint32_t program = 0; program < p->num_programs; program++) {
+        const char *type = pl_profile_string(p, p->program_type_name[program]);
+        size_t place = 0;
+        while (place < d->num_program_types && strcmp(d->programs[place].type, type) != 0)
+            place++;
+        if (place == d->num_program_types) {
+            if (!pl_grow(&d->programs, &capacity, place + 1, sizeof *d->programs))
+                return pl_fail_memory(error, "the diagnosis");
+            d->programs[d->num_program_types++] = (popliner_diagnosis_programs){.type = type};
+        }
+        popliner_diagnosis_programs *group = &d->programs[place];
+        group->num_all++;
+        if (explained->program_seen[program]) {
+            group->num_seen++;
+            continue;
+        }
+        size_t num_missing = group->num_all - group->num_seen;
+        uint32_t *missing = realloc((uint32_t *)group->missing, num_missing * sizeof *missing);
+        if (missing == NULL)
+            return pl_fail_memory(error, "the diagnosis");
+        group->missing = missing;
+        missing[num_missing - 1] = program;
+    }
+    return POPLINER_OK;
+}
+
+/* ---- what is explained of each memory category ---- */
+
+/* Bytes by category and tile: item category * num_tiles + tile. */
+typedef struct category_bytes {
+    uint64_t *explained;
+    uint64_t *truth;
+} category_bytes;
+
+static void sum_categories(const pl_explained *explained, category_bytes *bytes) {
+    const popliner_profile *p = explained->profile;
+    size_t num_tiles = p->target.num_tiles;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            size_t item = p->variable_category[i] * num_tiles + tile;
+            if (p->num_category_parts == 0) /* the compiler tells no other sum */
+                bytes->truth[item] += p->variable_size_bytes[i];
+            if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
+                bytes->explained[item] += p->variable_size_bytes[i];
+        }
+    for (size_t part = 0; part < p->num_category_parts; part++)
+        pl_series_add(p, p->category_memory[part], 1,
+                      bytes->truth + part / PL_NUM_CATEGORY_PARTS * num_tiles);
+    for (size_t category = 0; category < p->num_categories; category++) {
+        int code = explained->code_of_category[category];
+        for (size_t tile = 0; code < PL_NUM_DIAGNOSED_CODE && tile < num_tiles; tile++)
+            bytes->explained[category * num_tiles + tile] += explained->code_bytes[code][tile];
+    }
+}
+
+/* Fills in the categories. Errors: MEMORY. O(variables + categories * tiles). */
+static popliner_status diagnose_categories(const pl_explained *explained, popliner_diagnosis *d,
+                                           popliner_error *error) {
+    const popliner_profile *p = explained->profile;
+    size_t num_tiles = p->target.num_tiles;
+    category_bytes bytes = {
+        .explained = pl_new_array(p->num_categories * num_tiles, sizeof *bytes.explained),
+        .truth = pl_new_array(p->num_categories * num_tiles, sizeof *bytes.truth),
+    };
+    popliner_status status = POPLINER_OK;
+    d->categories = pl_new_array(p->num_categories, sizeof *d->categories);
+    if (bytes.explained == NULL || bytes.truth == NULL || d->categories == NULL) {
+        status = pl_fail_memory(error, "the diagnosis");
+        goto done;
+    }
+    sum_categories(explained, &bytes);
+    for (size_t category = 0; category < p->num_categories; category++) {
+        popliner_diagnosis_category row = {.name =
+                                               pl_profile_string(p, p->category_name[category])};
+        for (size_t tile = 0; tile < num_tiles; tile++) {
+            size_t item = category * num_tiles + tile;
+            row.truth_bytes += bytes.truth[item];
+            row.explained_bytes += bytes.explained[item];
+            row.tiles_exceeded += bytes.explained[item] > bytes.truth[item];
+        }
+        if (row.truth_bytes > 0 || row.explained_bytes > 0)
+            d->categories[d->num_categories++] = row;
+    }
+done:
+    free(bytes.explained);
+    free(bytes.truth);
+    return status;
+}
+
+/* ---- where the compiler counts most, and what is explained there ---- */
+
+/* Bytes that are explained on a tile at a step; the others go to *missing_bytes. To `missing` go,
+ * variable by variable, those or, at `all_steps`, all that are missing on the tile. */
+static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step, bool all_steps,
+                       pl_missing_bytes *missing, uint64_t *missing_bytes) {
+    const popliner_profile *p = explained->profile;
+    uint64_t bytes = 0;
+    *missing_bytes = 0;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        if (pl_explained_is_code(explained, i))
+            continue;
+        const bool is_live = popliner_liveness_is_live(p, i, step);
+        const uint64_t live_bytes = is_live ? p->variable_size_bytes[i] : 0;
+        if (explained->variable_seen[i]) {
+            bytes += live_bytes;
+        } else {
+            *missing_bytes += live_bytes;
+            if (is_live || all_steps)
+                pl_missing_add(missing, p, i);
+        }
+    }
+    for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
+        uint64_t truth_bytes = explained->truth_bytes[code][tile];
+        uint64_t code_bytes = explained->code_bytes[code][tile];
+        bytes += code_bytes < truth_bytes ? code_bytes : truth_bytes;
+        *missing_bytes += truth_bytes > code_bytes ? truth_bytes - code_bytes : 0;
+    }
+    pl_missing_add_code(missing, explained, tile);
+    return bytes;
+}
+
+static bool has_account_by_tile(const popliner_profile *p) {
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        if (p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile] > 0)
+            return true;
+    }
+    return false;
+}
+
+/* The peaks of the compiler's account over the steps of the units in question. */
+static popliner_status find_bottleneck(const pl_explained *explained,
+                                       const popliner_diagnosis_options *options,
+                                       popliner_peak *peaks, popliner_diagnosis *d,
+                                       popliner_error *error) {
+    const popliner_chain *chain = explained->chain;
+    const popliner_profile *p = explained->profile;
+    size_t last_unit = options->last_unit;
+    bool has_account = has_account_by_tile(p);
+    uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
+    bool all_steps = options->first_unit == 0 && last_unit >= chain->num_units - 1;
+    popliner_status status = bytes == NULL ? pl_fail_memory(error, "the diagnosis") : POPLINER_OK;
+    if (status == POPLINER_OK)
+        status = popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, error);
+    for (size_t tile = 0; status == POPLINER_OK && tile < p->target.num_tiles; tile++) {
+        uint64_t always_live =
+            has_account ? p->tile_always_live_bytes[tile] : peaks[tile].always_live_bytes;
+        uint64_t most = has_account ? p->tile_not_always_live_peak_bytes[tile]
+                                    : peaks[tile].not_always_live_bytes;
+        size_t most_step = peaks[tile].peak_step;
+        /* The compiler does not tell what a tile has at other steps than its largest. A tile whose
+         * peak over all steps is no larger cannot win over fewer steps. */
+        if (!all_steps && always_live + most > d->truth_bytes) {
+            status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, bytes, error);
+            most = 0;
+            most_step = SIZE_MAX; /* until the first step of the units is met */
+            for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
+                uint32_t operation = chain->operation_of_step[step];
+                size_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
+                if (unit >= options->first_unit && unit <= last_unit &&
+                    (most_step == SIZE_MAX || bytes[step] > most)) {
+                    most = bytes[step];
+                    most_step = step;
+                }
+            }
+        }
+        if (always_live + most > d->truth_bytes && most_step < p->num_steps) {
+            d->truth_bytes = always_live + most;
+            d->tile = tile;
+            d->step = most_step;
+        }
+    }
+    free(bytes);
+    return status;
+}
+
+/* What is explained, and what is missing, where the compiler counts most. */
+static popliner_status compare_there(const pl_explained *explained, pl_missing_bytes *missing,
+                                     popliner_diagnosis *d, popliner_error *error) {
+    const popliner_profile *p = explained->profile;
+    uint64_t missing_bytes;
+    d->explained_bytes = add_up(explained, d->tile, d->step, false, missing, &missing_bytes);
+    if (explained->chain->model->compares_own_step)
+        d->explained_bytes = explained->stage.total_bytes[d->tile];
+    if (p->num_steps > 0)
+        d->program_name = pl_profile_program_name(p, p->step_program[d->step]);
+    return pl_missing_list(missing, explained, d->tile, &d->missing_here, error);
+}
+
+/* The tile where the model explains most; whether the account adds up on every tile; and what is
+ * missing on all of them, into `missing`, which is 0. */
+static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
+                               pl_missing_bytes *missing, popliner_diagnosis *d) {
+    const popliner_profile *p = explained->profile;
+    const pl_stage_memory *stage = &explained->stage;
+    bool compares_own_step = explained->chain->model->compares_own_step;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint64_t missing_bytes;
+        uint64_t bytes =
+            add_up(explained, tile, peaks[tile].peak_step, true, missing, &missing_bytes);
+        uint64_t account_bytes =
+            p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
+        d->tiles_off += bytes + missing_bytes != account_bytes;
+        uint64_t model_bytes = compares_own_step ? stage->total_bytes[tile] : bytes;
+        if (model_bytes > d->model_bytes) {
+            d->model_bytes = model_bytes;
+            d->model_tile = tile;
+            d->model_step = compares_own_step ? stage->peak_step[tile] : peaks[tile].peak_step;
+        }
+    }
+    if (!has_account_by_tile(p))
+        d->tiles_off = SIZE_MAX;
+}
+
+/* Fills in the bottlenecks and what is missing, there and everywhere; the options say which units
+ * are searched. Errors: MEMORY. Cost: a few passes over the variables and over what programs
+ * touch. */
+static popliner_status diagnose_bottleneck(const pl_explained *explained,
+                                           const popliner_diagnosis_options *options,
+                                           popliner_diagnosis *d, popliner_error *error) {
+    const popliner_profile *p = explained->profile;
+    pl_missing_bytes missing = {0};
+    popliner_peak *peaks = pl_new_array(p->target.num_tiles, sizeof *peaks);
+    popliner_status status = peaks == NULL ? pl_fail_memory(error, "the diagnosis")
+                                           : pl_missing_begin(&missing, p, error);
+    if (status == POPLINER_OK)
+        status = find_bottleneck(explained, options, peaks, d, error);
+    if (status == POPLINER_OK)
+        status = compare_there(explained, &missing, d, error);
+    if (status == POPLINER_OK) {
+        memset(missing.bytes, 0, missing.count * sizeof *missing.bytes);
+        compare_everywhere(explained, peaks, &missing, d);
+        status = pl_missing_list(&missing, explained, SIZE_MAX, &d->missing_everywhere, error);
+    }
+    free(peaks);
+    free(missing.bytes);
+    return status;
+}
+
+/* ---- all of it ---- */
 
 /* The range of steps that the original shows. */
 static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
@@ -48,13 +435,13 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
     popliner_status status =
         pl_explained_find(&explained, subject->meter, options->layer_operations_only, error);
     if (status == POPLINER_OK)
-        status = pl_diagnose_program_types(&explained, diagnosis, error);
+        status = diagnose_program_types(&explained, diagnosis, error);
     if (status == POPLINER_OK)
-        status = pl_diagnose_categories(&explained, diagnosis, error);
+        status = diagnose_categories(&explained, diagnosis, error);
     if (status == POPLINER_OK)
-        status = pl_diagnose_bottleneck(&explained, options, diagnosis, error);
+        status = diagnose_bottleneck(&explained, options, diagnosis, error);
     if (status == POPLINER_OK)
-        status = pl_diagnose_coverage(subject->operations, subject->layers, diagnosis, error);
+        status = diagnose_coverage(subject->operations, subject->layers, diagnosis, error);
     if (status == POPLINER_OK)
         find_steps(&explained, diagnosis);
     pl_explained_free(&explained);

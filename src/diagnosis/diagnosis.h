@@ -1,20 +1,30 @@
-/* What a diagnosis is inside the library.
+/* What a diagnosis is inside the library; and which layers use the same memory, and what one layer
+ * hands to another.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_DIAGNOSIS_DIAGNOSIS_H
 #define PL_DIAGNOSIS_DIAGNOSIS_H
 
-#include "diagnosis/suggestion.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "diagnosis/explained.h"
 #include "memory/stage.h"
+#include "memory/unit_usage.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
 #include "popliner/solver.h"
 #include "profile/debug_info.h"
 
-typedef struct popliner_missing_variables {
-    popliner_missing_variable *items; /* largest first */
-    size_t count;
-} popliner_missing_variables;
+/* A regex that would find layers in the names of operations that have none, "" if there is no
+ * likely one, with one of these names and the number of layers that it finds. */
+typedef struct pl_suggestion {
+    char regex[160];
+    char example[160];
+    size_t num_layers;
+} pl_suggestion;
 
 /* Everything about one profile. Texts live as long as the profile and the layers. Zero-initialise;
  * free with pl_diagnosis_clear. */
@@ -86,13 +96,30 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
                             popliner_diagnosis *diagnosis, popliner_error *error);
 void pl_diagnosis_clear(popliner_diagnosis *diagnosis);
 
-/* Why a program belongs to no operation; only for one that does not. */
-popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program);
-
-/* A few words for a reason, without a full stop; static text. */
-const char *pl_missing_reason_text(popliner_missing_reason reason);
-
 /* Fills the summary from all else. */
 void pl_diagnosis_summarise(popliner_diagnosis *diagnosis);
+
+/* ---- Pairs of layers ---- */
+
+/* Two square tables over the layers (unit 0 is left out): row i, column j is item
+ * i * num_layers + j. Zero-initialise; free with pl_sharing_clear. */
+typedef struct pl_sharing {
+    size_t num_layers;
+    /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, all
+     * that the layer touches. Symmetric. */
+    uint64_t *affinity_bytes;
+    /* Bytes of the lowered variables that both layers touch and that have a live range which begins
+     * at a step of an operation of layer i and ends (its last live step) at one of layer j. */
+    uint64_t *communication_bytes;
+} pl_sharing;
+
+/* `by_operation` may be NULL. Errors: USAGE if the variables are not loaded; MEMORY. Cost: one pass
+ * over the variables, and, without `by_operation`, one over those that programs touch. */
+popliner_status pl_sharing_measure(const popliner_profile *profile,
+                                   const popliner_operations *operations,
+                                   const popliner_layers *layers,
+                                   const pl_operation_usage *by_operation, pl_sharing *sharing,
+                                   popliner_error *error);
+void pl_sharing_clear(pl_sharing *sharing);
 
 #endif

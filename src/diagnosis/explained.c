@@ -7,8 +7,8 @@
 #include "base/growth.h"
 #include "memory/code.h"
 #include "memory/unit_usage.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/touches.h"
 
 const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {

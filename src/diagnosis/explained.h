@@ -1,4 +1,4 @@
-/* What the operations that count explain of the memory of a profile.
+/* What the operations that count explain of the memory of a profile, and what they do not.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_DIAGNOSIS_EXPLAINED_H
@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
+#include "popliner/diagnosis.h"
+#include "popliner/error.h"
 #include "profile/profile_data.h"
 
 /* The categories that programs tell of, rather than variables that they touch. */
@@ -61,5 +62,44 @@ static inline bool pl_explained_is_code(const pl_explained *explained, size_t va
     return explained->code_of_category[p->variable_category[variable]] < PL_NUM_DIAGNOSED_CODE &&
            p->class_always_live[p->variable_class[variable]];
 }
+
+/* ---- What is missing ---- */
+
+/* Why a program belongs to no operation; only for one that does not. */
+popliner_missing_reason pl_program_reason(const popliner_operations *operations, size_t program);
+
+/* A few words for a reason, without a full stop; static text. */
+const char *pl_missing_reason_text(popliner_missing_reason reason);
+
+typedef struct popliner_missing_variables {
+    popliner_missing_variable *items; /* largest first */
+    size_t count;
+} popliner_missing_variables;
+
+/* Bytes missing by name and category: item unlowered * categories + category, the last "unlowered"
+ * standing for none. */
+typedef struct pl_missing_bytes {
+    uint64_t *bytes; /* [count], owned */
+    size_t count;
+} pl_missing_bytes;
+
+/* Makes room, all 0; free with free(missing->bytes). Errors: MEMORY. */
+popliner_status pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
+                                 popliner_error *error);
+
+/* Adds a variable, all of which is missing. */
+void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, size_t variable);
+
+/* Adds what is missing of code on a tile, to its category, under no name. */
+void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
+
+/* Lists them with names, reasons and the parts of code, largest first. They are missing on a tile,
+ * or on all (SIZE_MAX). list->items is the caller's, also after an error: see
+ * pl_missing_list_clear. Errors: MEMORY. Cost: one pass over what programs touch, and those of
+ * naming whose code is. */
+popliner_status pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained,
+                                size_t tile, popliner_missing_variables *list,
+                                popliner_error *error);
+void pl_missing_list_clear(popliner_missing_variables *list);
 
 #endif

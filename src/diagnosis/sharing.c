@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "diagnosis/sharing.h"
+#include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/unit_usage.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 /* Bytes of all variables of one class that the same units touch. */

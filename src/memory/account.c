@@ -6,7 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/unit_usage.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 

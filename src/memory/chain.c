@@ -8,8 +8,8 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "memory/unit_usage.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 void pl_chain_free(popliner_chain *chain) {

@@ -9,7 +9,7 @@
 
 #include "base/fields.h"
 #include "memory/memory_model.h"
-#include "model/layers_data.h"
+#include "model/layers.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

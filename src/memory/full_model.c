@@ -9,7 +9,7 @@
 #include "base/growth.h"
 #include "memory/placing.h"
 #include "memory/stage_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 

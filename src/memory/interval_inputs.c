@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "profile/tile_runs.h"

@@ -7,7 +7,7 @@
 #include "base/growth.h"
 #include "memory/part_sums.h"
 #include "memory/stage_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 
 pl_memory_sums pl_memory_sums_of(const pl_stage_memory *memory) {
     size_t n = memory->num_tiles;

@@ -13,7 +13,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 /* Steps of a part one after another, and the place of the first. */

@@ -9,8 +9,8 @@
 #include "memory/chain_data.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 

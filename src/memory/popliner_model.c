@@ -11,8 +11,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 /* ---- the chain ---- */

@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/stage_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 

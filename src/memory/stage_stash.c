@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 /* Marks with `mark` the variables that an operation touches. */

@@ -26,7 +26,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 

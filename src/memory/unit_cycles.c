@@ -6,7 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"

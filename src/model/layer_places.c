@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/layer_places.h"
+#include "model/layers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 
 /* More places than this are something else, such as a number before that of the layer. */
 enum { MOST_PLACES = 64 };

@@ -1,9 +1,11 @@
-/* Finding the layers of operations.
+/* Finding the layers of operations, and what they are inside the library.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MODEL_LAYERS_H
 #define PL_MODEL_LAYERS_H
 
+#include "base/names.h"
+#include "model/regex.h"
 #include "popliner/error.h"
 #include "popliner/listener.h"
 #include "popliner/operations.h"
@@ -38,5 +40,48 @@ popliner_status pl_layers_assign(const popliner_profile *profile,
 popliner_status pl_layer_options_check(const pl_layer_options *options, popliner_error *error);
 
 void pl_layers_free(popliner_layers *layers);
+
+/* ---- The layers ---- */
+
+struct popliner_layers {
+    size_t num_operations;
+    popliner_layer_finding *items; /* [num_operations], as they are handed out */
+    char (*note)[40];              /* [num_operations] */
+    size_t num_layers;
+    const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
+    pl_names all_names; /* every result of the regex, also those that decided nothing */
+};
+
+/* The layer of an operation that there is. */
+static inline const popliner_layer_finding *pl_layer_at(const popliner_layers *layers,
+                                                        size_t operation) {
+    return &layers->items[operation];
+}
+
+/* Its unit: 0 for what belongs to no layer, then come the layers in their order. */
+static inline size_t pl_layers_unit_of(const popliner_layers *layers, size_t operation) {
+    return layers->items[operation].unit;
+}
+
+/* 1 + the number of layers. */
+static inline size_t pl_layers_num_units(const popliner_layers *layers) {
+    return layers->num_layers + 1;
+}
+
+/* The layer's name; NULL for unit 0. */
+static inline const char *pl_layers_name(const popliner_layers *layers, size_t unit) {
+    return unit == 0 ? NULL : layers->names[unit - 1];
+}
+
+/* ---- Layers that run in two places ---- */
+
+/* Warns of the first two places that have at least two layers in common. A place is what stands
+ * before a layer in the names of operations. Layers run in two places if in both they begin one
+ * after another in the order of the layers, in the second place after the last of the first one has
+ * begun, and nothing of the first layer begins in between, as it would in a backward pass. `regex`
+ * is what found the layers. Errors: USAGE, MEMORY. O(operations + pairs of places * layers). */
+popliner_status pl_layer_places_tell(const popliner_operations *operations,
+                                     const popliner_layers *layers, pl_regex *regex,
+                                     const pl_layer_options *options, popliner_error *error);
 
 #endif

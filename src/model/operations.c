@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "model/operations_data.h"
+#include "model/operations.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "model/operations.h"
 #include "profile/debug_data.h"
 #include "profile/profile_data.h"
 

@@ -12,7 +12,7 @@
 #include "base/growth.h"
 #include "base/names.h"
 #include "memory/chain_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/category.h"
 #include "show/tiles_table.h"

@@ -11,7 +11,7 @@
 #include "memory/operation_sums.h"
 #include "memory/part_sums.h"
 #include "memory/unit_cycles.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 
 /* What operations and layers have in common. */

@@ -12,7 +12,7 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 #include "profile/walk.h"

@@ -10,7 +10,7 @@
 #include "base/failure.h"
 #include "memory/chain_data.h"
 #include "memory/passes.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 

@@ -12,7 +12,7 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/stage_ipus.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "show/report_parts.h"
 #include "solve/objectives.h"

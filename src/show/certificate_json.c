@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "memory/chain_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "show/report_parts.h"
 #include "solve/links.h"

@@ -11,8 +11,8 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/operation_sums.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/layers.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "show/report_parts.h"
 

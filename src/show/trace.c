@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 #include "show/certificate_data.h"

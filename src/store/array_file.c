@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "store/array_file.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #include "profile/database.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 
 /* ---- What happens to the files of a folder --------------------------------------------------- */
 

@@ -12,10 +12,9 @@
 
 #include "faults/sqlite_vfs.h"
 #include "model/operations.h"
-#include "model/operations_data.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/stored_analysis.h"
+#include "store/store.h"
 
 /* ---- What is done --------------------------------------------------------------------------- */
 

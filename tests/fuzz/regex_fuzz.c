@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "model/layers.h"
-#include "model/layers_data.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
 

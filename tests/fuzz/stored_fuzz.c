@@ -18,12 +18,12 @@
 #include "memory/chain_data.h"
 #include "memory/stage_details.h"
 #include "memory_files.h"
-#include "model/operations_data.h"
+#include "model/operations.h"
 #include "profile/profile_data.h"
 #include "questions.h"
 #include "records.h"
 #include "small_profile.h"
-#include "store/array_file.h"
+#include "store/store.h"
 
 /* What an input begins with: what changes and how it is read, then the questions. */
 enum { HEAD_SIZE = 2 + QUESTIONS_SIZE, MAX_ARRAYS = 256, MAX_NAME = 64 };

@@ -1,12 +1,14 @@
 /* popliner: a profile and its operations, prepared once and stored for later runs, with all stages
- * of a chain measured.
+ * of a chain measured; and the format of the file: named arrays in SQLite, with a version, and a
+ * checksum for each piece of an array.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_STORE_STORED_ANALYSIS_H
-#define PL_STORE_STORED_ANALYSIS_H
+#ifndef PL_STORE_STORE_H
+#define PL_STORE_STORE_H
 
 #include <stddef.h>
 
+#include "base/fields.h"
 #include "memory/stage_details.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
@@ -16,6 +18,7 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
+#include "profile/database.h"
 
 /* What pl_intervals_measure tells of a chain, for pipelines of any length. */
 typedef struct pl_measured_stages {
@@ -86,5 +89,47 @@ typedef struct pl_wanted_stages {
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
                                                const pl_wanted_stages *wanted,
                                                pl_measured_stages *stages, popliner_error *error);
+
+/* ---- The file ---- */
+
+/* A file that is being written. Zero-initialise; close with pl_array_writer_close, which gives up
+ * what has not been committed. */
+typedef struct pl_array_writer {
+    sqlite3 *sqlite; /* owned; for further tables, too */
+    sqlite3_stmt *insert;
+} pl_array_writer;
+
+/* Fills the file, which is empty, with the table of arrays. False when SQLite fails, here and
+ * below; its connection has the reason. */
+bool pl_array_writer_open(pl_array_writer *writer, const char *path);
+
+/* Adds an array under its name behind `group`, which keeps arrays of one name apart, or is "". */
+bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field);
+bool pl_array_writer_commit(pl_array_writer *writer);
+bool pl_array_writer_close(pl_array_writer *writer);
+
+/* A file that is being read. Zero-initialise; close with pl_array_reader_close. */
+typedef struct pl_array_reader {
+    pl_database database;
+    sqlite3_stmt *select;
+} pl_array_reader;
+
+/* Opens a file of this format and version. Errors: INPUT, MEMORY. */
+popliner_status pl_array_reader_open(pl_array_reader *reader, const char *path,
+                                     popliner_error *error);
+void pl_array_reader_close(pl_array_reader *reader);
+
+/* Whether the file has an array of this name. Errors: INPUT. */
+popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
+                                    bool *has, popliner_error *error);
+
+/* Loads one array from all of its pieces, which is then the field's. A count of SIZE_MAX becomes
+ * that of the array, any other must be it. Errors: INPUT if it is missing or damaged, MEMORY. */
+popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
+                                     const pl_field *field, popliner_error *error);
+
+/* Says what of the file is damaged, and what to do. */
+popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *what,
+                                     popliner_error *error);
 
 #endif
