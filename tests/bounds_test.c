@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/bounds.h"
+#include "base/failure.h"
 #include "base/threads.h"
 #include "popliner/analysis.h"
 #include "profile/database.h"

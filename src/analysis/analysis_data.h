@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/bounds.h"
-#include "base/messages.h"
+#include "base/failure.h"
 #include "base/threads.h"
 #include "diagnosis/diagnosis.h"
 #include "pipeline/pipeline.h"

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/task.h"
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/structs.h"
 #include "memory/trained_parameters.h"

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "memory/intervals.h"
 #include "pipeline/pipeline.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "analysis/recomputing.h"
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"

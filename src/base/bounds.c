@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/bounds.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "base/failure.h"
@@ -54,14 +53,6 @@ popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *
         "taken",
         path, (unsigned long long)(needed >> BITS_OF_MIB) + 1, what,
         (unsigned long long)(max >> BITS_OF_MIB), (unsigned long long)(taken >> BITS_OF_MIB));
-}
-
-/* ---- Clock ----------------------------------------------------------------------------------- */
-
-double pl_clock_seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- Machine --------------------------------------------------------------------------------- */

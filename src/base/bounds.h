@@ -1,5 +1,4 @@
-/* What work may take: until its caller wants it to end, and how much memory; the clock and the
- * machine that tell.
+/* What work may take: until its caller wants it to end, and how much memory; what the machine has.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_BOUNDS_H
@@ -41,11 +40,6 @@ bool pl_bounds_are_over(const pl_bounds *bounds);
  * than there may be. */
 popliner_status pl_bounds_take(pl_bounds *bounds, const char *path, const char *what,
                                uint64_t count, uint64_t item_bytes, popliner_error *error);
-
-/* ---- Clock ----------------------------------------------------------------------------------- */
-
-/* Seconds of a clock that only goes forward. */
-double pl_clock_seconds(void);
 
 /* ---- Machine --------------------------------------------------------------------------------- */
 

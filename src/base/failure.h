@@ -4,8 +4,12 @@
 #ifndef PL_BASE_FAILURE_H
 #define PL_BASE_FAILURE_H
 
+#include <stdbool.h>
+
 #include "popliner/error.h"
 #include "popliner/listener.h"
+
+/* ---- Failure --------------------------------------------------------------------------------- */
 
 /* Stores `status` and the formatted sentence in *error (which may be NULL); returns `status`, so
  * that a failure can be stored and returned in one statement. */
@@ -37,8 +41,46 @@ void pl_tell(const popliner_listener *listener, popliner_level level, const char
 void pl_progress(const popliner_listener *listener, const char *task, uint64_t done,
                  uint64_t total);
 
+/* Seconds of a clock that only goes forward. */
+double pl_clock_seconds(void);
+
 /* Tells a listener, which may be NULL or have no `step`, that a part of the work has ended that
- * began at `start_seconds` on the clock of base/bounds.h. */
+ * began at `start_seconds` of that clock. */
 void pl_step(const popliner_listener *listener, const char *task, double start_seconds);
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+/* Messages that are kept: so that an answer has what the log was told of it. Zero-initialise; free
+ * with pl_messages_clear. */
+typedef struct pl_messages {
+    popliner_message *items; /* texts are owned */
+    size_t count;
+    size_t capacity;
+    bool failed; /* memory was short: not all are there */
+} pl_messages;
+
+/* Adds a copy, unless the same text is there. O(messages). */
+void pl_messages_add(pl_messages *messages, popliner_level level, const char *text, bool is_told);
+
+/* Adds each line of a text. */
+void pl_messages_add_lines(pl_messages *messages, popliner_level level, const char *lines);
+
+void pl_messages_add_all(pl_messages *messages, const pl_messages *others);
+
+/* "debug", "info", "warning" or "error". */
+const char *pl_level_name(popliner_level level);
+
+void pl_messages_clear(pl_messages *messages);
+
+/* Keeps the warnings that it hears, and hands everything on. */
+typedef struct pl_recorder {
+    popliner_listener callers;
+    pl_messages warnings;
+} pl_recorder;
+
+/* Makes *listener one that tells the recorder, which outlives it, and through it the callers' own
+ * (NULL: nobody). Clear recorder->warnings in the end. */
+void pl_recorder_begin(pl_recorder *recorder, const popliner_listener *callers,
+                       popliner_listener *listener);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
+#include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_writer.h"
-#include "base/messages.h"
 #include "memory/stage_details.h"
 #include "popliner/certificate.h"
 #include "popliner/chain.h"

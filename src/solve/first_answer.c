@@ -8,7 +8,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/first_answer.h"
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"

@@ -13,7 +13,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/ipu_room.h"
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared_bounds.h"
 
-#include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"

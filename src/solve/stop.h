@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/bounds.h"
+#include "base/failure.h"
 
 /* On the clock of pl_clock_seconds; INFINITY for no limit. should_stop may be NULL. */
 typedef struct pl_stop {
