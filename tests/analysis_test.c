@@ -207,7 +207,8 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
                 popliner_analysis_measure_stages(analysis, &request, &stage, 1, &measured, &error),
                 &error);
             const popliner_stage_memory *memory = measured->memory;
-            uint64_t bytes = pl_tiles_max(memory->total_bytes, memory->num_tiles);
+            uint64_t bytes =
+                pl_tiles_max(memory->need_bytes[POPLINER_NEED_EXPECTED], memory->num_tiles);
             assert_int_equal(measured->detail->tile_bytes, bytes);
             popliner_measurement_free(measured);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);

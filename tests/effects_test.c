@@ -244,7 +244,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     uint64_t *freed = test_new_array(num_tiles, sizeof *freed);
     live_bytes live = find_live(n, stages, num_stages);
     tile_layout worst = worst_layout(p);
-    pl_stage_memory plain = {0};
+    popliner_stage_memory plain = {0};
     size_t count = 0;
     for (size_t i = 0; i < num_operations; i++)
         if (has_unit(stages, num_stages, popliner_chain_unit_of(n->chain, i)))
@@ -286,7 +286,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
             bytes += step < n->turn ? handed_in[tile] : handed_on[tile];
             buffered_peak = bytes > buffered_peak ? bytes : buffered_peak;
         }
-        uint64_t rest = plain.total_bytes[tile] - plain_peak;
+        uint64_t rest = plain.need_bytes[POPLINER_NEED_EXPECTED][tile] - plain_peak;
         uint64_t unexplained =
             peak_step == SIZE_MAX ? 0 : live.unexplained[tile * p->num_steps + peak_step];
         uint64_t kept[POPLINER_NUM_NEEDS];
@@ -341,7 +341,7 @@ static void assert_evaluated(const naive_passes *n, pl_stage_meter *meter,
                              size_t num_stages) {
     static const char *const names[] = {"expected", "least", "most"};
     size_t num_tiles = n->c->profile->target.num_tiles;
-    pl_ipu_memory memory = {0};
+    popliner_stage_memory memory = {0};
     naive_needs needs;
     begin_needs(&needs, num_tiles);
     evaluate(n, meter, pipeline, stages, num_stages, &needs);
@@ -354,13 +354,18 @@ static void assert_evaluated(const naive_passes *n, pl_stage_meter *meter,
                      n->c->name, stages[0].first_unit, stages[0].last_unit, n->num_units,
                      (int)pipeline->schedule, (int)pipeline->recompute, pipeline->effects,
                      (int)pipeline->accumulators);
-    assert_true(same_numbers("layout", memory.layout_bytes, needs.layout, num_tiles));
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][tile],
-                         memory.stage.total_bytes[tile] + memory.kept_bytes[tile] +
-                             memory.layout_bytes[tile]);
+    assert_true(
+        same_numbers("layout", memory.part_bytes[POPLINER_PART_LAYOUT], needs.layout, num_tiles));
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        uint64_t bytes = 0;
+        for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+            bytes += popliner_part_info_of((popliner_part)part)->is_within
+                         ? 0
+                         : memory.part_bytes[part][tile];
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][tile], bytes);
+    }
     end_needs(&needs);
-    pl_ipu_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
 }
 
 /* What is always so, whatever the rules are in detail. */
@@ -369,7 +374,7 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     popliner_pipeline other = *pipeline;
     popliner_stage_detail own;
     popliner_stage_detail without;
-    pl_stage_memory plain = {0};
+    popliner_stage_memory plain = {0};
     size_t num_tiles = n->c->profile->target.num_tiles;
     uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
     assert_int_equal(pl_stage_detail_measure(meter, pipeline, stage, 1, &own, NULL), POPLINER_OK);
@@ -378,16 +383,22 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     assert_true(need[POPLINER_NEED_EXPECTED] <= need[POPLINER_NEED_MOST]);
     assert_int_equal(need[POPLINER_NEED_EXPECTED], own.tile_bytes);
     /* the parts are all there is */
-    assert_int_equal(own.total_bytes, own.variables_bytes + own.vertex_code_bytes +
-                                          own.vertex_state_bytes + own.exchange_code_bytes +
-                                          own.control_code_bytes + own.unexplained_bytes +
-                                          own.stash_bytes + own.buffer_bytes +
-                                          own.accumulator_bytes + own.layout_bytes);
+    assert_int_equal(
+        own.total_bytes,
+        own.part_bytes[POPLINER_PART_VARIABLES] + own.part_bytes[POPLINER_PART_VERTEX_CODE] +
+            own.part_bytes[POPLINER_PART_VERTEX_STATE] +
+            own.part_bytes[POPLINER_PART_EXCHANGE_CODE] +
+            own.part_bytes[POPLINER_PART_CONTROL_CODE] + own.part_bytes[POPLINER_PART_UNEXPLAINED] +
+            own.part_bytes[POPLINER_PART_STASH] + own.part_bytes[POPLINER_PART_BUFFERS] +
+            own.part_bytes[POPLINER_PART_ACCUMULATORS] + own.part_bytes[POPLINER_PART_LAYOUT]);
     /* with no effects it is the model of the stage, and copies */
     other.effects = 0;
     other.accumulators = POPLINER_ACCUMULATORS_NONE;
     assert_int_equal(pl_stage_detail_measure(meter, &other, stage, 1, &without, NULL), POPLINER_OK);
-    assert_int_equal(without.buffer_bytes + without.accumulator_bytes + without.layout_bytes, 0);
+    assert_int_equal(without.part_bytes[POPLINER_PART_BUFFERS] +
+                         without.part_bytes[POPLINER_PART_ACCUMULATORS] +
+                         without.part_bytes[POPLINER_PART_LAYOUT],
+                     0);
     assert_int_equal(
         pl_stage_measure_units(meter, stage->first_unit, stage->last_unit, &plain, NULL),
         POPLINER_OK);
@@ -396,7 +407,7 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
                      POPLINER_OK);
     uint64_t largest = 0;
     for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t bytes = plain.total_bytes[tile] +
+        uint64_t bytes = plain.need_bytes[POPLINER_NEED_EXPECTED][tile] +
                          pl_pipeline_copies(&other, stage->stages_to_end) * stash[tile];
         largest = bytes > largest ? bytes : largest;
     }
@@ -405,11 +416,11 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     other = *pipeline;
     other.effects &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
     assert_int_equal(pl_stage_detail_measure(meter, &other, stage, 1, &without, NULL), POPLINER_OK);
-    assert_int_equal(own.total_bytes, without.total_bytes + own.layout_bytes);
+    assert_int_equal(own.total_bytes, without.total_bytes + own.part_bytes[POPLINER_PART_LAYOUT]);
     assert_true(own.tile_bytes >= without.tile_bytes);
     assert_int_equal(without.need_bytes[POPLINER_NEED_LEAST], need[POPLINER_NEED_LEAST]);
     assert_int_equal(without.need_bytes[POPLINER_NEED_MOST], need[POPLINER_NEED_MOST]);
-    num_laid_out += own.layout_bytes > 0;
+    num_laid_out += own.part_bytes[POPLINER_PART_LAYOUT] > 0;
     /* passing only adds */
     other = *pipeline;
     other.effects &= ~(unsigned)POPLINER_EFFECT_PASSING;
@@ -417,8 +428,8 @@ static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
     for (int k = 0; k < POPLINER_NUM_NEEDS; k++)
         assert_true(k == POPLINER_NEED_LEAST || need[k] >= without.need_bytes[k]);
     num_passed += own.total_bytes > without.total_bytes;
-    num_buffered += own.buffer_bytes > 0;
-    num_accumulated += own.accumulator_bytes > 0;
+    num_buffered += own.part_bytes[POPLINER_PART_BUFFERS] > 0;
+    num_accumulated += own.part_bytes[POPLINER_PART_ACCUMULATORS] > 0;
     pl_stage_memory_clear(&plain);
     free(stash);
 }

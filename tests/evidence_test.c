@@ -144,13 +144,13 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
     uint64_t worst = pl_tiles_max(truth, num_tiles);
     fit fits[NUM_MODELS];
     for (int model = 0; model < NUM_MODELS; model++) {
-        pl_stage_memory memory = {0};
+        popliner_stage_memory memory = {0};
         size_t from = is_first ? 0 : unit_of_layer(models[model].chain, cuts->cuts[stage - 1] + 1);
         size_t to = is_last ? popliner_chain_num_units(models[model].chain) - 1
                             : unit_of_layer(models[model].chain, cuts->cuts[stage]);
         assert_int_equal(pl_stage_measure_units(models[model].meter, from, to, &memory, NULL),
                          POPLINER_OK);
-        fits[model] = compare(memory.total_bytes, truth, num_tiles, worst);
+        fits[model] = compare(memory.need_bytes[POPLINER_NEED_EXPECTED], truth, num_tiles, worst);
         sums->errors[model] += fabs((double)fits[model].worst_bytes - (double)worst);
         pl_stage_memory_clear(&memory);
     }

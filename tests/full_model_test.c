@@ -219,13 +219,15 @@ static bool *expect_steps(const golden_case *c, const size_t *operations, size_t
 
 /* Compares a measured stage with what the rules make of its operations. */
 static void assert_stage(const golden_case *c, const expected_model *m, const size_t *operations,
-                         size_t count, const pl_stage_memory *memory) {
+                         size_t count, const popliner_stage_memory *memory) {
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
     static const char *const names[] = {"vertex code", "vertex state", "exchange code",
                                         "control code"};
-    uint64_t *const measured[] = {memory->vertex_code_bytes, memory->vertex_state_bytes,
-                                  memory->exchange_code_bytes, memory->control_code_bytes};
+    uint64_t *const measured[] = {memory->part_bytes[POPLINER_PART_VERTEX_CODE],
+                                  memory->part_bytes[POPLINER_PART_VERTEX_STATE],
+                                  memory->part_bytes[POPLINER_PART_EXCHANGE_CODE],
+                                  memory->part_bytes[POPLINER_PART_CONTROL_CODE]};
     uint64_t *own[NUM_GROUPS];
     bool *touched = test_new_array(p->num_variables, sizeof *touched);
     bool *is_own_step = expect_steps(c, operations, count);
@@ -280,11 +282,15 @@ static void assert_stage(const golden_case *c, const expected_model *m, const si
         total[tile] += variables[tile] + unexplained[tile];
     }
     assert_int_equal(memory->num_tiles, num_tiles);
-    assert_true(same_numbers("variables", memory->variables_bytes, variables, num_tiles));
-    assert_true(same_numbers("unexplained", memory->unexplained_bytes, unexplained, num_tiles));
-    assert_true(same_numbers("unexplained, always live", memory->unexplained_always_live_bytes,
+    assert_true(same_numbers("variables", memory->part_bytes[POPLINER_PART_VARIABLES], variables,
+                             num_tiles));
+    assert_true(same_numbers("unexplained", memory->part_bytes[POPLINER_PART_UNEXPLAINED],
+                             unexplained, num_tiles));
+    assert_true(same_numbers("unexplained, always live",
+                             memory->part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE],
                              m->unexplained, num_tiles));
-    assert_true(same_numbers("total", memory->total_bytes, total, num_tiles));
+    assert_true(
+        same_numbers("total", memory->need_bytes[POPLINER_NEED_EXPECTED], total, num_tiles));
     for (int group = 0; group < NUM_GROUPS; group++)
         free(own[group]);
     free(touched);
@@ -300,7 +306,7 @@ static void check_random_stages(const golden_case *c, pl_stage_meter *meter) {
     static const unsigned chances[] = {500, 30, 950, 100, 0, 1000}; /* of 1000 */
     size_t count = popliner_operations_count(c->operations);
     size_t *chosen = test_new_array(count, sizeof *chosen);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     expected_model m = expect_model(c);
     uint64_t random = 67;
     for (size_t round = 0; round < sizeof chances / sizeof *chances; round++) {
@@ -323,7 +329,7 @@ static void check_random_stages(const golden_case *c, pl_stage_meter *meter) {
 /* The stage of everything is the compiler's account, on every tile. */
 static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
                            pl_stage_meter *meter) {
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     assert_int_equal(
         pl_stage_measure_units(meter, 0, popliner_chain_num_units(chain) - 1, &memory, NULL),
         POPLINER_OK);
@@ -332,13 +338,17 @@ static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
         popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
         popliner_profile_tile(c->profile, tile, &account, NULL);
         uint64_t expected = account.always_live_bytes + account.not_always_live_peak_bytes;
-        if (memory.total_bytes[tile] != expected)
+        if (memory.need_bytes[POPLINER_NEED_EXPECTED][tile] != expected)
             fail_msg("%s: tile %zu has %llu bytes instead of %llu", c->name, tile,
-                     (unsigned long long)memory.total_bytes[tile], (unsigned long long)expected);
-        assert_int_equal(memory.total_bytes[tile],
-                         memory.variables_bytes[tile] + memory.vertex_code_bytes[tile] +
-                             memory.vertex_state_bytes[tile] + memory.exchange_code_bytes[tile] +
-                             memory.control_code_bytes[tile] + memory.unexplained_bytes[tile]);
+                     (unsigned long long)memory.need_bytes[POPLINER_NEED_EXPECTED][tile],
+                     (unsigned long long)expected);
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][tile],
+                         memory.part_bytes[POPLINER_PART_VARIABLES][tile] +
+                             memory.part_bytes[POPLINER_PART_VERTEX_CODE][tile] +
+                             memory.part_bytes[POPLINER_PART_VERTEX_STATE][tile] +
+                             memory.part_bytes[POPLINER_PART_EXCHANGE_CODE][tile] +
+                             memory.part_bytes[POPLINER_PART_CONTROL_CODE][tile] +
+                             memory.part_bytes[POPLINER_PART_UNEXPLAINED][tile]);
     }
     pl_stage_memory_clear(&memory);
 }
@@ -348,14 +358,14 @@ static void assert_never_shrinks(const golden_case *c, const popliner_chain *cha
                                  pl_stage_meter *meter) {
     size_t num_units = popliner_chain_num_units(chain);
     size_t num_tiles = c->profile->target.num_tiles;
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     uint64_t *totals = test_new_array(num_units * num_units * num_tiles, sizeof *totals);
     for (size_t length = 0; length < num_units; length++) {
         for (size_t from = 0; from + length < num_units; from++) {
             size_t to = from + length;
             uint64_t *total = totals + (from * num_units + to) * num_tiles;
             assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
-            memcpy(total, memory.total_bytes, num_tiles * sizeof *total);
+            memcpy(total, memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles * sizeof *total);
             for (size_t tile = 0; tile < num_tiles && length > 0; tile++) {
                 assert_true(total[tile] >= (total - num_tiles)[tile]);
                 assert_true(total[tile] >= (total + num_units * num_tiles)[tile]);
@@ -635,28 +645,31 @@ static void keeps_every_rule(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(&c, chain);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     expected_model m = expect_model(&c);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         assert_int_equal(
             pl_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
             POPLINER_OK);
-        assert_int_equal(memory.variables_bytes[0], stages[i].variables);
-        assert_int_equal(memory.vertex_code_bytes[0], stages[i].vertex_code);
-        assert_int_equal(memory.vertex_state_bytes[0], stages[i].vertex_state);
-        assert_int_equal(memory.exchange_code_bytes[0], stages[i].exchange_code);
-        assert_int_equal(memory.control_code_bytes[0], stages[i].control_code);
-        assert_int_equal(memory.unexplained_bytes[0], stages[i].untouched + 33 + 6);
-        assert_int_equal(memory.unexplained_always_live_bytes[0], 33 + 6);
-        assert_int_equal(memory.total_bytes[0], stages[i].variables + stages[i].untouched +
-                                                    stages[i].vertex_code + stages[i].vertex_state +
-                                                    stages[i].exchange_code +
-                                                    stages[i].control_code + 33 + 6);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VARIABLES][0], stages[i].variables);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_CODE][0], stages[i].vertex_code);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_STATE][0], stages[i].vertex_state);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_EXCHANGE_CODE][0],
+                         stages[i].exchange_code);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_CONTROL_CODE][0], stages[i].control_code);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_UNEXPLAINED][0],
+                         stages[i].untouched + 33 + 6);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE][0], 33 + 6);
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0],
+                         stages[i].variables + stages[i].untouched + stages[i].vertex_code +
+                             stages[i].vertex_state + stages[i].exchange_code +
+                             stages[i].control_code + 33 + 6);
         assert_int_equal(memory.peak_step[0], stages[i].peak_step);
         assert_stage(&c, &m, stages[i].operations, stages[i].count, &memory);
     }
     /* the whole: everything that is always live, and the 1007 of step 0 */
-    assert_int_equal(memory.total_bytes[0], 90 + 120 + 20 + 15 + 4 + 33 + 1007);
+    assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0],
+                     90 + 120 + 20 + 15 + 4 + 33 + 1007);
     free_model(&m);
     pl_stage_memory_clear(&memory);
     pl_stage_meter_free(meter);
@@ -684,15 +697,15 @@ static void counts_a_compute_set_once(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter = make_meter(&c, chain);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     static const size_t both[] = {1, 3};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(pl_stage_measure(meter, both + i, 1, &memory, NULL), POPLINER_OK);
-        assert_int_equal(memory.vertex_state_bytes[0], 3 * 4 + 1 * 4);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_STATE][0], 3 * 4 + 1 * 4);
     }
     assert_int_equal(pl_stage_measure(meter, both, 2, &memory, NULL), POPLINER_OK);
-    assert_int_equal(memory.vertex_state_bytes[0], 16);
-    assert_int_equal(memory.unexplained_bytes[0], 90 - 16);
+    assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_STATE][0], 16);
+    assert_int_equal(memory.part_bytes[POPLINER_PART_UNEXPLAINED][0], 90 - 16);
     pl_stage_memory_clear(&memory);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);

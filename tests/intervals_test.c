@@ -46,7 +46,7 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
     assert_int_equal(pl_chain_has_operations(chain, 0), !unit_0_is_empty);
     assert_int_equal(popliner_costs_num_units(costs), num_units);
     pl_stage_meter *meter;
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     for (size_t from = 0; from < num_units; from++) {
@@ -57,7 +57,8 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
                 continue;
             }
             assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
-            uint64_t expected = pl_tiles_max(memory.total_bytes, memory.num_tiles);
+            uint64_t expected =
+                pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles);
             if (peak != expected)
                 fail_msg("%s: the peak of %zu ... %zu of %zu units is %llu instead of %llu",
                          c->name, from, to, num_units, (unsigned long long)peak,
@@ -241,9 +242,11 @@ static void tells_what_no_operation_touches(void **state) {
         for (size_t to = from; to < num_units; to++) {
             popliner_interval stage = {from, to, 1};
             popliner_stage_detail d = pl_stage_details_get(details, p, NULL, &stage);
-            assert_true(d.unexplained_always_live_bytes > 0);
-            assert_true(d.unexplained_bytes >= d.unexplained_always_live_bytes);
-            num_found += d.unexplained_bytes > d.unexplained_always_live_bytes;
+            assert_true(d.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] > 0);
+            assert_true(d.part_bytes[POPLINER_PART_UNEXPLAINED] >=
+                        d.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE]);
+            num_found += d.part_bytes[POPLINER_PART_UNEXPLAINED] >
+                         d.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE];
         }
     assert_true(num_found > num_units);
     pl_stage_details_free(details);

@@ -343,6 +343,7 @@ function smallModel() {
         'freed_bytes'])
         tiles[name] = zeros;
     const sums = new Proxy({}, { get: () => zeros });
+    const parts = ['stash', 'layout'].map((name) => ({ name, column: `${name}_bytes` }));
     const cycles = list(numIntervals, 4);
     const some = (make) => random(3) > 0 ? [] : [0, 1, 2].filter(() => random(2) > 0).map(make);
     const links = () => ({ all: pick([['0', '0'], ['1', '2'], ['2', '1']]), single: random(2) > 0
@@ -351,7 +352,7 @@ function smallModel() {
     const stages = { sums, largest: { least: tiles, expected: tiles, most: tiles },
         variables: { first: Model.starts(zeros) } };
     return {
-        chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
+        parts, chain: { labels: Array(n).fill('x'), first_may_be_alone: random(4) > 0 },
         numUnits: n, categories: [], hasCycles: true, needs: Model.NEEDS, cycles,
         cuts: list(n, 3),
         wishes: { unknown: [], counted: Array.from({ length: n }, () => random(3) > 0 ? 1 : 0),

@@ -163,7 +163,7 @@ static uint64_t accumulators_of(pl_stage_meter *meter, size_t first, size_t last
     popliner_stage_detail detail;
     assert_int_equal(pl_stage_detail_measure(meter, &pipeline, &stage, 1, &detail, NULL),
                      POPLINER_OK);
-    return detail.accumulator_bytes;
+    return detail.part_bytes[POPLINER_PART_ACCUMULATORS];
 }
 
 /* The bytes of always-live variables of the model whose names are like `pattern` and have the

@@ -41,12 +41,12 @@ static void count_steps(const popliner_chain *chain, const uint32_t *part_of, ui
 static void check_parts(const golden_case *c, pl_stage_meter *meter, const popliner_chain *chain,
                         const uint32_t *part_of, size_t num_parts, const pl_unit_usage *usage) {
     const size_t num_operations = popliner_operations_count(c->operations);
-    const pl_parts parts = {num_parts, part_of, usage, true};
-    const pl_parts without_tiles = {num_parts, part_of, usage, false};
+    const pl_shares parts = {num_parts, part_of, usage, true};
+    const pl_shares without_tiles = {num_parts, part_of, usage, false};
     pl_part_sums *all = test_new_array(num_parts, sizeof *all);
     pl_part_sums *others = test_new_array(num_parts, sizeof *others);
     size_t *own = test_new_array(num_operations, sizeof *own);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     assert_true(pl_part_sums_are_possible(meter));
     assert_int_equal(pl_part_sums_measure(meter, &parts, all, NULL), POPLINER_OK);
     assert_int_equal(pl_part_sums_measure(meter, &without_tiles, others, NULL), POPLINER_OK);
@@ -57,22 +57,22 @@ static void check_parts(const golden_case *c, pl_stage_meter *meter, const popli
                 own[count++] = i;
         assert_int_equal(pl_stage_measure(meter, own, count, &memory, NULL), POPLINER_OK);
         const pl_part_sums expected = pl_part_sums_of(meter, &memory);
-        if (memcmp(&all[part].sums, &expected.sums, sizeof expected.sums) != 0 ||
-            memcmp(&others[part].sums, &expected.sums, sizeof expected.sums) != 0 ||
-            all[part].parameter_bytes != expected.parameter_bytes ||
-            all[part].largest_tile != expected.largest_tile ||
-            all[part].largest_tile_bytes != expected.largest_tile_bytes)
+        if (memcmp(&all[part], &expected, sizeof expected) != 0 ||
+            memcmp(others[part].part_bytes, expected.part_bytes, sizeof expected.part_bytes) != 0 ||
+            others[part].total_bytes != expected.total_bytes)
             fail_msg("%s: part %u of %zu: %llu bytes of variables, %llu in all, instead of %llu "
                      "and %llu; tile %zu instead of %zu",
-                     c->name, part, num_parts, (unsigned long long)all[part].sums.variables_bytes,
-                     (unsigned long long)all[part].sums.total_bytes,
-                     (unsigned long long)expected.sums.variables_bytes,
-                     (unsigned long long)expected.sums.total_bytes, all[part].largest_tile,
+                     c->name, part, num_parts,
+                     (unsigned long long)all[part].part_bytes[POPLINER_PART_VARIABLES],
+                     (unsigned long long)all[part].total_bytes,
+                     (unsigned long long)expected.part_bytes[POPLINER_PART_VARIABLES],
+                     (unsigned long long)expected.total_bytes, all[part].largest_tile,
                      expected.largest_tile);
         count_steps(chain, part_of, part);
-        uint64_t fixed_bytes = pl_tiles_sum(memory.unexplained_always_live_bytes, memory.num_tiles);
-        met.unexplained += expected.sums.unexplained_bytes > fixed_bytes;
-        met.parameters += expected.parameter_bytes > 0;
+        uint64_t fixed_bytes = pl_tiles_sum(
+            memory.part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE], memory.num_tiles);
+        met.unexplained += expected.part_bytes[POPLINER_PART_UNEXPLAINED] > fixed_bytes;
+        met.parameters += expected.part_bytes[POPLINER_PART_PARAMETERS] > 0;
         met.num_parts++;
     }
     pl_stage_memory_clear(&memory);
@@ -161,8 +161,8 @@ static void check_operations(const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_meter *meter;
-    pl_memory_sums *sums;
-    pl_stage_memory memory = {0};
+    pl_part_sums *sums;
+    popliner_stage_memory memory = {0};
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
     assert_int_equal(pl_operation_sums_measure(c->operations, meter, NULL, &sums, NULL),
@@ -173,8 +173,9 @@ static void check_operations(const golden_case *c) {
                pl_operation_at(c->operations, i)->debug_context)
             first++;
         assert_int_equal(pl_stage_measure(meter, &first, 1, &memory, NULL), POPLINER_OK);
-        const pl_memory_sums expected = pl_memory_sums_of(&memory);
-        assert_memory_equal(&sums[i], &expected, sizeof expected);
+        const pl_part_sums expected = pl_part_sums_of(meter, &memory);
+        assert_memory_equal(sums[i].part_bytes, expected.part_bytes, sizeof expected.part_bytes);
+        assert_int_equal(sums[i].total_bytes, expected.total_bytes);
     }
     pl_stage_memory_clear(&memory);
     free(sums);

@@ -90,7 +90,7 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
                      POPLINER_OK);
     assert_int_equal(train, n.trains);
     pl_stage_meter *meter;
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     size_t num_tiles = c->profile->target.num_tiles;
     uint64_t *stash = calloc(num_tiles, sizeof *stash);
     uint64_t *expected = calloc(num_tiles, sizeof *expected);
@@ -126,7 +126,8 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
                     uint64_t copies = 2 * stages - 1;
                     uint64_t largest = 0;
                     for (size_t tile = 0; tile < num_tiles; tile++) {
-                        uint64_t bytes = memory.total_bytes[tile] + copies * expected[tile];
+                        uint64_t bytes = memory.need_bytes[POPLINER_NEED_EXPECTED][tile] +
+                                         copies * expected[tile];
                         largest = bytes > largest ? bytes : largest;
                     }
                     if (peak == POPLINER_PEAK_FORBIDDEN)
@@ -402,8 +403,8 @@ static void check_growth(const golden_case *c, const popliner_chain *chain) {
     if (chain->model->id != POPLINER_MEMORY_MODEL_FULL)
         return;
     pl_stage_meter *meter;
-    pl_stage_memory memory = {0};
-    pl_stage_memory longer = {0};
+    popliner_stage_memory memory = {0};
+    popliner_stage_memory longer = {0};
     size_t num_units = popliner_chain_num_units(chain);
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
@@ -416,7 +417,8 @@ static void check_growth(const golden_case *c, const popliner_chain *chain) {
                 pl_stage_measure_units(meter, first - !to_right, last + (size_t)to_right, &longer,
                                        NULL);
                 for (size_t tile = 0; tile < memory.num_tiles; tile++)
-                    assert_true(longer.total_bytes[tile] >= memory.total_bytes[tile]);
+                    assert_true(longer.need_bytes[POPLINER_NEED_EXPECTED][tile] >=
+                                memory.need_bytes[POPLINER_NEED_EXPECTED][tile]);
             }
         }
     }
@@ -467,15 +469,15 @@ static uint64_t naive_shared_peak(const naive_passes *n, pl_stage_meter *meter,
             (unit >= stages[1].first_unit && unit <= stages[1].last_unit))
             operations[count++] = i;
     }
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     assert_int_equal(pl_stage_measure(meter, operations, count, &memory, NULL), POPLINER_OK);
     for (size_t k = 0; k < 2; k++) {
         naive_stash(n, pipeline->recompute, stages[k].first_unit, stages[k].last_unit, stash);
         for (size_t tile = 0; tile < num_tiles; tile++)
-            memory.total_bytes[tile] +=
+            memory.need_bytes[POPLINER_NEED_EXPECTED][tile] +=
                 pl_pipeline_copies(pipeline, stages[k].stages_to_end) * stash[tile];
     }
-    uint64_t peak_bytes = pl_tiles_max(memory.total_bytes, num_tiles);
+    uint64_t peak_bytes = pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles);
     pl_stage_memory_clear(&memory);
     free(operations);
     free(stash);
@@ -558,7 +560,7 @@ static void check_parameters(const golden_case *c) {
     naive_passes n;
     naive_begin(&n, c, chain);
     pl_stage_meter *meter;
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     assert_int_equal(pl_stage_meter_create(p, c->operations, chain, &meter, NULL), POPLINER_OK);
     for (size_t unit = 0; unit < n.num_units; unit++) {
         uint64_t expected = 0;

@@ -107,7 +107,7 @@ static void measure(const question *q, measured *m) {
                                                &measurement, &error),
               &error);
     bool adds_up = q->request.schedule != POPLINER_SCHEDULE_INFERENCE;
-    m->parameter_bytes = adds_up ? measurement->detail->accumulator_bytes : 0;
+    m->parameter_bytes = adds_up ? measurement->detail->part_bytes[POPLINER_PART_ACCUMULATORS] : 0;
     popliner_measurement_free(measurement);
 }
 

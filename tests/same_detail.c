@@ -5,18 +5,8 @@
 
 void assert_same_detail(const popliner_stage_detail *a, const popliner_stage_detail *b) {
     assert_int_equal(a->total_bytes, b->total_bytes);
-    assert_int_equal(a->variables_bytes, b->variables_bytes);
-    assert_int_equal(a->vertex_code_bytes, b->vertex_code_bytes);
-    assert_int_equal(a->vertex_state_bytes, b->vertex_state_bytes);
-    assert_int_equal(a->exchange_code_bytes, b->exchange_code_bytes);
-    assert_int_equal(a->control_code_bytes, b->control_code_bytes);
-    assert_int_equal(a->unexplained_bytes, b->unexplained_bytes);
-    assert_int_equal(a->stash_bytes, b->stash_bytes);
-    assert_int_equal(a->buffer_bytes, b->buffer_bytes);
-    assert_int_equal(a->accumulator_bytes, b->accumulator_bytes);
-    assert_int_equal(a->layout_bytes, b->layout_bytes);
-    assert_int_equal(a->parameter_bytes, b->parameter_bytes);
-    assert_int_equal(a->unexplained_always_live_bytes, b->unexplained_always_live_bytes);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        assert_int_equal(a->part_bytes[part], b->part_bytes[part]);
     assert_int_equal(a->tile, b->tile);
     assert_int_equal(a->tile_bytes, b->tile_bytes);
     assert_int_equal(a->tile_unexplained_bytes, b->tile_unexplained_bytes);

@@ -24,17 +24,18 @@ static pl_stage_meter *make_meter(const golden_case *c, const popliner_chain *ch
 
 /* ---- The golden cases ----------------------------------------------------------------------- */
 
-static void assert_arrays(const char *name, const pl_stage_memory *memory, const json_t *arrays) {
+static void assert_arrays(const char *name, const popliner_stage_memory *memory,
+                          const json_t *arrays) {
     const struct {
         const char *key;
         const uint64_t *bytes;
     } parts[] = {
-        {"total_mem", memory->total_bytes},
-        {"variables", memory->variables_bytes},
-        {"vertex_code", memory->vertex_code_bytes},
-        {"vertex_state", memory->vertex_state_bytes},
-        {"exchange_code", memory->exchange_code_bytes},
-        {"control_code", memory->control_code_bytes},
+        {"total_mem", memory->need_bytes[POPLINER_NEED_EXPECTED]},
+        {"variables", memory->part_bytes[POPLINER_PART_VARIABLES]},
+        {"vertex_code", memory->part_bytes[POPLINER_PART_VERTEX_CODE]},
+        {"vertex_state", memory->part_bytes[POPLINER_PART_VERTEX_STATE]},
+        {"exchange_code", memory->part_bytes[POPLINER_PART_EXCHANGE_CODE]},
+        {"control_code", memory->part_bytes[POPLINER_PART_CONTROL_CODE]},
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const json_t *expected = json_object_get(arrays, parts[i].key);
@@ -54,7 +55,7 @@ static void check_golden_arrays(const golden_case *c) {
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(c, chain);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     assert_int_equal(
         pl_stage_measure_units(meter, 0, pl_layers_num_units(layers) - 1, &memory, NULL),
         POPLINER_OK);
@@ -244,18 +245,22 @@ static void expect_stage(const golden_case *c, const popliner_layers *layers,
     free(type_seen);
 }
 
-static void assert_stage(const pl_stage_memory *memory, const expected_stage *expected) {
+static void assert_stage(const popliner_stage_memory *memory, const expected_stage *expected) {
     size_t n = memory->num_tiles;
-    assert_true(same_numbers("variables", memory->variables_bytes, expected->variables, n));
-    assert_true(same_numbers("vertex code", memory->vertex_code_bytes, expected->vertex_code, n));
+    assert_true(same_numbers("variables", memory->part_bytes[POPLINER_PART_VARIABLES],
+                             expected->variables, n));
+    assert_true(same_numbers("vertex code", memory->part_bytes[POPLINER_PART_VERTEX_CODE],
+                             expected->vertex_code, n));
+    assert_true(same_numbers("vertex state", memory->part_bytes[POPLINER_PART_VERTEX_STATE],
+                             expected->vertex_state, n));
+    assert_true(same_numbers("exchange code", memory->part_bytes[POPLINER_PART_EXCHANGE_CODE],
+                             expected->exchange_code, n));
+    assert_true(same_numbers("control code", memory->part_bytes[POPLINER_PART_CONTROL_CODE],
+                             expected->control_code, n));
+    assert_true(same_numbers("unexplained", memory->part_bytes[POPLINER_PART_UNEXPLAINED],
+                             expected->unexplained, n));
     assert_true(
-        same_numbers("vertex state", memory->vertex_state_bytes, expected->vertex_state, n));
-    assert_true(
-        same_numbers("exchange code", memory->exchange_code_bytes, expected->exchange_code, n));
-    assert_true(
-        same_numbers("control code", memory->control_code_bytes, expected->control_code, n));
-    assert_true(same_numbers("unexplained", memory->unexplained_bytes, expected->unexplained, n));
-    assert_true(same_numbers("total", memory->total_bytes, expected->total, n));
+        same_numbers("total", memory->need_bytes[POPLINER_NEED_EXPECTED], expected->total, n));
     assert_true(same_numbers("peak step", memory->peak_step, expected->peak_step, n));
 }
 
@@ -264,7 +269,7 @@ static void check_random_stages(const golden_case *c) {
     size_t count = popliner_operations_count(c->operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     for (int round = 0; round < 12; round++) {
         /* the layers of the rules, or every operation anywhere */
         popliner_layers *layers = round % 2 == 0
@@ -311,7 +316,7 @@ static void measures_units_as_their_operations(void **state) {
     size_t count = popliner_operations_count(c.operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     for (size_t from = 0; from < 8; from++) {
         for (size_t to = from; to < 8; to++) {
             size_t num_chosen = 0;
@@ -349,15 +354,15 @@ static void needs_nothing_for_no_operation(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(&c, chain);
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     /* after a stage that needs much, into the same arrays */
     assert_int_equal(pl_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
-    assert_true(pl_tiles_max(memory.total_bytes, memory.num_tiles) > 0);
+    assert_true(pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles) > 0);
     assert_int_equal(pl_stage_measure(meter, NULL, 0, &memory, NULL), POPLINER_OK);
     assert_int_equal(memory.num_tiles, 48);
-    assert_int_equal(pl_tiles_sum(memory.total_bytes, memory.num_tiles), 0);
+    assert_int_equal(pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles), 0);
     pl_stage_memory_clear(&memory);
-    assert_null(memory.total_bytes);
+    assert_null(memory.need_bytes[POPLINER_NEED_EXPECTED]);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
     pl_layers_free(layers);
@@ -402,18 +407,19 @@ static void keeps_every_rule(void **state) {
         {2, {0, 4}, 0, 0, 0, 11, 9},     /**/
         {5, {0, 1, 2, 3, 4}, 500, 66, 36, 11, 9},
     };
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         assert_int_equal(
             pl_stage_measure(meter, stages[i].operations, stages[i].count, &memory, NULL),
             POPLINER_OK);
-        assert_int_equal(memory.variables_bytes[0], stages[i].variables);
-        assert_int_equal(memory.vertex_code_bytes[0], stages[i].vertex_code);
-        assert_int_equal(memory.vertex_state_bytes[0], stages[i].vertex_state);
-        assert_int_equal(memory.exchange_code_bytes[0], stages[i].exchange_code);
-        assert_int_equal(memory.control_code_bytes[0], stages[i].control_code);
-        assert_int_equal(memory.unexplained_bytes[0], 0);
-        assert_int_equal(memory.total_bytes[0],
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VARIABLES][0], stages[i].variables);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_CODE][0], stages[i].vertex_code);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_VERTEX_STATE][0], stages[i].vertex_state);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_EXCHANGE_CODE][0],
+                         stages[i].exchange_code);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_CONTROL_CODE][0], stages[i].control_code);
+        assert_int_equal(memory.part_bytes[POPLINER_PART_UNEXPLAINED][0], 0);
+        assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0],
                          stages[i].variables + stages[i].vertex_code + stages[i].vertex_state +
                              stages[i].exchange_code + stages[i].control_code);
         expected_stage expected;
@@ -450,9 +456,9 @@ static void counts_the_code_of_twin_types_twice(void **state) {
 static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers *layers,
                                     size_t operation) {
     size_t count = 0;
-    pl_stage_memory alone = {0};
-    pl_stage_memory fresh = {0};
-    pl_stage_memory after = {0};
+    popliner_stage_memory alone = {0};
+    popliner_stage_memory fresh = {0};
+    popliner_stage_memory after = {0};
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(c, chain);
     assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
@@ -469,29 +475,30 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
         assert_int_equal(pl_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
         assert_int_equal(pl_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
         /* once it has forgotten them it is as if it had never remembered any */
-        pl_stage_memory forgot = {0};
+        popliner_stage_memory forgot = {0};
         pl_stage_meter_forget_peaks(meter);
         assert_int_equal(pl_stage_measure(meter, both, 2, &forgot, NULL), POPLINER_OK);
-        assert_true(
-            same_numbers("forgot", forgot.variables_bytes, fresh.variables_bytes, fresh.num_tiles));
+        assert_true(same_numbers("forgot", forgot.part_bytes[POPLINER_PART_VARIABLES],
+                                 fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
         pl_stage_memory_clear(&forgot);
         pl_stage_meter_free(meter);
-        assert_true(
-            same_numbers("after", after.variables_bytes, alone.variables_bytes, alone.num_tiles));
+        assert_true(same_numbers("after", after.part_bytes[POPLINER_PART_VARIABLES],
+                                 alone.part_bytes[POPLINER_PART_VARIABLES], alone.num_tiles));
         assert_true(same_numbers("after", after.peak_step, alone.peak_step, alone.num_tiles));
         /* nothing but the variables is remembered */
-        assert_true(same_numbers("control code", after.control_code_bytes, fresh.control_code_bytes,
-                                 alone.num_tiles));
+        assert_true(same_numbers("control code", after.part_bytes[POPLINER_PART_CONTROL_CODE],
+                                 fresh.part_bytes[POPLINER_PART_CONTROL_CODE], alone.num_tiles));
         for (size_t tile = 0; tile < alone.num_tiles; tile++)
-            assert_int_equal(after.total_bytes[tile], fresh.total_bytes[tile] -
-                                                          fresh.variables_bytes[tile] +
-                                                          alone.variables_bytes[tile]);
-        count += pl_tiles_sum(fresh.variables_bytes, fresh.num_tiles) !=
-                 pl_tiles_sum(alone.variables_bytes, alone.num_tiles);
+            assert_int_equal(after.need_bytes[POPLINER_NEED_EXPECTED][tile],
+                             fresh.need_bytes[POPLINER_NEED_EXPECTED][tile] -
+                                 fresh.part_bytes[POPLINER_PART_VARIABLES][tile] +
+                                 alone.part_bytes[POPLINER_PART_VARIABLES][tile]);
+        count += pl_tiles_sum(fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles) !=
+                 pl_tiles_sum(alone.part_bytes[POPLINER_PART_VARIABLES], alone.num_tiles);
         /* without the quirk the order does not matter */
         assert_int_equal(pl_stage_measure(exact, both, 2, &after, NULL), POPLINER_OK);
-        assert_true(same_numbers("without quirk", after.variables_bytes, fresh.variables_bytes,
-                                 fresh.num_tiles));
+        assert_true(same_numbers("without quirk", after.part_bytes[POPLINER_PART_VARIABLES],
+                                 fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
     }
     pl_stage_meter_free(exact);
     pl_chain_free(chain);
@@ -527,8 +534,8 @@ static void remembers_several_sets_of_variables(void **state) {
     pl_stage_meter *exact = make_meter(&c, chain);
     pl_stage_meter *remembering = make_meter(&c, chain);
     pl_stage_meter_remember_peaks(remembering);
-    pl_stage_memory a = {0};
-    pl_stage_memory b = {0};
+    popliner_stage_memory a = {0};
+    popliner_stage_memory b = {0};
     /* the same stage again is the same, whatever came between */
     for (int round = 0; round < 2; round++) {
         for (size_t from = 1; from < pl_layers_num_units(layers); from++) {
@@ -536,7 +543,8 @@ static void remembers_several_sets_of_variables(void **state) {
                 assert_int_equal(pl_stage_measure_units(exact, from, to, &a, NULL), POPLINER_OK);
                 assert_int_equal(pl_stage_measure_units(remembering, from, to, &b, NULL),
                                  POPLINER_OK);
-                assert_true(same_numbers("total", b.total_bytes, a.total_bytes, a.num_tiles));
+                assert_true(same_numbers("total", b.need_bytes[POPLINER_NEED_EXPECTED],
+                                         a.need_bytes[POPLINER_NEED_EXPECTED], a.num_tiles));
             }
         }
     }

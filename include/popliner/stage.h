@@ -38,6 +38,7 @@
 #ifndef POPLINER_STAGE_H
 #define POPLINER_STAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,26 +48,45 @@
 extern "C" {
 #endif
 
+/* What the memory of a stage is for. */
+typedef enum popliner_part {
+    POPLINER_PART_VARIABLES, /* data: at the step of the stage where most is live */
+    POPLINER_PART_VERTEX_CODE,
+    POPLINER_PART_VERTEX_STATE,
+    POPLINER_PART_EXCHANGE_CODE,
+    POPLINER_PART_CONTROL_CODE,
+    POPLINER_PART_UNEXPLAINED, /* of no operation: 0 in PopLiner's model */
+    POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE,
+    POPLINER_PART_STASH, /* what it keeps for a pipeline, all copies */
+    POPLINER_PART_PARAMETERS,
+    /* What compiling it by itself adds, of the effects that were asked for: what is handed on and
+     * in, accumulators of gradients that the profile has not, what the layout leaves unused. */
+    POPLINER_PART_BUFFERS,
+    POPLINER_PART_ACCUMULATORS,
+    POPLINER_PART_LAYOUT,
+    POPLINER_NUM_PARTS,
+} popliner_part;
+
+/* Static; later versions may append members. */
+typedef struct popliner_part_info {
+    const char *name;   /* "vertex_code", as in JSON */
+    const char *column; /* "vertex_code_bytes", as in tables */
+    const char *text;   /* "vertex code": for people */
+    bool is_within;     /* it is part of another part, and no summand of the whole */
+} popliner_part_info;
+
+/* NULL if there is no such part. */
+const popliner_part_info *popliner_part_info_of(popliner_part part);
+
 /* Bytes by tile, each array with num_tiles items. */
 typedef struct popliner_stage_memory {
     size_t num_tiles;
-    const uint64_t *variables_bytes; /* data: at the step of the stage where most is live */
-    const uint64_t *vertex_code_bytes;
-    const uint64_t *vertex_state_bytes;
-    const uint64_t *exchange_code_bytes;
-    const uint64_t *control_code_bytes;
-    const uint64_t *unexplained_bytes; /* of no operation: 0 in PopLiner's model */
-    const uint64_t *kept_bytes;        /* what it keeps for a pipeline, all copies */
-    /* What compiling it by itself adds, of the effects that were asked for: what is handed on and
-     * in, accumulators of gradients, and what the layout leaves unused. */
-    const uint64_t *buffer_bytes;
-    const uint64_t *accumulator_bytes;
-    const uint64_t *layout_bytes;
-    const uint64_t *total_bytes;                   /* the sum of these ten and of the last */
-    const uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
-    const uint64_t *peak_step; /* no bytes: the first step at which variables_bytes are live */
-    const uint64_t *need_bytes[POPLINER_NUM_NEEDS]; /* EXPECTED is total_bytes */
-    const int64_t *correction_bytes; /* what a calibration adds, layout apart; may be below 0 */
+    /* NULL for PARAMETERS, which are known over all tiles alone. */
+    uint64_t *part_bytes[POPLINER_NUM_PARTS];
+    /* EXPECTED is the sum of the parts that are not within others, and of the correction. */
+    uint64_t *need_bytes[POPLINER_NUM_NEEDS];
+    uint64_t *peak_step;       /* no bytes: the first step at which the variables are live */
+    int64_t *correction_bytes; /* what a calibration adds, layout apart; may be below 0 */
 } popliner_stage_memory;
 
 /* A variable of a stage, see popliner/liveness.h for what belongs to the number. The texts live as
@@ -84,20 +104,9 @@ typedef struct popliner_stage_variable {
 /* The memory of an IPU, summed up, and its largest tile. Plain memory; the names in it live as long
  * as the profile. */
 typedef struct popliner_stage_detail {
-    uint64_t total_bytes; /* over all tiles, like the next eleven */
-    uint64_t variables_bytes;
-    uint64_t vertex_code_bytes;
-    uint64_t vertex_state_bytes;
-    uint64_t exchange_code_bytes;
-    uint64_t control_code_bytes;
-    uint64_t unexplained_bytes; /* of no operation, always live or at the steps of the peaks */
-    uint64_t stash_bytes;       /* what it keeps for a pipeline, all copies */
-    uint64_t buffer_bytes;      /* what is handed on and in */
-    uint64_t accumulator_bytes; /* that the profile has not */
-    uint64_t layout_bytes;      /* that nothing uses */
-    uint64_t parameter_bytes;
-    uint64_t unexplained_always_live_bytes; /* part of unexplained_bytes */
-    size_t tile;                            /* the largest one, the first of equals */
+    uint64_t total_bytes; /* over all tiles, like the next */
+    uint64_t part_bytes[POPLINER_NUM_PARTS];
+    size_t tile; /* the largest one, the first of equals */
     uint64_t tile_bytes;
     uint64_t tile_unexplained_bytes;
     uint64_t tile_stash_bytes;

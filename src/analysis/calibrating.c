@@ -120,19 +120,19 @@ static popliner_status take_compiled(const popliner_profile *p, tiles *t, poplin
 static popliner_status take_predicted(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                       const popliner_interval *stage, tiles *t,
                                       popliner_error *error) {
-    pl_ipu_memory memory = {0};
+    popliner_stage_memory memory = {0};
     popliner_status status = pl_stage_measure_ipu(meter, pipeline, stage, 1, &memory, error);
     if (status == POPLINER_OK)
-        status = make_tiles(t, memory.stage.num_tiles, error);
+        status = make_tiles(t, memory.num_tiles, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < t->num_tiles; tile++) {
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            t->group_bytes[group][tile] = pl_stage_code_bytes(meter, &memory.stage, group, tile);
+            t->group_bytes[group][tile] = pl_stage_code_bytes(meter, &memory, group, tile);
         t->whole_bytes[tile] = memory.need_bytes[POPLINER_NEED_EXPECTED][tile];
-        t->live_bytes[tile] = t->whole_bytes[tile] - memory.layout_bytes[tile];
+        t->live_bytes[tile] = t->whole_bytes[tile] - memory.part_bytes[POPLINER_PART_LAYOUT][tile];
     }
     if (status == POPLINER_OK)
         finish_tiles(t);
-    pl_ipu_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 
@@ -198,16 +198,15 @@ typedef struct subject {
 static popliner_status find_error(const subject *s, const popliner_pipeline *pipeline, size_t stage,
                                   double *percent, popliner_error *error) {
     popliner_compared_stage *it = &s->comparison->stages[stage];
-    pl_ipu_memory memory = {0};
+    popliner_stage_memory memory = {0};
     uint64_t truth_bytes =
         s->comparison->counts_layout ? it->compiled.whole.max_bytes : it->compiled.live.max_bytes;
     popliner_status status =
         pl_stage_measure_ipu(s->meter, pipeline, &it->units, 1, &memory, error);
     if (status == POPLINER_OK)
         *percent = pl_report_percent(
-            pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.stage.num_tiles),
-            truth_bytes);
-    pl_ipu_memory_clear(&memory);
+            pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles), truth_bytes);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 

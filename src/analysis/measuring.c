@@ -124,9 +124,8 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
 
 /* A measurement with all that it points to. */
 typedef struct own_measurement {
-    popliner_measurement told;   /* first, so that its address is that of the whole */
-    popliner_stage_memory shown; /* of the next two */
-    pl_ipu_memory memory;
+    popliner_measurement told; /* first, so that its address is that of the whole */
+    popliner_stage_memory memory;
     popliner_stage_detail detail;
 } own_measurement;
 
@@ -134,33 +133,8 @@ void popliner_measurement_free(popliner_measurement *measurement) {
     own_measurement *m = (own_measurement *)measurement;
     if (m == NULL)
         return;
-    pl_ipu_memory_clear(&m->memory);
+    pl_stage_memory_clear(&m->memory);
     free(m);
-}
-
-/* Shows the arrays. */
-static void finish_measurement(own_measurement *m) {
-    const pl_stage_memory *own = &m->memory.stage;
-    m->shown = (popliner_stage_memory){
-        .num_tiles = own->num_tiles,
-        .variables_bytes = own->variables_bytes,
-        .vertex_code_bytes = own->vertex_code_bytes,
-        .vertex_state_bytes = own->vertex_state_bytes,
-        .exchange_code_bytes = own->exchange_code_bytes,
-        .control_code_bytes = own->control_code_bytes,
-        .unexplained_bytes = own->unexplained_bytes,
-        .unexplained_always_live_bytes = own->unexplained_always_live_bytes,
-        .kept_bytes = m->memory.kept_bytes,
-        .buffer_bytes = own->buffer_bytes,
-        .accumulator_bytes = own->accumulator_bytes,
-        .layout_bytes = m->memory.layout_bytes,
-        .total_bytes = m->memory.need_bytes[POPLINER_NEED_EXPECTED],
-        .peak_step = own->peak_step,
-        .correction_bytes = m->memory.correction_bytes,
-    };
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        m->shown.need_bytes[need] = m->memory.need_bytes[need];
-    m->told = (popliner_measurement){&m->shown, &m->detail};
 }
 
 static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
@@ -188,7 +162,7 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
     status = pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, &m->memory, error);
     if (status == POPLINER_OK) {
         m->detail = pl_stage_detail_of(parts->meter, &m->memory);
-        finish_measurement(m);
+        m->told = (popliner_measurement){&m->memory, &m->detail};
         status = pl_stage_ipus_count(analysis->profile, analysis->operations, parts->chain, stages,
                                      num_stages, &m->detail.num_ipus, error);
     }

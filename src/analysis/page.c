@@ -18,6 +18,7 @@
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/parts.h"
 #include "memory/stage_ipus.h"
 #include "profile/profile_data.h"
 #include "sections/changes_data.h"
@@ -368,30 +369,17 @@ static void add_unit_ipus(task *t) {
 
 /* The tiles of a stage that was measured by itself. */
 static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage, size_t to_end,
-                            const pl_ipu_memory *memory) {
-    const pl_stage_memory *m = &memory->stage;
-    const struct {
-        const char *name;
-        const uint64_t *bytes;
-    } columns[] = {
-        {"variables", m->variables_bytes},
-        {"vertex_code", m->vertex_code_bytes},
-        {"vertex_state", m->vertex_state_bytes},
-        {"exchange_code", m->exchange_code_bytes},
-        {"control_code", m->control_code_bytes},
-        {"unexplained", m->unexplained_bytes},
-        {"stash", memory->kept_bytes},
-        {"buffers", m->buffer_bytes},
-        {"accumulators", m->accumulator_bytes},
-        {"layout", memory->layout_bytes},
-        {"total", memory->need_bytes[POPLINER_NEED_EXPECTED]},
-    };
+                            const popliner_stage_memory *memory) {
     pl_text_format(data, "{\"first\":%zu,\"last\":%zu,\"to_end\":%zu", stage->first_unit,
                    stage->last_unit, to_end);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        pl_text_format(data, ",\"%s\":", columns[i].name);
-        pl_packed_add(data, columns[i].bytes, m->num_tiles);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
+        if (pl_parts[part].info.is_within)
+            continue;
+        pl_text_format(data, ",\"%s\":", pl_parts[part].info.name);
+        pl_packed_add(data, memory->part_bytes[part], memory->num_tiles);
     }
+    pl_text_add(data, ",\"total\":");
+    pl_packed_add(data, memory->need_bytes[POPLINER_NEED_EXPECTED], memory->num_tiles);
     pl_text_add(data, "}");
 }
 
@@ -410,13 +398,13 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
         const popliner_interval interval = {stage->first_unit, stage->last_unit,
                                             pl_pipeline_place(&t->pipeline, num_stages, i)};
-        pl_ipu_memory memory = {0};
+        popliner_stage_memory memory = {0};
         status = pl_stage_measure_ipu(a->models[t->request.memory_model].meter, &t->pipeline,
                                       &interval, 1, &memory, error);
         pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
         if (status == POPLINER_OK)
             add_stage_tiles(&t->data, stage, interval.stages_to_end, &memory);
-        pl_ipu_memory_clear(&memory);
+        pl_stage_memory_clear(&memory);
     }
     pl_text_add(&t->data, "]");
     return status;

@@ -25,14 +25,14 @@ static popliner_status measure_peak(void *user, size_t first_unit, size_t last_u
                                     uint64_t *peak_bytes, popliner_error *error) {
     pl_task *t = user;
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     if (pl_bounds_ask(&t->analysis->bounds))
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "the greedy algorithm was stopped at units %zu to %zu", first_unit,
                        last_unit);
     popliner_status status = pl_stage_measure_units(meter, first_unit, last_unit, &memory, error);
     if (status == POPLINER_OK)
-        *peak_bytes = pl_tiles_max(memory.total_bytes, memory.num_tiles);
+        *peak_bytes = pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles);
     pl_stage_memory_clear(&memory);
     return status;
 }

@@ -86,6 +86,7 @@ static const popliner_structure structures[] = {
     BEGUN(page_words),
     PLAIN(pair),
     PLAIN(pareto_summary),
+    PLAIN(part_info),
     PLAIN(peak),
     PLAIN(pipeline),
     PLAIN(placement),

@@ -342,7 +342,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
     uint64_t missing_bytes;
     d->explained_bytes = add_up(explained, d->tile, d->step, false, missing, &missing_bytes);
     if (explained->chain->model->compares_own_step)
-        d->explained_bytes = explained->stage.total_bytes[d->tile];
+        d->explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->tile];
     if (p->num_steps > 0)
         d->program_name = pl_profile_program_name(p, p->step_program[d->step]);
     return pl_missing_list(missing, explained, d->tile, &d->missing_here, error);
@@ -353,7 +353,7 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
 static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
                                pl_missing_bytes *missing, popliner_diagnosis *d) {
     const popliner_profile *p = explained->profile;
-    const pl_stage_memory *stage = &explained->stage;
+    const popliner_stage_memory *stage = &explained->stage;
     bool compares_own_step = explained->chain->model->compares_own_step;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t missing_bytes;
@@ -362,7 +362,8 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
         uint64_t account_bytes =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
         d->tiles_off += bytes + missing_bytes != account_bytes;
-        uint64_t model_bytes = compares_own_step ? stage->total_bytes[tile] : bytes;
+        uint64_t model_bytes =
+            compares_own_step ? stage->need_bytes[POPLINER_NEED_EXPECTED][tile] : bytes;
         if (model_bytes > d->model_bytes) {
             d->model_bytes = model_bytes;
             d->model_tile = tile;

@@ -45,7 +45,7 @@ typedef struct pl_explained {
     uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE];  /* [num_tiles]: explained */
     uint64_t *truth_bytes[PL_NUM_DIAGNOSED_CODE]; /* [num_tiles]: of always-live variables */
     /* of the operations that count; empty unless the model compares at its own steps */
-    pl_stage_memory stage;
+    popliner_stage_memory stage;
 } pl_explained;
 
 /* Finds it out for all operations, or those in layers only, of the profile, operations, layers and

@@ -9,24 +9,6 @@
 #include "profile/profile_data.h"
 #include "profile/tile_runs.h"
 
-int pl_code_group(const popliner_profile *profile, size_t category) {
-    switch ((pl_category)profile->category[category]) {
-    case PL_CATEGORY_VERTEX_CODE:
-        return PL_VERTEX_CODE;
-    case PL_CATEGORY_VERTEX_INSTANCE_STATE:
-        return PL_VERTEX_STATE;
-    case PL_CATEGORY_INTERNAL_EXCHANGE_CODE:
-        return PL_EXCHANGE_CODE;
-    case PL_CATEGORY_CONTROL_CODE:
-        return PL_CONTROL_CODE;
-    case PL_CATEGORY_VERTEX_FIELD_DATA:
-    case PL_CATEGORY_COPY_DESCRIPTOR:
-        return profile->num_compute_set_states > 0 ? PL_VERTEX_STATE : PL_NUM_CODE_GROUPS;
-    default:
-        return PL_NUM_CODE_GROUPS;
-    }
-}
-
 popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
                                      const popliner_profile *p, popliner_error *error) {
     size_t count = p->num_vertex_types;

@@ -8,22 +8,9 @@
 #include <stdint.h>
 
 #include "memory/memory_model.h"
+#include "memory/parts.h"
 #include "popliner/error.h"
 #include "popliner/profile.h"
-
-/* The four kinds of such memory. */
-enum {
-    PL_VERTEX_CODE,
-    PL_VERTEX_STATE,
-    PL_EXCHANGE_CODE,
-    PL_CONTROL_CODE,
-    PL_NUM_CODE_GROUPS,
-};
-
-/* The group that variables of a category belong to; PL_NUM_CODE_GROUPS for data and everything that
- * programs do not tell of. Vertex field data and copy descriptors are vertex state where the
- * profile tells them by compute set. */
-int pl_code_group(const popliner_profile *profile, size_t category);
 
 /* The vertex types as a memory model tells them apart. */
 typedef struct pl_vertex_kinds {

@@ -122,7 +122,7 @@ static uint64_t unexplained_at(const pl_stage_meter *meter, size_t tile, const p
 /* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that
  * no operation touches, over the stage's own steps. */
 static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
-                                    pl_stage_memory *memory, popliner_error *error) {
+                                    popliner_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
     const own_steps *steps = meter->work;
     const uint32_t *unexplained;
@@ -160,19 +160,21 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     const pass_peak *buffered = larger_of(&forward, &backward, true);
     const pass_peak *expected = has_buffers ? buffered : plain;
     uint64_t unexplained_bytes = unexplained_at(meter, tile, expected);
-    memory->variables_bytes[tile] = always_live_bytes + expected->bytes - unexplained_bytes;
-    memory->unexplained_bytes[tile] = unexplained_bytes;
-    memory->buffer_bytes[tile] = has_buffers && expected->has_steps ? expected->buffer_bytes : 0;
+    memory->part_bytes[POPLINER_PART_VARIABLES][tile] =
+        always_live_bytes + expected->bytes - unexplained_bytes;
+    memory->part_bytes[POPLINER_PART_UNEXPLAINED][tile] = unexplained_bytes;
+    memory->part_bytes[POPLINER_PART_BUFFERS][tile] =
+        has_buffers && expected->has_steps ? expected->buffer_bytes : 0;
     memory->peak_step[tile] = expected->has_steps ? expected->step : 0;
-    memory->least_bytes[tile] =
+    memory->need_bytes[POPLINER_NEED_LEAST][tile] =
         always_live_bytes + plain->bytes - unexplained_at(meter, tile, plain);
-    memory->most_bytes[tile] =
+    memory->need_bytes[POPLINER_NEED_MOST][tile] =
         always_live_bytes + buffered->bytes + (buffered->has_steps ? buffered->buffer_bytes : 0);
     return POPLINER_OK;
 }
 
 static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, pl_stage_memory *memory,
+                                    size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error) {
     const popliner_profile *p = meter->profile;
     popliner_status status = POPLINER_OK;

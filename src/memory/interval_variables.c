@@ -54,8 +54,8 @@ static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stag
     for (size_t first = 0; memory && first < num_units; first++) {
         pl_interval_sums_begin(&sums);
         for (size_t last = first; last < num_units; last++)
-            details->sums[pl_triangle_place(num_units, first, last)].parameter_bytes =
-                *pl_interval_sums_extend(&sums);
+            details->sums[pl_triangle_place(num_units, first, last)]
+                .bytes[POPLINER_PART_PARAMETERS] = *pl_interval_sums_extend(&sums);
     }
     free(set_bytes);
     free(units);

@@ -304,11 +304,11 @@ popliner_status pl_intervals_shared_peak(void *user, const popliner_interval *st
                                          size_t num_stages, uint64_t *peak_bytes,
                                          popliner_error *error) {
     pl_shared_stages *shared = user;
-    pl_ipu_memory memory = {0};
+    popliner_stage_memory memory = {0};
     popliner_status status =
         pl_stage_measure_ipu(shared->meter, &shared->pipeline, stages, num_stages, &memory, error);
     if (status == POPLINER_OK)
-        *peak_bytes = pl_tiles_max(memory.need_bytes[shared->need], memory.stage.num_tiles);
-    pl_ipu_memory_clear(&memory);
+        *peak_bytes = pl_tiles_max(memory.need_bytes[shared->need], memory.num_tiles);
+    pl_stage_memory_clear(&memory);
     return status;
 }

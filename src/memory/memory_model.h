@@ -84,7 +84,7 @@ typedef struct pl_memory_model {
     /* Marks the variables of a stage and finds variables_bytes, peak_step, and of unexplained_bytes
      * what is not always live, of each tile, which are 0 before. Errors: MEMORY. */
     popliner_status (*measure_data)(pl_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, pl_stage_memory *memory,
+                                    size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error);
 } pl_memory_model;
 

@@ -1,7 +1,7 @@
-/* Each step belongs to one part. So one row of places, first those of the steps of part 0, then
- * those of part 1, holds what is live on a tile in all parts, and the variables of the tile are
+/* Each step belongs to one share. So one row of places, first those of the steps of share 0, then
+ * those of share 1, holds what is live on a tile in all shares, and the variables of the tile are
  * gone through once, in the order in which they lie in memory. Where in the row a variable begins
- * and ends to be live follows from its class and the set of parts that touch it; thousands of such
+ * and ends to be live follows from its class and the set of shares that touch it; thousands of such
  * pairs serve millions of variables, so that is found out once for each.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -16,21 +16,21 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* Steps of a part one after another, and the place of the first. */
+/* Steps of a share one after another, and the place of the first. */
 typedef struct step_run {
     size_t first_step;
     size_t end_step;
     size_t place;
 } step_run;
 
-/* The place where something begins to be live, and where it ends; of what is always live: the part,
- * and nothing. */
+/* The place where something begins to be live, and where it ends; of what is always live: the
+ * share, and nothing. */
 typedef struct life {
     size_t first_place;
     size_t end_place;
 } life;
 
-/* A class of variables and a set of parts that touch them. Mostly a class has one such set. */
+/* A class of variables and a set of shares that touch them. Mostly a class has one such set. */
 typedef struct pair {
     uint32_t set;
     uint32_t next; /* of the same list, or PL_NONE */
@@ -40,12 +40,12 @@ typedef struct pair {
 
 typedef struct work {
     const pl_stage_meter *meter;
-    const pl_parts *parts;
+    const pl_shares *shares;
     pl_part_sums *sums;
-    size_t *runs_start; /* [parts + 1] */
+    size_t *runs_start; /* [shares + 1] */
     step_run *runs;
-    size_t *end_place;     /* [parts]: behind the steps of each; a place of its own */
-    int64_t *change_bytes; /* [steps + parts], by place; all 0 between two tiles */
+    size_t *end_place;     /* [shares]: behind the steps of each; a place of its own */
+    int64_t *change_bytes; /* [steps + shares], by place; all 0 between two tiles */
 
     pair *pairs; /* those that were met */
     size_t num_pairs;
@@ -54,20 +54,20 @@ typedef struct work {
     life *lives;
     size_t num_lives;
     size_t lives_capacity;
-    size_t *last_pair; /* [parts]: that has the part, counted from 1 */
+    size_t *last_pair; /* [shares]: that has the share, counted from 1 */
 
     /* Of one tile. */
-    uint64_t *always_live_bytes; /* [parts] */
+    uint64_t *always_live_bytes; /* [shares] */
     pl_curve unexplained;
     uint64_t *unexplained_bytes; /* [steps] */
 
-    uint64_t *tile_bytes; /* [parts][tiles]: data; NULL if nobody asks */
+    uint64_t *tile_bytes; /* [shares][tiles]: data; NULL if nobody asks */
 
-    /* Code of one part. */
+    /* Code of one share. */
     pl_code_counter code;
     uint64_t *groups[PL_NUM_CODE_GROUPS]; /* [tiles] */
-    size_t *operations_start;             /* [parts + 1] */
-    size_t *operations;                   /* by part */
+    size_t *operations_start;             /* [shares + 1] */
+    size_t *operations;                   /* by share */
 } work;
 
 static void free_work(work *w) {
@@ -92,10 +92,10 @@ static void free_work(work *w) {
 
 static popliner_status begin_work(work *w, popliner_error *error) {
     const popliner_profile *p = w->meter->profile;
-    const size_t count = w->parts->count;
+    const size_t count = w->shares->count;
     const size_t num_tiles = p->target.num_tiles;
     const size_t num_operations = popliner_operations_count(w->meter->operations);
-    const size_t num_lists = p->num_classes + w->parts->usage->sets.count;
+    const size_t num_lists = p->num_classes + w->shares->usage->sets.count;
     w->runs_start = pl_new_array(count + 1, sizeof *w->runs_start);
     w->runs = pl_new_array(p->num_steps, sizeof *w->runs);
     w->end_place = pl_new_array(count, sizeof *w->end_place);
@@ -110,7 +110,7 @@ static popliner_status begin_work(work *w, popliner_error *error) {
                   w->change_bytes != NULL && w->always_live_bytes != NULL &&
                   w->first_pair != NULL && w->last_pair != NULL && w->unexplained_bytes != NULL &&
                   w->operations_start != NULL && w->operations != NULL;
-    if (w->parts->wants_tiles) {
+    if (w->shares->wants_tiles) {
         w->tile_bytes = pl_new_array(count * num_tiles, sizeof *w->tile_bytes);
         memory = memory && w->tile_bytes != NULL;
     }
@@ -126,38 +126,38 @@ static popliner_status begin_work(work *w, popliner_error *error) {
 
 /* ---- places ---- */
 
-static uint32_t part_of_step(const work *w, size_t step) {
-    return w->parts->part_of_operation[w->meter->chain->operation_of_step[step]];
+static uint32_t share_of_step(const work *w, size_t step) {
+    return w->shares->share_of_operation[w->meter->chain->operation_of_step[step]];
 }
 
-/* Lists the runs of each part. */
+/* Lists the runs of each share. */
 static void find_runs(work *w) {
     const size_t num_steps = w->meter->profile->num_steps;
-    size_t *next = w->end_place; /* the next run of each part, until that is known */
+    size_t *next = w->end_place; /* the next run of each share, until that is known */
     for (size_t step = 0; step < num_steps; step++)
-        if (step == 0 || part_of_step(w, step) != part_of_step(w, step - 1))
-            w->runs_start[part_of_step(w, step) + 1]++;
-    for (size_t part = 0; part < w->parts->count; part++) {
-        next[part] = w->runs_start[part];
-        w->runs_start[part + 1] += w->runs_start[part];
+        if (step == 0 || share_of_step(w, step) != share_of_step(w, step - 1))
+            w->runs_start[share_of_step(w, step) + 1]++;
+    for (size_t share = 0; share < w->shares->count; share++) {
+        next[share] = w->runs_start[share];
+        w->runs_start[share + 1] += w->runs_start[share];
     }
     for (size_t step = 0, end = 0; step < num_steps; step = end) {
-        uint32_t part = part_of_step(w, step);
-        for (end = step + 1; end < num_steps && part_of_step(w, end) == part;)
+        uint32_t share = share_of_step(w, step);
+        for (end = step + 1; end < num_steps && share_of_step(w, end) == share;)
             end++;
-        w->runs[next[part]++] = (step_run){step, end, 0};
+        w->runs[next[share]++] = (step_run){step, end, 0};
     }
     size_t place = 0;
-    for (size_t part = 0; part < w->parts->count; part++) {
-        for (size_t i = w->runs_start[part]; i < w->runs_start[part + 1]; i++) {
+    for (size_t share = 0; share < w->shares->count; share++) {
+        for (size_t i = w->runs_start[share]; i < w->runs_start[share + 1]; i++) {
             w->runs[i].place = place;
             place += w->runs[i].end_step - w->runs[i].first_step;
         }
-        w->end_place[part] = place++;
+        w->end_place[share] = place++;
     }
 }
 
-/* The place of the first step in the runs of a part that is not before `step`, or behind them. */
+/* The place of the first step in the runs of a share that is not before `step`, or behind them. */
 static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
     const step_run *run = runs;
     for (size_t left = num_runs - 1; left > 0;) { /* the first run that ends behind the step */
@@ -179,14 +179,14 @@ static bool add_life(work *w, size_t first_place, size_t end_place) {
     return true;
 }
 
-/* When variables of a class are live in a part. */
-static bool add_lives(work *w, uint32_t class_index, size_t part) {
+/* When variables of a class are live in a share. */
+static bool add_lives(work *w, uint32_t class_index, size_t share) {
     const popliner_profile *p = w->meter->profile;
-    const step_run *run = &w->runs[w->runs_start[part]];
-    const size_t num_runs = w->runs_start[part + 1] - w->runs_start[part];
+    const step_run *run = &w->runs[w->runs_start[share]];
+    const size_t num_runs = w->runs_start[share + 1] - w->runs_start[share];
     bool memory = true;
     if (p->class_always_live[class_index])
-        return add_life(w, part, 0);
+        return add_life(w, share, 0);
     for (uint32_t i = p->class_ranges_start[class_index];
          memory && num_runs > 0 && i < p->class_ranges_start[class_index + 1]; i++) {
         size_t first = p->range_first_step[i];
@@ -201,7 +201,7 @@ static bool add_lives(work *w, uint32_t class_index, size_t part) {
 }
 
 /* Where the list begins that a pair is in: one for each class, or, of what is always live, which
- * many sets of parts touch, for each set. */
+ * many sets of shares touch, for each set. */
 static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set) {
     const popliner_profile *p = w->meter->profile;
     return &w->first_pair[p->class_always_live[class_index] ? p->num_classes + set : class_index];
@@ -209,7 +209,7 @@ static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set)
 
 /* Makes a pair, the first of its list; NULL without memory. */
 static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
-    const pl_unit_sets *sets = &w->parts->usage->sets;
+    const pl_unit_sets *sets = &w->shares->usage->sets;
     uint32_t *first = list_of_pair(w, class_index, set);
     bool memory = w->num_pairs < PL_NONE &&
                   pl_grow(&w->pairs, &w->pairs_capacity, w->num_pairs + 1, sizeof *w->pairs);
@@ -219,10 +219,10 @@ static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
     *made = (pair){set, *first, w->num_lives, 0};
     *first = (uint32_t)w->num_pairs++;
     for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
-        size_t part = sets->last_unit[s] % w->parts->count;
-        if (w->last_pair[part] != w->num_pairs)
-            memory = add_lives(w, class_index, part);
-        w->last_pair[part] = w->num_pairs;
+        size_t share = sets->last_unit[s] % w->shares->count;
+        if (w->last_pair[share] != w->num_pairs)
+            memory = add_lives(w, class_index, share);
+        w->last_pair[share] = w->num_pairs;
     }
     made->num_lives = w->num_lives - made->first_life;
     return memory ? made : NULL;
@@ -238,23 +238,23 @@ static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
 
 /* ---- data ---- */
 
-/* Adds a variable that is always live to the parts that touch it. */
+/* Adds a variable that is always live to the shares that touch it. */
 static void add_always_live(work *w, const pair *of, uint32_t variable) {
     const popliner_profile *p = w->meter->profile;
     const uint64_t bytes = p->variable_size_bytes[variable];
     const bool is_code = pl_account_is_code(&w->meter->account, variable);
     const bool is_parameter = p->category[p->variable_category[variable]] == PL_CATEGORY_VARIABLE;
     for (size_t i = 0; i < of->num_lives; i++) {
-        size_t part = w->lives[of->first_life + i].first_place;
-        w->always_live_bytes[part] += is_code ? 0 : bytes;
-        w->sums[part].parameter_bytes += is_parameter ? bytes : 0;
+        size_t share = w->lives[of->first_life + i].first_place;
+        w->always_live_bytes[share] += is_code ? 0 : bytes;
+        w->sums[share].part_bytes[POPLINER_PART_PARAMETERS] += is_parameter ? bytes : 0;
     }
 }
 
-/* Adds the variables of a tile to the parts that touch them. */
+/* Adds the variables of a tile to the shares that touch them. */
 static bool add_variables(work *w, size_t tile) {
     const popliner_profile *p = w->meter->profile;
-    const pl_unit_usage *usage = w->parts->usage;
+    const pl_unit_usage *usage = w->shares->usage;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         uint32_t set = pl_unit_usage_of(usage, i);
         if (set == 0)
@@ -291,13 +291,13 @@ static bool find_unexplained(work *w, size_t tile) {
     return true;
 }
 
-/* Adds the most that is live in a part on a tile at one of its steps, the first of these, and
+/* Adds the most that is live in a share on a tile at one of its steps, the first of these, and
  * clears its places. */
-static void add_peak(work *w, size_t part, size_t tile) {
+static void add_peak(work *w, size_t share, size_t tile) {
     int64_t live_bytes = 0;
     uint64_t peak_bytes = 0;
     uint64_t unexplained_bytes = 0; /* at the peak */
-    for (size_t i = w->runs_start[part]; i < w->runs_start[part + 1]; i++) {
+    for (size_t i = w->runs_start[share]; i < w->runs_start[share + 1]; i++) {
         const step_run *run = &w->runs[i];
         for (size_t step = run->first_step; step < run->end_step; step++) {
             int64_t *change_bytes = &w->change_bytes[run->place + step - run->first_step];
@@ -310,15 +310,16 @@ static void add_peak(work *w, size_t part, size_t tile) {
             }
         }
     }
-    w->change_bytes[w->end_place[part]] = 0;
-    pl_memory_sums *sums = &w->sums[part].sums;
+    w->change_bytes[w->end_place[share]] = 0;
+    uint64_t *sums = w->sums[share].part_bytes;
     const uint64_t fixed_bytes = pl_account_fixed(&w->meter->account, tile);
-    sums->variables_bytes += w->always_live_bytes[part] + peak_bytes - unexplained_bytes;
-    sums->unexplained_bytes += unexplained_bytes + fixed_bytes;
+    sums[POPLINER_PART_VARIABLES] += w->always_live_bytes[share] + peak_bytes - unexplained_bytes;
+    sums[POPLINER_PART_UNEXPLAINED] += unexplained_bytes + fixed_bytes;
+    sums[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] += fixed_bytes;
     if (w->tile_bytes != NULL)
-        w->tile_bytes[part * w->meter->profile->target.num_tiles + tile] =
-            w->always_live_bytes[part] + peak_bytes + fixed_bytes;
-    w->always_live_bytes[part] = 0;
+        w->tile_bytes[share * w->meter->profile->target.num_tiles + tile] =
+            w->always_live_bytes[share] + peak_bytes + fixed_bytes;
+    w->always_live_bytes[share] = 0;
 }
 
 /* ---- code ---- */
@@ -327,24 +328,23 @@ static void sort_operations(work *w) {
     const size_t count = popliner_operations_count(w->meter->operations);
     size_t *next = w->end_place; /* which is not needed any more */
     for (size_t i = 0; i < count; i++)
-        w->operations_start[w->parts->part_of_operation[i] + 1]++;
-    for (size_t part = 0; part < w->parts->count; part++) {
-        next[part] = w->operations_start[part];
-        w->operations_start[part + 1] += w->operations_start[part];
+        w->operations_start[w->shares->share_of_operation[i] + 1]++;
+    for (size_t share = 0; share < w->shares->count; share++) {
+        next[share] = w->operations_start[share];
+        w->operations_start[share + 1] += w->operations_start[share];
     }
     for (size_t i = 0; i < count; i++)
-        w->operations[next[w->parts->part_of_operation[i]]++] = i;
+        w->operations[next[w->shares->share_of_operation[i]]++] = i;
 }
 
-/* Adds the code of a part, and finds its largest tile. */
-static void add_code(work *w, size_t part) {
+/* Adds the code of a share, and finds its largest tile. */
+static void add_code(work *w, size_t share) {
     const size_t num_tiles = w->meter->profile->target.num_tiles;
-    pl_part_sums *own = &w->sums[part];
-    uint64_t sum_bytes[PL_NUM_CODE_GROUPS] = {0};
+    pl_part_sums *own = &w->sums[share];
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         memset(w->groups[group], 0, num_tiles * sizeof(uint64_t));
     pl_code_counter_reset(&w->code);
-    for (size_t i = w->operations_start[part]; i < w->operations_start[part + 1]; i++) {
+    for (size_t i = w->operations_start[share]; i < w->operations_start[share + 1]; i++) {
         const popliner_operation *operation =
             pl_operation_at(w->meter->operations, w->operations[i]);
         for (size_t k = 0; k < operation->num_programs; k++)
@@ -352,11 +352,11 @@ static void add_code(work *w, size_t part) {
     }
     pl_code_counter_finish(&w->code, w->groups);
     for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t bytes = w->tile_bytes != NULL ? w->tile_bytes[part * num_tiles + tile] : 0;
+        uint64_t bytes = w->tile_bytes != NULL ? w->tile_bytes[share * num_tiles + tile] : 0;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             uint64_t code_bytes =
                 pl_account_limit(&w->meter->account, group, tile, w->groups[group][tile]);
-            sum_bytes[group] += code_bytes;
+            own->part_bytes[PL_FIRST_CODE + group] += code_bytes;
             bytes += code_bytes;
         }
         if (w->tile_bytes != NULL && (tile == 0 || bytes > own->largest_tile_bytes)) {
@@ -364,23 +364,19 @@ static void add_code(work *w, size_t part) {
             own->largest_tile_bytes = bytes;
         }
     }
-    own->sums.vertex_code_bytes = sum_bytes[PL_VERTEX_CODE];
-    own->sums.vertex_state_bytes = sum_bytes[PL_VERTEX_STATE];
-    own->sums.exchange_code_bytes = sum_bytes[PL_EXCHANGE_CODE];
-    own->sums.control_code_bytes = sum_bytes[PL_CONTROL_CODE];
-    own->sums.total_bytes = own->sums.variables_bytes + own->sums.unexplained_bytes;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        own->sums.total_bytes += sum_bytes[group];
+    own->total_bytes = pl_parts_sum(own->part_bytes);
 }
 
 /* ---- all of it ---- */
 
-pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const pl_stage_memory *memory) {
-    pl_part_sums own = {pl_memory_sums_of(memory), pl_stage_parameter_bytes(meter), 0, 0};
+pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_memory *memory) {
+    const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
+    pl_part_sums own = {.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
+    pl_stage_sum_parts(meter, memory, own.part_bytes);
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
-        if (tile == 0 || memory->total_bytes[tile] > own.largest_tile_bytes) {
+        if (tile == 0 || bytes[tile] > own.largest_tile_bytes) {
             own.largest_tile = tile;
-            own.largest_tile_bytes = memory->total_bytes[tile];
+            own.largest_tile_bytes = bytes[tile];
         }
     return own;
 }
@@ -392,24 +388,100 @@ bool pl_part_sums_are_possible(const pl_stage_meter *meter) {
            (meter->profile->num_steps == 0 || meter->chain->operation_of_step[0] != PL_NONE);
 }
 
-popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_parts *parts,
+popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_shares *shares,
                                      pl_part_sums *sums, popliner_error *error) {
     const size_t num_tiles = meter->profile->target.num_tiles;
-    work w = {.meter = meter, .parts = parts, .sums = sums};
-    memset(sums, 0, parts->count * sizeof *sums);
+    work w = {.meter = meter, .shares = shares, .sums = sums};
+    memset(sums, 0, shares->count * sizeof *sums);
     popliner_status status = begin_work(&w, error);
     if (status == POPLINER_OK)
         find_runs(&w);
     for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
         if (!add_variables(&w, tile) || !find_unexplained(&w, tile))
             status = pl_fail_memory(error, "the memory of the operations");
-        for (size_t part = 0; status == POPLINER_OK && part < parts->count; part++)
-            add_peak(&w, part, tile);
+        for (size_t share = 0; status == POPLINER_OK && share < shares->count; share++)
+            add_peak(&w, share, tile);
     }
     if (status == POPLINER_OK)
         sort_operations(&w);
-    for (size_t part = 0; status == POPLINER_OK && part < parts->count; part++)
-        add_code(&w, part);
+    for (size_t share = 0; status == POPLINER_OK && share < shares->count; share++)
+        add_code(&w, share);
     free_work(&w);
+    return status;
+}
+
+/* ---- operations ---- */
+
+/* An operation in the order of contexts, those of one context as they are listed. */
+typedef struct context_of {
+    uint64_t debug_context;
+    size_t operation;
+} context_of;
+
+static int compare_contexts(const void *left, const void *right) {
+    const context_of *a = left;
+    const context_of *b = right;
+    if (a->debug_context != b->debug_context)
+        return a->debug_context < b->debug_context ? -1 : 1;
+    return (a->operation > b->operation) - (a->operation < b->operation);
+}
+
+/* Measures all operations at once. */
+static popliner_status measure_shares(const pl_stage_meter *meter, pl_part_sums *sums,
+                                      popliner_error *error) {
+    const size_t count = popliner_operations_count(meter->operations);
+    uint32_t *numbers = pl_new_array(count, sizeof *numbers);
+    pl_unit_usage usage = {0};
+    popliner_status status = numbers == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+        numbers[i] = (uint32_t)i;
+    if (status == POPLINER_OK)
+        status = pl_unit_usage_find(&usage, meter->profile, meter->operations, meter->chain->usage,
+                                    numbers, count, &meter->account, error);
+    const pl_shares shares = {.count = count, .share_of_operation = numbers, .usage = &usage};
+    if (status == POPLINER_OK)
+        status = pl_part_sums_measure(meter, &shares, sums, error);
+    pl_unit_usage_free(&usage);
+    free(numbers);
+    return status;
+}
+
+popliner_status pl_operation_sums_measure(const popliner_operations *operations,
+                                          pl_stage_meter *meter, const popliner_listener *listener,
+                                          pl_part_sums **sums, popliner_error *error) {
+    size_t count = popliner_operations_count(operations);
+    const bool is_at_once = pl_part_sums_are_possible(meter);
+    context_of *contexts = pl_new_array(count, sizeof *contexts);
+    popliner_stage_memory memory = {0};
+    popliner_status status = POPLINER_OK;
+    *sums = pl_new_array(count, sizeof **sums);
+    if (contexts == NULL || *sums == NULL) {
+        status = pl_fail_memory(error, "a report");
+        goto done;
+    }
+    if (is_at_once)
+        status = measure_shares(meter, *sums, error);
+    for (size_t i = 0; i < count; i++)
+        contexts[i] = (context_of){pl_operation_at(operations, i)->debug_context, i};
+    qsort(contexts, count, sizeof *contexts, compare_contexts);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        size_t operation = contexts[i].operation;
+        pl_progress(listener, "Measuring the operations", i, count);
+        if (i > 0 && contexts[i].debug_context == contexts[i - 1].debug_context) {
+            (*sums)[operation] = (*sums)[contexts[i - 1].operation];
+        } else if (!is_at_once) {
+            status = pl_stage_measure(meter, &operation, 1, &memory, error);
+            if (status == POPLINER_OK)
+                (*sums)[operation] = pl_part_sums_of(meter, &memory);
+        }
+    }
+    pl_progress(listener, "Measuring the operations", count, count);
+done:
+    pl_stage_memory_clear(&memory);
+    free(contexts);
+    if (status != POPLINER_OK) {
+        free(*sums);
+        *sums = NULL;
+    }
     return status;
 }

@@ -124,7 +124,7 @@ static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t
 }
 
 static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, size_t num_variables,
-                                      const pl_stage_memory *memory, popliner_error *error) {
+                                      const popliner_stage_memory *memory, popliner_error *error) {
     size_t array_bytes = memory->num_tiles * sizeof(uint64_t);
     uint64_t *by_tile = malloc(2 * array_bytes);
     if (by_tile == NULL ||
@@ -132,7 +132,7 @@ static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, siz
         free(by_tile);
         return pl_fail_memory(error, "the memory of a stage");
     }
-    memcpy(by_tile, memory->variables_bytes, array_bytes);
+    memcpy(by_tile, memory->part_bytes[POPLINER_PART_VARIABLES], array_bytes);
     memcpy(by_tile + memory->num_tiles, memory->peak_step, array_bytes);
     known->peaks[known->num_peaks++] = (remembered_peaks){hash, num_variables, by_tile};
     return POPLINER_OK;
@@ -142,7 +142,7 @@ static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, siz
 
 /* The peak of the stage's variables on every tile. */
 static popliner_status measure_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
-                                         pl_stage_memory *memory, popliner_error *error) {
+                                         popliner_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
     size_t count = meter->num_variables;
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
@@ -157,7 +157,7 @@ static popliner_status measure_variables(pl_stage_meter *meter, size_t first_ste
             pl_curve_add(&meter->curve, p, p->variable_class[variable],
                          p->variable_size_bytes[variable]);
         }
-        memory->variables_bytes[tile] =
+        memory->part_bytes[POPLINER_PART_VARIABLES][tile] =
             pl_curve_peak(&meter->curve, first_step, end_step, &peak_step);
         memory->peak_step[tile] = peak_step;
     }
@@ -167,7 +167,7 @@ static popliner_status measure_variables(pl_stage_meter *meter, size_t first_ste
 /* The same, but what was measured for the same variables before is taken again, whatever the
  * steps. */
 static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
-                                        pl_stage_memory *memory, popliner_error *error) {
+                                        popliner_stage_memory *memory, popliner_error *error) {
     memory_of_peaks *known = meter->work;
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < meter->num_variables; i++) {
@@ -177,7 +177,8 @@ static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step
     const remembered_peaks *found = find_peaks(known, hash, meter->num_variables);
     if (found != NULL) {
         size_t num_tiles = memory->num_tiles;
-        memcpy(memory->variables_bytes, found->by_tile, num_tiles * sizeof(uint64_t));
+        memcpy(memory->part_bytes[POPLINER_PART_VARIABLES], found->by_tile,
+               num_tiles * sizeof(uint64_t));
         memcpy(memory->peak_step, found->by_tile + num_tiles, num_tiles * sizeof(uint64_t));
         return POPLINER_OK;
     }
@@ -188,7 +189,7 @@ static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step
 
 /* The variables of operations in layers, over one range of steps. */
 static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
-                                    size_t num_operations, pl_stage_memory *memory,
+                                    size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error) {
     size_t first_step = 0;
     size_t last_step = 0;

@@ -12,6 +12,41 @@
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 
+void pl_stage_memory_clear(popliner_stage_memory *memory) {
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        free(memory->part_bytes[part]);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        free(memory->need_bytes[need]);
+    free(memory->peak_step);
+    free(memory->correction_bytes);
+    *memory = (popliner_stage_memory){0};
+}
+
+/* Makes an array, or reuses it, all 0; false without memory. */
+static bool begin_array(uint64_t **array, size_t num_tiles) {
+    if (*array == NULL)
+        return (*array = pl_new_array(num_tiles, sizeof **array)) != NULL;
+    memset(*array, 0, num_tiles * sizeof **array);
+    return true;
+}
+
+/* All arrays but that of the correction, which only an IPU has. Errors: MEMORY. */
+static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_tiles,
+                                    popliner_error *error) {
+    if (memory->num_tiles != num_tiles)
+        pl_stage_memory_clear(memory);
+    memory->num_tiles = num_tiles;
+    bool made = begin_array(&memory->peak_step, num_tiles);
+    for (int part = 0; made && part < POPLINER_NUM_PARTS; part++)
+        made =
+            part == POPLINER_PART_PARAMETERS || begin_array(&memory->part_bytes[part], num_tiles);
+    for (int need = 0; made && need < POPLINER_NUM_NEEDS; need++)
+        made = begin_array(&memory->need_bytes[need], num_tiles);
+    if (!made)
+        pl_stage_memory_clear(memory);
+    return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
+}
+
 popliner_status pl_stage_meter_create(const popliner_profile *profile,
                                       const popliner_operations *operations,
                                       const popliner_chain *chain, pl_stage_meter **result,
@@ -105,41 +140,36 @@ void pl_stage_sort_variables(pl_stage_meter *meter) {
 }
 
 /* Limits what programs explain, adds what nothing explains, and sums up. */
-static void complete(const pl_stage_meter *meter, pl_stage_memory *memory,
-                     uint64_t *const groups[PL_NUM_CODE_GROUPS]) {
+static void complete(const pl_stage_meter *meter, popliner_stage_memory *memory) {
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
-        memory->unexplained_always_live_bytes[tile] = pl_account_fixed(&meter->account, tile);
-        memory->unexplained_bytes[tile] += memory->unexplained_always_live_bytes[tile];
-        uint64_t code_bytes = 0;
+        uint64_t fixed_bytes = pl_account_fixed(&meter->account, tile);
+        memory->need_bytes[POPLINER_NEED_EXPECTED][tile] =
+            memory->part_bytes[POPLINER_PART_VARIABLES][tile] +
+            memory->part_bytes[POPLINER_PART_UNEXPLAINED][tile] +
+            memory->part_bytes[POPLINER_PART_BUFFERS][tile];
+        memory->part_bytes[POPLINER_PART_UNEXPLAINED][tile] += fixed_bytes;
+        pl_part_add(memory, POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE, tile, fixed_bytes);
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-            groups[group][tile] =
-                pl_account_limit(&meter->account, group, tile, groups[group][tile]);
-            code_bytes += groups[group][tile];
+            uint64_t *bytes = &memory->part_bytes[PL_FIRST_CODE + group][tile];
+            uint64_t limited_bytes = pl_account_limit(&meter->account, group, tile, *bytes);
+            *bytes = 0;
+            pl_part_add(memory, (popliner_part)(PL_FIRST_CODE + group), tile, limited_bytes);
         }
-        memory->total_bytes[tile] = memory->variables_bytes[tile] +
-                                    memory->unexplained_bytes[tile] + memory->buffer_bytes[tile] +
-                                    code_bytes;
-        uint64_t fixed_bytes = code_bytes + memory->unexplained_always_live_bytes[tile];
-        memory->least_bytes[tile] += fixed_bytes;
-        memory->most_bytes[tile] += fixed_bytes;
         if (!meter->chain->model->follows_account) /* it has no other needs */
-            memory->least_bytes[tile] = memory->most_bytes[tile] = memory->total_bytes[tile];
+            memory->need_bytes[POPLINER_NEED_LEAST][tile] =
+                memory->need_bytes[POPLINER_NEED_MOST][tile] =
+                    memory->need_bytes[POPLINER_NEED_EXPECTED][tile];
     }
 }
 
 /* Measures the operations with the effects that the meter is set to. */
 static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
-                               size_t num_operations, pl_stage_memory *memory,
+                               size_t num_operations, popliner_stage_memory *memory,
                                popliner_error *error) {
-    popliner_status status = pl_stage_memory_begin(memory, meter->profile->target.num_tiles, error);
+    popliner_status status = begin_memory(memory, meter->profile->target.num_tiles, error);
     if (status != POPLINER_OK)
         return status;
-    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
-        [PL_VERTEX_CODE] = memory->vertex_code_bytes,
-        [PL_VERTEX_STATE] = memory->vertex_state_bytes,
-        [PL_EXCHANGE_CODE] = memory->exchange_code_bytes,
-        [PL_CONTROL_CODE] = memory->control_code_bytes,
-    };
+    uint64_t *const *groups = memory->part_bytes + PL_FIRST_CODE;
     meter->stage_number++;
     if (++meter->variable_mark == 0) {
         memset(meter->variable_seen, 0, meter->profile->num_variables);
@@ -154,19 +184,19 @@ static popliner_status measure(pl_stage_meter *meter, const size_t *operations,
     }
     pl_code_counter_finish(&meter->code, groups);
     status = meter->chain->model->measure_data(meter, operations, num_operations, memory, error);
-    complete(meter, memory, groups);
+    complete(meter, memory);
     return status;
 }
 
 popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
-                                 size_t num_operations, pl_stage_memory *memory,
+                                 size_t num_operations, popliner_stage_memory *memory,
                                  popliner_error *error) {
     meter->effects = 0;
     return measure(meter, operations, num_operations, memory, error);
 }
 
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
-                                       pl_stage_memory *memory, popliner_error *error) {
+                                       popliner_stage_memory *memory, popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
         size_t unit = pl_chain_unit_of(meter->chain, i);
@@ -177,7 +207,7 @@ popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit,
 }
 
 popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
-                                           size_t num_stages, pl_stage_memory *memory,
+                                           size_t num_stages, popliner_stage_memory *memory,
                                            popliner_error *error) {
     size_t count = 0;
     for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
@@ -204,6 +234,14 @@ uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
             bytes += p->variable_size_bytes[variable];
     }
     return bytes;
+}
+
+void pl_stage_sum_parts(const pl_stage_meter *meter, const popliner_stage_memory *memory,
+                        uint64_t part_bytes[POPLINER_NUM_PARTS]) {
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        part_bytes[part] = part == POPLINER_PART_PARAMETERS
+                               ? pl_stage_parameter_bytes(meter)
+                               : pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
 }
 
 /* Whether the variable counts as data, at a step, in the stage that was measured last. */
@@ -234,4 +272,18 @@ size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size
         largest[place] = (popliner_stage_variable){i, size_bytes, v.name, v.category};
     }
     return count;
+}
+
+uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
+    uint64_t sum = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        sum += bytes[tile];
+    return sum;
+}
+
+uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles) {
+    uint64_t largest = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        largest = bytes[tile] > largest ? bytes[tile] : largest;
+    return largest;
 }

@@ -15,26 +15,8 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
-/* Bytes by tile, each array with num_tiles items. Zero-initialise before the first use; free with
- * pl_stage_memory_clear. */
-typedef struct pl_stage_memory {
-    size_t num_tiles;
-    uint64_t *variables_bytes; /* data: at the step of the stage where most is live */
-    uint64_t *vertex_code_bytes;
-    uint64_t *vertex_state_bytes;
-    uint64_t *exchange_code_bytes;
-    uint64_t *control_code_bytes;
-    uint64_t *unexplained_bytes; /* of no operation: 0 in PopLiner's model */
-    uint64_t *buffer_bytes;      /* of effects that were asked for, like the next */
-    uint64_t *accumulator_bytes;
-    uint64_t *total_bytes;                   /* the sum of these eight */
-    uint64_t *unexplained_always_live_bytes; /* part of unexplained_bytes */
-    uint64_t *peak_step;   /* no bytes: the first step at which variables_bytes are live */
-    uint64_t *least_bytes; /* the same total for the other needs, see pl_need_of */
-    uint64_t *most_bytes;
-} pl_stage_memory;
-
-void pl_stage_memory_clear(pl_stage_memory *memory);
+/* Frees the arrays; zero-initialise the memory before it is first measured. */
+void pl_stage_memory_clear(popliner_stage_memory *memory);
 
 struct pl_stage_meter;
 
@@ -44,8 +26,8 @@ uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles);
 
 /* Code on a tile of the stage that was measured last, by group: what its programs explain and what
  * no operation does. O(1). */
-uint64_t pl_stage_code_bytes(const struct pl_stage_meter *meter, const pl_stage_memory *memory,
-                             int group, size_t tile);
+uint64_t pl_stage_code_bytes(const struct pl_stage_meter *meter,
+                             const popliner_stage_memory *memory, int group, size_t tile);
 
 struct pl_pass_usage;
 
@@ -82,12 +64,12 @@ void pl_stage_meter_forget_peaks(pl_stage_meter *meter);
  *
  * Errors: MEMORY. Cost: O(touched variables + tiles * (steps + programs)). */
 popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
-                                 size_t num_operations, pl_stage_memory *memory,
+                                 size_t num_operations, popliner_stage_memory *memory,
                                  popliner_error *error);
 
 /* The same for all operations of the units first_unit ... last_unit, both included. */
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
-                                       pl_stage_memory *memory, popliner_error *error);
+                                       popliner_stage_memory *memory, popliner_error *error);
 
 /* The same for all operations of several stages that share an IPU; their units must not overlap.
  * Where these are one stage, and `pipeline` (which may be NULL) asks for no effects, it is
@@ -96,7 +78,7 @@ popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit,
  * need less than one of them, nor than they did before one has grown. */
 popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
-                                        pl_stage_memory *memory, popliner_error *error);
+                                        popliner_stage_memory *memory, popliner_error *error);
 
 /* The bytes by tile of one copy of what the stage first_unit ... last_unit has to keep of a
  * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
@@ -121,25 +103,17 @@ popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_
                                             size_t last_unit, uint64_t *by_tile_bytes,
                                             popliner_error *error);
 
-/* What an IPU needs, each array with num_tiles items. Zero-initialise before the first use; free
- * with pl_ipu_memory_clear. */
-typedef struct pl_ipu_memory {
-    pl_stage_memory stage;
-    uint64_t *kept_bytes;   /* for a pipeline, all copies; expected, like the next */
-    uint64_t *layout_bytes; /* that nothing uses */
-    uint64_t *need_bytes[POPLINER_NUM_NEEDS];
-    int64_t *correction_bytes; /* of a calibration, expected */
-} pl_ipu_memory;
-
-void pl_ipu_memory_clear(pl_ipu_memory *memory);
-
 /* Measures stages on one IPU, with what they keep in a pipeline (NULL: nothing, and no effects),
  * each so many copies of its stash as its place asks for. It is the stage that the meter has
  * measured last. Errors and cost: those of pl_stage_measure_shared, and of pl_stage_measure_stash
  * for each stage. */
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
-                                     pl_ipu_memory *memory, popliner_error *error);
+                                     popliner_stage_memory *memory, popliner_error *error);
+
+/* The parts of the stage that was measured last, over all tiles. */
+void pl_stage_sum_parts(const pl_stage_meter *meter, const popliner_stage_memory *memory,
+                        uint64_t part_bytes[POPLINER_NUM_PARTS]);
 
 /* The bytes, over all tiles, of the variables that operations of the stage measured last touch,
  * that are always live and whose category is "variable": its parameters, but also the optimizer's

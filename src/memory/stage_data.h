@@ -14,6 +14,7 @@
 #include "memory/curve.h"
 #include "memory/needs.h"
 #include "memory/parameters.h"
+#include "memory/parts.h"
 #include "memory/passes.h"
 #include "memory/passing.h"
 #include "memory/stage.h"
@@ -72,14 +73,10 @@ void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *ope
 
 /* pl_stage_measure for all operations of several stages that share an IPU. */
 popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
-                                           size_t num_stages, pl_stage_memory *memory,
+                                           size_t num_stages, popliner_stage_memory *memory,
                                            popliner_error *error);
 
 /* Puts the variables of the stage into the order of their tiles, which is their own. */
 void pl_stage_sort_variables(pl_stage_meter *meter);
-
-/* Makes the arrays, or reuses them, all 0. Errors: MEMORY. */
-popliner_status pl_stage_memory_begin(pl_stage_memory *memory, size_t num_tiles,
-                                      popliner_error *error);
 
 #endif

@@ -11,25 +11,12 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_ipu_memory *memory) {
-    const pl_stage_memory *stage = &memory->stage;
+popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
+                                         const popliner_stage_memory *memory) {
     const uint64_t *need_bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
-    size_t n = stage->num_tiles;
-    popliner_stage_detail d = {
-        .variables_bytes = pl_tiles_sum(stage->variables_bytes, n),
-        .vertex_code_bytes = pl_tiles_sum(stage->vertex_code_bytes, n),
-        .vertex_state_bytes = pl_tiles_sum(stage->vertex_state_bytes, n),
-        .exchange_code_bytes = pl_tiles_sum(stage->exchange_code_bytes, n),
-        .control_code_bytes = pl_tiles_sum(stage->control_code_bytes, n),
-        .unexplained_bytes = pl_tiles_sum(stage->unexplained_bytes, n),
-        .stash_bytes = pl_tiles_sum(memory->kept_bytes, n),
-        .buffer_bytes = pl_tiles_sum(stage->buffer_bytes, n),
-        .accumulator_bytes = pl_tiles_sum(stage->accumulator_bytes, n),
-        .layout_bytes = pl_tiles_sum(memory->layout_bytes, n),
-        .total_bytes = pl_tiles_sum(need_bytes, n),
-        .parameter_bytes = pl_stage_parameter_bytes(meter),
-        .unexplained_always_live_bytes = pl_tiles_sum(stage->unexplained_always_live_bytes, n),
-    };
+    size_t n = memory->num_tiles;
+    popliner_stage_detail d = {.total_bytes = pl_tiles_sum(need_bytes, n)};
+    pl_stage_sum_parts(meter, memory, d.part_bytes);
     for (size_t tile = 0; tile < n; tile++) {
         d.correction_bytes += memory->correction_bytes[tile];
         if (need_bytes[tile] > d.tile_bytes) {
@@ -39,25 +26,26 @@ popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_i
     }
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
-    d.tile_unexplained_bytes = n > 0 ? stage->unexplained_bytes[d.tile] : 0;
-    d.tile_stash_bytes = n > 0 ? memory->kept_bytes[d.tile] : 0;
-    d.tile_layout_bytes = n > 0 ? memory->layout_bytes[d.tile] : 0;
-    d.step = n > 0 ? (size_t)stage->peak_step[d.tile] : 0;
-    if (n > 0)
-        d.num_variables = pl_stage_largest_variables(meter, d.tile, d.step, d.variables,
-                                                     POPLINER_DETAIL_VARIABLES);
+    if (n == 0)
+        return d;
+    d.tile_unexplained_bytes = memory->part_bytes[POPLINER_PART_UNEXPLAINED][d.tile];
+    d.tile_stash_bytes = memory->part_bytes[POPLINER_PART_STASH][d.tile];
+    d.tile_layout_bytes = memory->part_bytes[POPLINER_PART_LAYOUT][d.tile];
+    d.step = (size_t)memory->peak_step[d.tile];
+    d.num_variables =
+        pl_stage_largest_variables(meter, d.tile, d.step, d.variables, POPLINER_DETAIL_VARIABLES);
     return d;
 }
 
 popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error) {
-    pl_ipu_memory memory = {0};
+    popliner_stage_memory memory = {0};
     popliner_status status =
         pl_stage_measure_ipu(meter, pipeline, stages, num_stages, &memory, error);
     if (status == POPLINER_OK)
         *detail = pl_stage_detail_of(meter, &memory);
-    pl_ipu_memory_clear(&memory);
+    pl_stage_memory_clear(&memory);
     return status;
 }
 
@@ -118,21 +106,9 @@ size_t pl_stage_details_size(size_t num_units) {
 }
 
 void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        sums[i].variables_bytes += others[i].variables_bytes;
-        sums[i].unexplained_bytes += others[i].unexplained_bytes;
-        sums[i].unexplained_always_live_bytes += others[i].unexplained_always_live_bytes;
-        sums[i].stash_bytes += others[i].stash_bytes;
-        sums[i].parameter_bytes += others[i].parameter_bytes;
-        sums[i].buffer_bytes += others[i].buffer_bytes;
-        sums[i].accumulator_bytes += others[i].accumulator_bytes;
-        sums[i].layout_bytes += others[i].layout_bytes;
-        sums[i].copy_layout_bytes += others[i].copy_layout_bytes;
-        sums[i].freed_bytes += others[i].freed_bytes;
-        sums[i].freed_layout_bytes += others[i].freed_layout_bytes;
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            sums[i].code_bytes[group] += others[i].code_bytes[group];
-    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < PL_NUM_DETAIL_SUMS; k++)
+            sums[i].bytes[k] += others[i].bytes[k];
 }
 
 size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
@@ -237,27 +213,18 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_interval *stage) {
     size_t copies = pipeline == NULL ? 0 : pl_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
-    const pl_detail_sums *sums = &details->sums[place];
+    const uint64_t *sums = details->sums[place].bytes;
     const pl_peak_envelope *expected = &details->largest[POPLINER_NEED_EXPECTED];
     const pl_peak_piece *largest = pl_peak_envelope_find(expected, place, copies);
-    popliner_stage_detail d = {
-        .variables_bytes = sums->variables_bytes,
-        .vertex_code_bytes = sums->code_bytes[PL_VERTEX_CODE],
-        .vertex_state_bytes = sums->code_bytes[PL_VERTEX_STATE],
-        .exchange_code_bytes = sums->code_bytes[PL_EXCHANGE_CODE],
-        .control_code_bytes = sums->code_bytes[PL_CONTROL_CODE],
-        .unexplained_bytes = sums->unexplained_bytes,
-        .stash_bytes = copies * sums->stash_bytes - (copies > 0 ? sums->freed_bytes : 0),
-        .buffer_bytes = sums->buffer_bytes,
-        .accumulator_bytes = sums->accumulator_bytes,
-        .layout_bytes = sums->layout_bytes + copies * sums->copy_layout_bytes -
-                        (copies > 0 ? sums->freed_layout_bytes : 0),
-        .parameter_bytes = sums->parameter_bytes,
-        .unexplained_always_live_bytes = sums->unexplained_always_live_bytes,
-    };
-    d.total_bytes = d.variables_bytes + d.vertex_code_bytes + d.vertex_state_bytes +
-                    d.exchange_code_bytes + d.control_code_bytes + d.unexplained_bytes +
-                    d.stash_bytes + d.buffer_bytes + d.accumulator_bytes + d.layout_bytes;
+    popliner_stage_detail d = {0};
+    memcpy(d.part_bytes, sums, sizeof d.part_bytes);
+    d.part_bytes[POPLINER_PART_STASH] *= copies;
+    d.part_bytes[POPLINER_PART_LAYOUT] += copies * sums[PL_SUM_COPY_LAYOUT];
+    if (copies > 0) {
+        d.part_bytes[POPLINER_PART_STASH] -= sums[PL_SUM_FREED];
+        d.part_bytes[POPLINER_PART_LAYOUT] -= sums[PL_SUM_FREED_LAYOUT];
+    }
+    d.total_bytes = pl_parts_sum(d.part_bytes);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         size_t own_copies = pipeline == NULL ? 0
                                              : pl_pipeline_copies_for(pipeline, (popliner_need)need,

@@ -11,7 +11,8 @@
 #include "popliner/stage.h"
 
 /* The details of the stages that the meter measured last, into `memory`. */
-popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter, const pl_ipu_memory *memory);
+popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
+                                         const popliner_stage_memory *memory);
 
 /* Measures stages that are together on one IPU, in a pipeline (NULL: none, and no effects). It is
  * the stage that the meter has measured last. Errors and cost: those of pl_stage_measure_ipu. */
@@ -50,20 +51,16 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_pipeline *pipeline,
                                            const popliner_interval *stage);
 
-/* What a stage has over all tiles. */
+/* What a stage has over all tiles: its parts, of the stash one copy, of the layout without copies;
+ * and what copies change. An array of numbers, which is stored as it is. */
+enum {
+    PL_SUM_COPY_LAYOUT = POPLINER_NUM_PARTS, /* of each copy */
+    PL_SUM_FREED,                            /* not live itself, if there are copies */
+    PL_SUM_FREED_LAYOUT,
+    PL_NUM_DETAIL_SUMS,
+};
 typedef struct pl_detail_sums {
-    uint64_t variables_bytes;
-    uint64_t code_bytes[PL_NUM_CODE_GROUPS];
-    uint64_t unexplained_bytes;
-    uint64_t unexplained_always_live_bytes; /* part of it */
-    uint64_t stash_bytes;                   /* one copy */
-    uint64_t parameter_bytes;
-    uint64_t buffer_bytes;
-    uint64_t accumulator_bytes;
-    uint64_t layout_bytes;      /* without copies */
-    uint64_t copy_layout_bytes; /* of each copy */
-    uint64_t freed_bytes;       /* not live itself, if there are copies */
-    uint64_t freed_layout_bytes;
+    uint64_t bytes[PL_NUM_DETAIL_SUMS];
 } pl_detail_sums;
 
 /* The largest variables of a largest tile at its step. Made without gaps, for it is stored as it

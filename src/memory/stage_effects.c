@@ -81,7 +81,7 @@ static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *han
 
 /* Adds accumulators for the parameters of the stages. */
 static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
-                             pl_stage_memory *memory) {
+                             popliner_stage_memory *memory) {
     const popliner_profile *p = meter->profile;
     const pl_unit_sets *sets = &meter->pass_usage.usage.sets;
     for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
@@ -92,16 +92,15 @@ static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
             for (size_t k = 0; k < meter->num_stages; k++)
                 is_own = is_own || (sets->last_unit[set] >= meter->stages[k].first_unit &&
                                     sets->last_unit[set] <= meter->stages[k].last_unit);
-        uint64_t bytes = is_own ? factor * p->variable_size_bytes[i] : 0;
-        memory->accumulator_bytes[tile] += bytes;
-        memory->total_bytes[tile] += bytes;
-        memory->most_bytes[tile] += bytes;
+        if (is_own)
+            pl_part_add(memory, POPLINER_PART_ACCUMULATORS, tile,
+                        factor * p->variable_size_bytes[i]);
     }
 }
 
 popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
-                                        pl_stage_memory *memory, popliner_error *error) {
+                                        popliner_stage_memory *memory, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     uint64_t *handed_on = NULL;
     uint64_t *handed_in = NULL;

@@ -11,35 +11,6 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-void pl_ipu_memory_clear(pl_ipu_memory *memory) {
-    pl_stage_memory_clear(&memory->stage);
-    free(memory->kept_bytes);
-    free(memory->layout_bytes);
-    free(memory->correction_bytes);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        free(memory->need_bytes[need]);
-    *memory = (pl_ipu_memory){0};
-}
-
-static bool make_arrays(pl_ipu_memory *memory, size_t num_tiles) {
-    uint64_t **const arrays[] = {
-        &memory->kept_bytes,
-        &memory->layout_bytes,
-        &memory->need_bytes[POPLINER_NEED_EXPECTED],
-        &memory->need_bytes[POPLINER_NEED_LEAST],
-        &memory->need_bytes[POPLINER_NEED_MOST],
-    };
-    bool made = true;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        free(*arrays[i]);
-        *arrays[i] = pl_new_array(num_tiles, sizeof **arrays[i]);
-        made = made && *arrays[i] != NULL;
-    }
-    free(memory->correction_bytes);
-    memory->correction_bytes = pl_new_array(num_tiles, sizeof *memory->correction_bytes);
-    return made && memory->correction_bytes != NULL;
-}
-
 /* For a need, how many copies there are of copy_bytes[num_tiles]: of one stage its own, of several
  * one of what all of their copies come to. stash_bytes is that of each stage. */
 static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need,
@@ -57,40 +28,35 @@ static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need
     return num_stages == 1 ? pl_pipeline_copies_for(pipeline, need, stages[0].stages_to_end) : 1;
 }
 
-uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const pl_stage_memory *memory, int group,
-                             size_t tile) {
-    const uint64_t *const explained_bytes[PL_NUM_CODE_GROUPS] = {
-        [PL_VERTEX_CODE] = memory->vertex_code_bytes,
-        [PL_VERTEX_STATE] = memory->vertex_state_bytes,
-        [PL_EXCHANGE_CODE] = memory->exchange_code_bytes,
-        [PL_CONTROL_CODE] = memory->control_code_bytes,
-    };
-    return explained_bytes[group][tile] + pl_account_fixed_code(&meter->account, group, tile);
+uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_memory *memory,
+                             int group, size_t tile) {
+    return memory->part_bytes[PL_FIRST_CODE + group][tile] +
+           pl_account_fixed_code(&meter->account, group, tile);
 }
 
+/* From what was measured of a need to all of it. */
 static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
                      size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
-                     pl_ipu_memory *memory) {
-    const uint64_t *base_bytes = need == POPLINER_NEED_LEAST  ? memory->stage.least_bytes
-                                 : need == POPLINER_NEED_MOST ? memory->stage.most_bytes
-                                                              : memory->stage.total_bytes;
-    for (size_t tile = 0; tile < memory->stage.num_tiles; tile++) {
+                     popliner_stage_memory *memory) {
+    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         pl_layout layout = pl_layout_of_tile(meter->profile, tile);
+        uint64_t *bytes = &memory->need_bytes[need][tile];
         uint64_t code_bytes = 0;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            code_bytes += pl_stage_code_bytes(meter, &memory->stage, group, tile);
-        uint64_t base = base_bytes[tile];
+            code_bytes += pl_stage_code_bytes(meter, memory, group, tile);
+        uint64_t base = *bytes;
         if (need == POPLINER_NEED_EXPECTED)
             base -= freed_bytes[tile] < base ? freed_bytes[tile] : base;
         pl_need_line line = pl_need_of(rule, need, &layout, base, code_bytes, copy_bytes[tile]);
-        memory->need_bytes[need][tile] = line.bytes + copies * line.copy_bytes;
         if (need == POPLINER_NEED_EXPECTED) {
             uint64_t counted_bytes = base + copies * copy_bytes[tile];
             uint64_t live_bytes = line.live_bytes + copies * line.live_copy_bytes;
-            memory->kept_bytes[tile] = counted_bytes - base_bytes[tile];
-            memory->layout_bytes[tile] = memory->need_bytes[need][tile] - live_bytes;
+            memory->part_bytes[POPLINER_PART_STASH][tile] = counted_bytes - *bytes;
+            memory->part_bytes[POPLINER_PART_LAYOUT][tile] =
+                line.bytes + copies * line.copy_bytes - live_bytes;
             memory->correction_bytes[tile] = (int64_t)live_bytes - (int64_t)counted_bytes;
         }
+        *bytes = line.bytes + copies * line.copy_bytes;
     }
 }
 
@@ -126,7 +92,7 @@ static popliner_scales scales_for(const pl_stage_meter *meter, const popliner_pi
 
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
-                                     pl_ipu_memory *memory, popliner_error *error) {
+                                     popliner_stage_memory *memory, popliner_error *error) {
     size_t num_tiles = meter->profile->target.num_tiles;
     const pl_need_rule rule = {
         .has_needs = meter->chain->model->follows_account,
@@ -138,12 +104,13 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     uint64_t *copy_bytes = pl_new_array(num_tiles, sizeof *copy_bytes);
     uint64_t *freed_bytes = pl_new_array(num_tiles, sizeof *freed_bytes);
     popliner_status status = POPLINER_OK;
-    if (stash_bytes == NULL || copy_bytes == NULL || freed_bytes == NULL ||
-        !make_arrays(memory, num_tiles))
+    if (stash_bytes == NULL || copy_bytes == NULL || freed_bytes == NULL)
         status = pl_fail_memory(error, "the memory of a stage");
     if (status == POPLINER_OK)
-        status =
-            pl_stage_measure_shared(meter, pipeline, stages, num_stages, &memory->stage, error);
+        status = pl_stage_measure_shared(meter, pipeline, stages, num_stages, memory, error);
+    if (status == POPLINER_OK && memory->correction_bytes == NULL &&
+        (memory->correction_bytes = pl_new_array(num_tiles, sizeof(int64_t))) == NULL)
+        status = pl_fail_memory(error, "the memory of a stage");
     for (size_t i = 0; status == POPLINER_OK && pipeline != NULL && i < num_stages; i++) {
         if (pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, stages[i].stages_to_end) > 0)
             status =

@@ -549,19 +549,20 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
  * to need, and `left` the same without what is not live if there are copies. */
 static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
                      const steady_bytes *s, const pl_need_line *all, const pl_need_line *left) {
-    pl_detail_sums own = {
-        .variables_bytes = peak->bytes - peak->unexplained_bytes + s->data_bytes,
-        .stash_bytes = s->stash_bytes,
-        .unexplained_bytes = peak->unexplained_bytes + s->fixed_bytes,
-        .unexplained_always_live_bytes = s->fixed_bytes,
-        .buffer_bytes = peak->buffer_bytes,
-        .accumulator_bytes = s->accumulator_bytes,
-        .layout_bytes = all->bytes - all->live_bytes,
-        .copy_layout_bytes = all->copy_bytes - all->live_copy_bytes,
-        .freed_bytes = s->freed_bytes,
-        .freed_layout_bytes = all->bytes - all->live_bytes - (left->bytes - left->live_bytes),
-    };
-    memcpy(own.code_bytes, s->code_bytes, sizeof own.code_bytes);
+    uint64_t layout_bytes = all->bytes - all->live_bytes;
+    pl_detail_sums own = {{
+        [POPLINER_PART_VARIABLES] = peak->bytes - peak->unexplained_bytes + s->data_bytes,
+        [POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + s->fixed_bytes,
+        [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = s->fixed_bytes,
+        [POPLINER_PART_STASH] = s->stash_bytes,
+        [POPLINER_PART_BUFFERS] = peak->buffer_bytes,
+        [POPLINER_PART_ACCUMULATORS] = s->accumulator_bytes,
+        [POPLINER_PART_LAYOUT] = layout_bytes,
+        [PL_SUM_COPY_LAYOUT] = all->copy_bytes - all->live_copy_bytes,
+        [PL_SUM_FREED] = s->freed_bytes,
+        [PL_SUM_FREED_LAYOUT] = layout_bytes - (left->bytes - left->live_bytes),
+    }};
+    memcpy(own.bytes + PL_FIRST_CODE, s->code_bytes, sizeof s->code_bytes);
     pl_detail_sums_add(&meter->sums[interval], &own, 1);
 }
 

@@ -8,19 +8,35 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/operation_sums.h"
 #include "memory/part_sums.h"
 #include "memory/unit_cycles.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
+void pl_column_names_add(pl_column_names *columns, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        columns->names[columns->count++] = names[i];
+}
+
+void pl_column_names_add_parts(pl_column_names *columns, const popliner_part *parts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        columns->names[columns->count++] = pl_parts[parts[i]].info.column;
+}
+
+/* Names of columns with those of the parts that operations have in the middle. */
+static pl_column_names with_parts(const char *const *first, size_t num_first,
+                                  const char *const *last, size_t num_last) {
+    pl_column_names columns = {0};
+    pl_column_names_add(&columns, first, num_first);
+    pl_column_names_add_parts(&columns, pl_operation_parts, PL_NUM_OPERATION_PARTS);
+    pl_column_names_add(&columns, last, num_last);
+    return columns;
+}
+
 /* What operations and layers have in common. */
-static void add_sums(const pl_memory_sums *sums, pl_sheet *sheet) {
-    pl_sheet_number(sheet, sums->vertex_code_bytes);
-    pl_sheet_number(sheet, sums->vertex_state_bytes);
-    pl_sheet_number(sheet, sums->exchange_code_bytes);
-    pl_sheet_number(sheet, sums->control_code_bytes);
-    pl_sheet_number(sheet, sums->variables_bytes);
+static void add_sums(const pl_part_sums *sums, pl_sheet *sheet) {
+    for (size_t i = 0; i < PL_NUM_OPERATION_PARTS; i++)
+        pl_sheet_number(sheet, sums->part_bytes[pl_operation_parts[i]]);
 }
 
 /* The cycles of one execution of each program of an operation. */
@@ -46,31 +62,21 @@ static const char *rule_name(popliner_layer_rule rule) {
 
 popliner_status pl_section_operations(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
-    static const char *const columns[] = {
-        "operation",
-        "name",
-        "layer",
-        "rule",
-        "unit",
-        "vertex_code_bytes",
-        "vertex_state_bytes",
-        "exchange_code_bytes",
-        "control_code_bytes",
-        "variables_bytes",
-        "cycles",
-        "num_programs",
-        "first_step",
-        "last_step",
-        "inputs",
-        "debug_context",
-        "debug_path",
+    static const char *const first[] = {
+        "operation", "name", "layer", "rule", "unit",
+    };
+    static const char *const last[] = {
+        "cycles", "num_programs",  "first_step", "last_step",
+        "inputs", "debug_context", "debug_path",
     };
     enum { PATH_SIZE = 4096 };
     const popliner_operations *operations = source->operations;
-    pl_memory_sums *sums = NULL;
+    pl_part_sums *sums = NULL;
     char *path = malloc(PATH_SIZE);
     popliner_status status = path == NULL ? pl_fail_memory(error, "a name") : POPLINER_OK;
-    pl_sheet_begin(sheet, sheet->format, "operations", columns, sizeof columns / sizeof *columns);
+    const pl_column_names columns =
+        with_parts(first, sizeof first / sizeof *first, last, sizeof last / sizeof *last);
+    pl_sheet_begin(sheet, sheet->format, "operations", columns.names, columns.count);
     if (status == POPLINER_OK)
         status =
             pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error);
@@ -146,14 +152,14 @@ static popliner_status measure_units(const pl_section_source *source, pl_part_su
                                      popliner_error *error) {
     const popliner_chain *chain = source->chain;
     const struct pl_pass_usage *usage;
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     if (pl_part_sums_are_possible(source->meter)) {
         status = pl_stage_meter_pass_usage(source->meter, &usage, error);
         if (status != POPLINER_OK)
             return status;
-        const pl_parts parts = {chain->num_units, chain->unit_of_operation, &usage->usage, true};
-        return pl_part_sums_measure(source->meter, &parts, all, error);
+        const pl_shares shares = {chain->num_units, chain->unit_of_operation, &usage->usage, true};
+        return pl_part_sums_measure(source->meter, &shares, all, error);
     }
     for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++) {
         status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
@@ -166,29 +172,19 @@ static popliner_status measure_units(const pl_section_source *source, pl_part_su
 
 popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
-    static const char *const columns[] = {
-        "index",
-        "unit",
-        "kind",
-        "num_operations",
-        "first_step",
-        "last_step",
-        "vertex_code_bytes",
-        "vertex_state_bytes",
-        "exchange_code_bytes",
-        "control_code_bytes",
-        "variables_bytes",
-        "unexplained_bytes",
-        "total_bytes",
-        "parameter_bytes",
-        "largest_tile",
-        "largest_tile_bytes",
-        "cycles",
+    static const char *const first[] = {
+        "index", "unit", "kind", "num_operations", "first_step", "last_step",
+    };
+    static const char *const last[] = {
+        "unexplained_bytes", "total_bytes",        "parameter_bytes",
+        "largest_tile",      "largest_tile_bytes", "cycles",
     };
     const size_t num_units = source->chain->num_units;
     uint64_t *cycles = NULL;
     pl_part_sums *all = pl_new_array(num_units, sizeof *all);
-    pl_sheet_begin(sheet, sheet->format, "layers", columns, sizeof columns / sizeof *columns);
+    const pl_column_names columns =
+        with_parts(first, sizeof first / sizeof *first, last, sizeof last / sizeof *last);
+    pl_sheet_begin(sheet, sheet->format, "layers", columns.names, columns.count);
     popliner_status status =
         all == NULL ? pl_fail_memory(error, "a report") : find_cycles(source, &cycles, error);
     if (status == POPLINER_OK)
@@ -199,10 +195,10 @@ popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *she
         pl_sheet_text(sheet, pl_chain_unit_at(source->chain, unit)->label);
         pl_sheet_text(sheet, pl_unit_kind_name(pl_chain_unit_at(source->chain, unit)->kind));
         add_operations(source, unit, sheet);
-        add_sums(&own->sums, sheet);
-        pl_sheet_number(sheet, own->sums.unexplained_bytes);
-        pl_sheet_number(sheet, own->sums.total_bytes);
-        pl_sheet_number(sheet, own->parameter_bytes);
+        add_sums(own, sheet);
+        pl_sheet_number(sheet, own->part_bytes[POPLINER_PART_UNEXPLAINED]);
+        pl_sheet_number(sheet, own->total_bytes);
+        pl_sheet_number(sheet, own->part_bytes[POPLINER_PART_PARAMETERS]);
         pl_sheet_number(sheet, own->largest_tile);
         pl_sheet_number(sheet, own->largest_tile_bytes);
         if (cycles == NULL)

@@ -4,18 +4,17 @@
 #include "sections/sections.h"
 
 #include "memory/chain_data.h"
+#include "memory/parts.h"
 #include "show/certificate_data.h"
 
-/* What the IPU of a stage needs over all tiles. */
-static void add_sums(const popliner_stage_detail *d, pl_sheet *sheet) {
-    const uint64_t bytes[] = {
-        d->total_bytes,         d->variables_bytes,    d->vertex_code_bytes, d->vertex_state_bytes,
-        d->exchange_code_bytes, d->control_code_bytes, d->unexplained_bytes, d->stash_bytes,
-        d->buffer_bytes,        d->accumulator_bytes,  d->layout_bytes,      d->parameter_bytes,
-    };
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-        pl_sheet_number(sheet, bytes[i]);
-    pl_sheet_signed(sheet, d->correction_bytes);
+/* The columns of what the IPU of a stage needs over all tiles: parts, then parameters. */
+static size_t list_parts(popliner_part *parts) {
+    size_t count = 0;
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (!pl_parts[part].info.is_within)
+            parts[count++] = (popliner_part)part;
+    parts[count++] = POPLINER_PART_PARAMETERS;
+    return count;
 }
 
 /* PopLiner's model does not know what compiling adds: nothing is certain there. */
@@ -28,32 +27,16 @@ static void add_bound(pl_sheet *sheet, bool has_needs, uint64_t bytes) {
 
 popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet,
                                 popliner_error *error) {
-    static const char *const columns[] = {
-        "stage",
-        "ipu",
-        "first_unit",
-        "last_unit",
-        "limit_bytes",
-        "need_bytes",
-        "headroom_bytes",
-        "verdict",
-        "largest_tile",
-        "largest_tile_bytes",
-        "peak_step",
-        "at_least_bytes",
-        "at_most_bytes",
-        "total_bytes",
-        "variables_bytes",
-        "vertex_code_bytes",
-        "vertex_state_bytes",
-        "exchange_code_bytes",
-        "control_code_bytes",
-        "unexplained_bytes",
-        "stash_bytes",
-        "buffer_bytes",
-        "accumulator_bytes",
-        "layout_bytes",
-        "parameter_bytes",
+    static const char *const first[] = {
+        "stage",          "ipu",
+        "first_unit",     "last_unit",
+        "limit_bytes",    "need_bytes",
+        "headroom_bytes", "verdict",
+        "largest_tile",   "largest_tile_bytes",
+        "peak_step",      "at_least_bytes",
+        "at_most_bytes",  "total_bytes",
+    };
+    static const char *const last[] = {
         "correction_bytes",
         "cycles",
         "cut_bytes",
@@ -61,7 +44,13 @@ popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet
     const popliner_certificate *c = source->certificate;
     const bool has_needs = c->input.chain->model->follows_account;
     (void)error;
-    pl_sheet_begin(sheet, sheet->format, "plan", columns, sizeof columns / sizeof *columns);
+    popliner_part parts[POPLINER_NUM_PARTS];
+    const size_t num_parts = list_parts(parts);
+    pl_column_names columns = {0};
+    pl_column_names_add(&columns, first, sizeof first / sizeof *first);
+    pl_column_names_add_parts(&columns, parts, num_parts);
+    pl_column_names_add(&columns, last, sizeof last / sizeof *last);
+    pl_sheet_begin(sheet, sheet->format, "plan", columns.names, columns.count);
     for (size_t i = 0; i < c->plan.num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
         const popliner_stage_detail *d = &c->details[i];
@@ -82,7 +71,10 @@ popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet
         pl_sheet_number(sheet, d->step);
         add_bound(sheet, has_needs, d->need_bytes[POPLINER_NEED_LEAST]);
         add_bound(sheet, has_needs, d->need_bytes[POPLINER_NEED_MOST]);
-        add_sums(d, sheet);
+        pl_sheet_number(sheet, d->total_bytes);
+        for (size_t k = 0; k < num_parts; k++)
+            pl_sheet_number(sheet, d->part_bytes[parts[k]]);
+        pl_sheet_signed(sheet, d->correction_bytes);
         if (c->input.has_cycles)
             pl_sheet_number(sheet, stage->cycles);
         else

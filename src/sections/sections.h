@@ -54,6 +54,15 @@ pl_section_writer pl_section_missing;
 /* For pages, which hold no long table of executions: PL_SECTION_EXECUTION_SUMS. */
 pl_section_writer pl_section_execution_sums;
 
+/* Names of columns, to which those of parts of the memory belong. */
+typedef struct pl_column_names {
+    size_t count;
+    const char *names[40];
+} pl_column_names;
+
+void pl_column_names_add(pl_column_names *columns, const char *const *names, size_t count);
+void pl_column_names_add_parts(pl_column_names *columns, const popliner_part *parts, size_t count);
+
 /* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
  * memory. */
 uint32_t *pl_section_operations_of(const pl_section_source *source);

@@ -4,18 +4,16 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "memory/parts.h"
 #include "pipeline/pipeline.h"
 #include "show/calibration_data.h"
 #include "show/report_parts.h"
 
-static const char *const group_names[POPLINER_NUM_GROUPS] = {
-    [POPLINER_GROUP_VERTEX_CODE] = "vertex_code",
-    [POPLINER_GROUP_VERTEX_STATE] = "vertex_state",
-    [POPLINER_GROUP_EXCHANGE_CODE] = "exchange_code",
-    [POPLINER_GROUP_CONTROL_CODE] = "control_code",
-    [POPLINER_GROUP_DATA] = "data",
-    [POPLINER_GROUP_LAYOUT] = "layout",
-};
+static const char *group_name(int group) {
+    return group == POPLINER_GROUP_DATA     ? "data"
+           : group == POPLINER_GROUP_LAYOUT ? pl_parts[POPLINER_PART_LAYOUT].info.name
+                                            : pl_parts[PL_FIRST_CODE + group].info.name;
+}
 
 /* What of the expectation may be left out: see POPLINER_NUM_COUNTED_PARTS. */
 static const char *part_name(size_t part) {
@@ -46,8 +44,9 @@ static void write_groups(pl_text *text, const char *title, const uint64_t *predi
     pl_text_format(text, "  %s\n", title);
     for (int group = 0; group < POPLINER_NUM_GROUPS; group++) {
         char name[32] = "  ";
-        for (size_t i = 0; group_names[group][i] != '\0'; i++)
-            name[i + 2] = (char)(group_names[group][i] == '_' ? ' ' : group_names[group][i]);
+        const char *own = group_name(group);
+        for (size_t i = 0; own[i] != '\0'; i++)
+            name[i + 2] = (char)(own[i] == '_' ? ' ' : own[i]);
         write_row(text, name, (double)predicted[group], (double)compiled[group]);
     }
 }
@@ -125,7 +124,7 @@ static void put_spread(const char *key, const popliner_tile_spread *s, pl_json *
 static void put_groups(const char *key, const uint64_t *bytes, pl_json *json) {
     pl_put_open(json, key, '{');
     for (int group = 0; group < POPLINER_NUM_GROUPS; group++)
-        pl_put_number(json, group_names[group], bytes[group]);
+        pl_put_number(json, group_name(group), bytes[group]);
     pl_put_close(json);
 }
 

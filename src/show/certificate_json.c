@@ -135,7 +135,8 @@ static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *jso
     put_known(json, "cut_bytes", knows_cuts(c), stage->cut_bytes, c->input.cuts_per_unit);
     if (pl_links_exist(c->input.options))
         pl_certificate_number_json(json, "link_cycles", stage->link_cycles, cycles_divisor);
-    put_known(json, "parameter_bytes", d != NULL, d != NULL ? d->parameter_bytes : 0, 1);
+    put_known(json, "parameter_bytes", d != NULL,
+              d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
     put_needs(c, i, json);
     put_peak(c, d, json);
     if (c->stage_choices != NULL)

@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
+#include "memory/parts.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "show/packed.h"
@@ -40,8 +42,6 @@ typedef struct column {
     bool is_short; /* uint32_t, else uint64_t */
 } column;
 
-#define SUM(member)                                                                                \
-    { #member, offsetof(pl_detail_sums, member), false }
 #define PIECE(member, is_short)                                                                    \
     { #member, offsetof(pl_peak_piece, member), is_short }
 
@@ -60,23 +60,16 @@ static void add_columns(pl_text *text, const void *items, size_t count, size_t i
 }
 
 static void add_sums(pl_text *text, const pl_stage_details *details) {
-    static const column columns[] = {
-        SUM(variables_bytes),
-        SUM(unexplained_bytes),
-        SUM(unexplained_always_live_bytes),
-        SUM(stash_bytes),
-        SUM(parameter_bytes),
-        SUM(buffer_bytes),
-        SUM(accumulator_bytes),
-        SUM(layout_bytes),
-        SUM(copy_layout_bytes),
-        SUM(freed_bytes),
-        SUM(freed_layout_bytes),
-        {"vertex_code_bytes", offsetof(pl_detail_sums, code_bytes[PL_VERTEX_CODE]), false},
-        {"vertex_state_bytes", offsetof(pl_detail_sums, code_bytes[PL_VERTEX_STATE]), false},
-        {"exchange_code_bytes", offsetof(pl_detail_sums, code_bytes[PL_EXCHANGE_CODE]), false},
-        {"control_code_bytes", offsetof(pl_detail_sums, code_bytes[PL_CONTROL_CODE]), false},
+    static const column of_copies[] = {
+        {"copy_layout_bytes", PL_SUM_COPY_LAYOUT * sizeof(uint64_t), false},
+        {"freed_bytes", PL_SUM_FREED * sizeof(uint64_t), false},
+        {"freed_layout_bytes", PL_SUM_FREED_LAYOUT * sizeof(uint64_t), false},
     };
+    enum { NUM_OF_COPIES = sizeof of_copies / sizeof *of_copies };
+    column columns[POPLINER_NUM_PARTS + NUM_OF_COPIES];
+    for (size_t part = 0; part < POPLINER_NUM_PARTS; part++)
+        columns[part] = (column){pl_parts[part].info.column, part * sizeof(uint64_t), false};
+    memcpy(columns + POPLINER_NUM_PARTS, of_copies, sizeof of_copies);
     add_key(text, "sums");
     pl_text_add(text, "{");
     add_columns(text, details->sums, pl_triangle_size(details->num_units), sizeof *details->sums,
@@ -263,6 +256,15 @@ void pl_page_add_chain(pl_text *text, const popliner_chain *chain,
     for (size_t unit = 0; unit < num_units; unit++)
         pl_text_format(text, "%s\"%s\"", unit > 0 ? "," : "",
                        pl_unit_kind_name(popliner_chain_unit_at(chain, unit)->kind));
+    pl_text_add(text, "]");
+    add_key(text, "parts");
+    pl_text_add(text, "[");
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
+        const popliner_part_info *info = &pl_parts[part].info;
+        if (!info->is_within)
+            pl_text_format(text, "%s{\"name\":\"%s\",\"column\":\"%s\",\"text\":\"%s\"}",
+                           part > 0 ? "," : "", info->name, info->column, info->text);
+    }
     pl_text_add(text, "]");
     add_key(text, "memory_model");
     pl_page_add_text(text, chain->model->name);

@@ -10,17 +10,37 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/operation_sums.h"
+#include "memory/part_sums.h"
+#include "memory/parts.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 #include "show/report_parts.h"
 
-/* Column names, each followed by the delimiter. */
-static void add_header(pl_text *text, const char *const *names, size_t count, char delimiter) {
+static void add_names(pl_text *text, const char *const *names, size_t count, char delimiter) {
     for (size_t i = 0; i < count; i++)
         pl_text_format(text, "%s%c", names[i], delimiter);
+}
+
+/* Column names, those of the parts of operations in the middle, each followed by the delimiter. */
+static void add_header(pl_text *text, const char *const *names, size_t count,
+                       const char *const *more_names, size_t more_count, char delimiter) {
+    add_names(text, names, count, delimiter);
+    for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
+        const char *words = pl_parts[pl_reported_parts[i]].info.text;
+        pl_text_format(text, "%c%s%c", words[0] - 'a' + 'A', words + 1, delimiter);
+    }
+    add_names(text, more_names, more_count, delimiter);
     pl_text_add(text, "\n");
+}
+
+/* What those parts come to, with delimiters between them. */
+static void add_parts(pl_text *text, const uint64_t *part_bytes, char delimiter) {
+    for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
+        if (i > 0)
+            pl_text_format(text, "%c", delimiter);
+        pl_text_format(text, "%" PRIu64, part_bytes[pl_reported_parts[i]]);
+    }
 }
 
 /* "None" for what is in no layer, in every format of the original. */
@@ -42,7 +62,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
                                         popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     size_t count = popliner_operations_count(operations);
     size_t *all = pl_new_array(count, sizeof *all);
     popliner_status status = POPLINER_OK;
@@ -58,7 +78,8 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
     size_t num_tiles = profile->target.num_tiles;
     size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     /* the original holds this sum as a floating-point number, and shows it */
-    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", pl_memory_sums_of(&memory).total_bytes);
+    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n",
+                   pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles));
     pl_text_format(&text, "Category%c", delimiter);
     for (size_t tile = 0; tile < shown; tile++)
         pl_text_format(&text, "Tile %zu%c", tile, delimiter);
@@ -80,18 +101,16 @@ popliner_status pl_report_operations(const popliner_operations *operations,
                                      const popliner_layers *layers, const popliner_chain *chain,
                                      pl_stage_meter *meter, const popliner_listener *listener,
                                      char delimiter, char **result, popliner_error *error) {
-    static const char *const header[] = {"Layer",        "Note",        "Full name",
-                                         "Vertex state", "Vertex code", "Exchange code",
-                                         "Control code", "Variables",   "Unit"};
-    enum { NUM_COLUMNS = sizeof header / sizeof *header };
+    static const char *const header[] = {"Layer", "Note", "Full name"};
+    static const char *const unit_header[] = {"Unit"};
     bool has_unit = !chain->model->has_unlayered_unit; /* which is the layer otherwise */
     pl_text text = {0};
-    pl_memory_sums *sums = NULL;
+    pl_part_sums *sums = NULL;
     *result = NULL;
     popliner_status status = pl_operation_sums_measure(operations, meter, listener, &sums, error);
     if (status != POPLINER_OK)
         goto done;
-    add_header(&text, header, has_unit ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
+    add_header(&text, header, 3, unit_header, has_unit ? 1 : 0, delimiter);
     size_t previous_unit = 0;
     for (size_t i = 0; i < popliner_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
@@ -99,14 +118,10 @@ popliner_status pl_report_operations(const popliner_operations *operations,
         if (unit != previous_unit)
             pl_text_add(&text, "\n");
         previous_unit = unit;
-        const pl_memory_sums *own = &sums[i];
         pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
                        pl_layer_at(layers, i)->note, delimiter);
         pl_text_format(&text, "%s%c", operation->name, delimiter);
-        pl_text_format(&text, "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
-                       own->vertex_state_bytes, delimiter, own->vertex_code_bytes, delimiter,
-                       own->exchange_code_bytes, delimiter, own->control_code_bytes, delimiter,
-                       own->variables_bytes);
+        add_parts(&text, sums[i].part_bytes, delimiter);
         if (has_unit)
             pl_text_format(&text, "%c%s", delimiter,
                            pl_chain_unit_at(chain, pl_chain_unit_of(chain, i))->label);
@@ -127,28 +142,24 @@ static uint64_t round_to_mib(uint64_t bytes) {
 
 popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
                                  char **result, popliner_error *error) {
-    static const char *const header[] = {"Name",          "Vertex state", "Vertex code",
-                                         "Exchange code", "Control code", "Variables",
-                                         "Total (MB)",    "Unexplained"};
-    enum { NUM_COLUMNS = sizeof header / sizeof *header };
+    static const char *const header[] = {"Name"};
+    static const char *const more_header[] = {"Total (MB)", "Unexplained"};
     bool has_unexplained = chain->model->follows_account;
     pl_text text = {0};
-    pl_stage_memory memory = {0};
+    popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
-    add_header(&text, header, has_unexplained ? NUM_COLUMNS : NUM_COLUMNS - 1, delimiter);
+    add_header(&text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
     for (size_t unit = 0; status == POPLINER_OK && unit < popliner_chain_num_units(chain); unit++) {
         status = pl_stage_measure_units(meter, unit, unit, &memory, error);
         if (status != POPLINER_OK)
             break;
-        pl_memory_sums s = pl_memory_sums_of(&memory);
+        const pl_part_sums sums = pl_part_sums_of(meter, &memory);
         pl_text_format(&text, "%s%c", pl_chain_unit_at(chain, unit)->label, delimiter);
-        pl_text_format(&text,
-                       "%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64,
-                       s.vertex_state_bytes, delimiter, s.vertex_code_bytes, delimiter,
-                       s.exchange_code_bytes, delimiter, s.control_code_bytes, delimiter,
-                       s.variables_bytes, delimiter, round_to_mib(s.total_bytes));
+        add_parts(&text, sums.part_bytes, delimiter);
+        pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
         if (has_unexplained)
-            pl_text_format(&text, "%c%" PRIu64, delimiter, s.unexplained_bytes);
+            pl_text_format(&text, "%c%" PRIu64, delimiter,
+                           sums.part_bytes[POPLINER_PART_UNEXPLAINED]);
         pl_text_add(&text, "\n");
     }
     pl_text_add(&text, "\n");

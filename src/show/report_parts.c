@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "base/text.h"
+#include "memory/parts.h"
 #include "pipeline/pipeline.h"
 
 popliner_status pl_report_finish(pl_text *text, popliner_status status, char **result,
@@ -33,27 +34,22 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
 
 void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
                            const popliner_pipeline *pipeline, pl_json *json) {
+    const bool is_shown[PL_PART_NOWHERE] = {
+        [PL_PART_ALWAYS] = true,
+        [PL_PART_FULL] = is_full,
+        [PL_PART_TRAINING] = is_full && pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN,
+        [PL_PART_KEPT] = pl_pipeline_keeps(pipeline),
+    };
     pl_put_open(json, "mem", '{');
     pl_put_number(json, "total_mem", detail->total_bytes);
     pl_put_number(json, "max_tile_mem", detail->tile_bytes);
-    pl_put_number(json, "variables", detail->variables_bytes);
-    pl_put_number(json, "vertex_code", detail->vertex_code_bytes);
-    pl_put_number(json, "vertex_state", detail->vertex_state_bytes);
-    pl_put_number(json, "exchange_code", detail->exchange_code_bytes);
-    pl_put_number(json, "control_code", detail->control_code_bytes);
-    if (is_full) {
-        pl_put_number(json, "unexplained", detail->unexplained_bytes);
-        pl_put_number(json, "unexplained_always_live", detail->unexplained_always_live_bytes);
-        pl_put_number(json, "layout", detail->layout_bytes);
+    for (int place = 0; place < PL_PART_NOWHERE; place++) {
+        if (place == PL_PART_KEPT && pl_is_calibrated(&pipeline->calibration))
+            pl_put_signed(json, "correction", detail->correction_bytes);
+        for (int part = 0; is_shown[place] && part < POPLINER_NUM_PARTS; part++)
+            if ((int)pl_parts[part].place == place)
+                pl_put_number(json, pl_parts[part].info.name, detail->part_bytes[part]);
     }
-    if (is_full && pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN) {
-        pl_put_number(json, "buffers", detail->buffer_bytes);
-        pl_put_number(json, "accumulators", detail->accumulator_bytes);
-    }
-    if (pl_is_calibrated(&pipeline->calibration))
-        pl_put_signed(json, "correction", detail->correction_bytes);
-    if (pl_pipeline_keeps(pipeline))
-        pl_put_number(json, "stash", detail->stash_bytes);
     pl_put_close(json);
 }
 

@@ -76,6 +76,10 @@ static void add_numbers(asking *a, uint64_t first, uint64_t second, uint64_t thi
 
 /* ---- Stages --------------------------------------------------------------------------------- */
 
+static bool is_within(int part) {
+    return popliner_part_info_of((popliner_part)part)->is_within;
+}
+
 /* The parts of every tile are its total, and those of all tiles the whole. */
 static void check_measurement(const popliner_measurement *m) {
     const popliner_stage_memory *by_tile = m->memory;
@@ -84,17 +88,14 @@ static void check_measurement(const popliner_measurement *m) {
     uint64_t largest = 0;
     size_t tile = 0;
     for (size_t t = 0; t < by_tile->num_tiles; t++) {
-        const uint64_t parts = by_tile->variables_bytes[t] + by_tile->vertex_code_bytes[t] +
-                               by_tile->vertex_state_bytes[t] + by_tile->exchange_code_bytes[t] +
-                               by_tile->control_code_bytes[t] + by_tile->unexplained_bytes[t] +
-                               by_tile->kept_bytes[t] + by_tile->buffer_bytes[t] +
-                               by_tile->accumulator_bytes[t] + by_tile->layout_bytes[t] +
-                               (uint64_t)by_tile->correction_bytes[t];
-        FUZZ_CHECK(by_tile->total_bytes[t] == parts);
+        uint64_t parts = (uint64_t)by_tile->correction_bytes[t];
+        for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+            parts += is_within(part) ? 0 : by_tile->part_bytes[part][t];
         FUZZ_CHECK(by_tile->need_bytes[POPLINER_NEED_EXPECTED][t] == parts);
         FUZZ_CHECK(by_tile->need_bytes[POPLINER_NEED_LEAST][t] <= parts);
         FUZZ_CHECK(by_tile->need_bytes[POPLINER_NEED_MOST][t] >= parts);
-        FUZZ_CHECK(by_tile->unexplained_always_live_bytes[t] <= by_tile->unexplained_bytes[t]);
+        FUZZ_CHECK(by_tile->part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE][t] <=
+                   by_tile->part_bytes[POPLINER_PART_UNEXPLAINED][t]);
         total += parts;
         if (parts > largest) {
             largest = parts;
@@ -105,11 +106,10 @@ static void check_measurement(const popliner_measurement *m) {
     FUZZ_CHECK(sum->tile_bytes == largest);
     FUZZ_CHECK(by_tile->num_tiles == 0 || sum->tile == tile);
     FUZZ_CHECK(sum->need_bytes[POPLINER_NEED_EXPECTED] == largest);
-    FUZZ_CHECK(total == sum->variables_bytes + sum->vertex_code_bytes + sum->vertex_state_bytes +
-                            sum->exchange_code_bytes + sum->control_code_bytes +
-                            sum->unexplained_bytes + sum->stash_bytes + sum->buffer_bytes +
-                            sum->accumulator_bytes + sum->layout_bytes +
-                            (uint64_t)sum->correction_bytes);
+    uint64_t parts = (uint64_t)sum->correction_bytes;
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        parts += is_within(part) ? 0 : sum->part_bytes[part];
+    FUZZ_CHECK(total == parts);
 }
 
 static popliner_request request_of(const asking *a) {
@@ -181,7 +181,7 @@ static void ask_for_the_whole(asking *a) {
     for (size_t t = 0; agrees && a->model == POPLINER_MEMORY_MODEL_FULL && t < a->num_tiles; t++) {
         popliner_tile_memory tile = POPLINER_TILE_MEMORY_INIT;
         FUZZ_CHECK(popliner_profile_tile(profile, t, &tile, NULL) == POPLINER_OK);
-        FUZZ_CHECK(m->memory->total_bytes[t] ==
+        FUZZ_CHECK(m->memory->need_bytes[POPLINER_NEED_EXPECTED][t] ==
                    tile.always_live_bytes + tile.not_always_live_peak_bytes);
     }
     add_numbers(a, m->detail->total_bytes, m->detail->tile_bytes, m->detail->step);

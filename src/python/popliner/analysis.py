@@ -278,11 +278,12 @@ class Analysis(Owner):
                  ctypes.byref(asked.request), intervals, len(given), ctypes.byref(result),
                  turns=(handle.turn,), listening=asked.listening)
             memory = result.contents.memory.contents
-            by_tile = {name: array_of(getattr(memory, name), memory.num_tiles)
-                       for name, kind in memory._fields_
-                       if name not in ("num_tiles", "need_bytes")}
-            by_tile["least_bytes"] = array_of(memory.need_bytes[1], memory.num_tiles)
-            by_tile["most_bytes"] = array_of(memory.need_bytes[2], memory.num_tiles)
+            columns = {**r.parts_of(memory.part_bytes), "total_bytes": memory.need_bytes[0],
+                       "peak_step": memory.peak_step, "correction_bytes": memory.correction_bytes,
+                       "least_bytes": memory.need_bytes[1], "most_bytes": memory.need_bytes[2]}
+            by_tile = {"kept_bytes" if name == "stash_bytes" else name:
+                       array_of(values, memory.num_tiles)
+                       for name, values in columns.items() if values}
             return r.Measurement(r.detail_of(result.contents.detail.contents), by_tile)
         finally:
             library.popliner_measurement_free(result)

@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
 
 from . import _html
+from ._library import library
 from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, MissingReason, Objective,
                     Obstacle, Presence, ProgramType, Proof, Relation, RemedyKind, UnitKind)
 
@@ -598,8 +599,16 @@ def first(values: Any, count: int) -> Tuple[Any, ...]:
     return tuple(values[:count]) if count > 0 else ()
 
 
+def parts_of(part_bytes: Any) -> Dict[str, Any]:
+    """What there is for each part of the memory of a stage, by its column: first those that add up,
+    then those that are within others."""
+    infos = [library.popliner_part_info_of(part).contents for part in range(len(part_bytes))]
+    return {infos[part].column.decode(): part_bytes[part]
+            for part in sorted(range(len(infos)), key=lambda part: infos[part].is_within)}
+
+
 def detail_of(d: Any) -> StageDetail:
-    return take(StageDetail, d,
+    return take(StageDetail, d, **parts_of(d.part_bytes),
                 variables=tuple(take(StageVariable, d.variables[i])
                                 for i in range(d.num_variables)),
                 need_bytes=Needs(*d.need_bytes))

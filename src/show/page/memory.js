@@ -123,7 +123,7 @@ class MemoryView {
         const own = page.data.stage_tiles.find((s) => index === 0 && s.first === stage.first &&
             s.last === stage.last && copies(s.to_end) === copies(placed));
         if (own !== undefined)
-            return Object.keys(PART_TEXTS).map((name) => ({ name: PART_TEXTS[name],
+            return model.parts.map(({ name, text }) => ({ name: text,
                 values: Model.unpack(own[name]) })).filter((s) => s.values.some((v) => v > 0));
         const group = page.groups.indexOf(pipeline.stages);
         if (!this.places.hasNeeds(group))

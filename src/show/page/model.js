@@ -69,6 +69,7 @@ const Model = (() => {
         const model = {
             chain: data.chain,
             numUnits: data.chain.labels.length,
+            parts: data.chain.parts,
             categories: data.categories,
             wishes: data.wishes,
             told: { cuts: data.plan, stages: data.plan_stages || [] },
@@ -211,22 +212,12 @@ const Model = (() => {
         const i = place(model, first, last);
         const copies = pipeline.copies.expected[placed - 1];
         const keeps = copies > 0 ? 1 : 0;
-        const mem = {
-            variables: sums.variables_bytes[i],
-            vertex_code: sums.vertex_code_bytes[i],
-            vertex_state: sums.vertex_state_bytes[i],
-            exchange_code: sums.exchange_code_bytes[i],
-            control_code: sums.control_code_bytes[i],
-            unexplained: sums.unexplained_bytes[i],
-            stash: copies * sums.stash_bytes[i] - keeps * sums.freed_bytes[i],
-            buffers: sums.buffer_bytes[i],
-            accumulators: sums.accumulator_bytes[i],
-            layout: sums.layout_bytes[i] + copies * sums.copy_layout_bytes[i] -
-                keeps * sums.freed_layout_bytes[i],
-        };
-        let total = 0;
-        for (const name of Object.keys(mem))
-            total += mem[name];
+        const mem = {};
+        for (const { name, column } of model.parts)
+            mem[name] = sums[column][i];
+        mem.stash = copies * mem.stash - keeps * sums.freed_bytes[i];
+        mem.layout += copies * sums.copy_layout_bytes[i] - keeps * sums.freed_layout_bytes[i];
+        const total = Object.values(mem).reduce((sum, value) => sum + value, 0);
         const needs = {};
         for (const need of NEEDS)
             needs[need] = needBytes(pipeline, need, i, placed);

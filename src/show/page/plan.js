@@ -6,12 +6,6 @@ const NEED_TEXTS = {
     expected: 'expected',
     least: 'high: what it needs at least',
 };
-const PART_TEXTS = {
-    variables: 'variables', vertex_code: 'vertex code', vertex_state: 'vertex state',
-    exchange_code: 'exchange code', control_code: 'control code',
-    unexplained: 'of no operation', stash: 'kept for the backward pass',
-    buffers: 'handed on and in', accumulators: 'accumulators', layout: 'unused by the layout',
-};
 const OBJECTIVE_TEXTS = { memory: 'largest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
     ipus: 'IPUs', balance: 'spread over the IPUs' };
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
@@ -501,7 +495,7 @@ class PlanView {
 
     drawStage() {
         const s = this.split.stages[this.chosenStage];
-        const parts = Object.keys(PART_TEXTS).filter((name) => s.mem[name] !== 0);
+        const parts = this.model.parts.filter(({ name }) => s.mem[name] !== 0);
         const atStep = this.page.operationAt(s.step);
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ${this.range(s.first, s.last)}`),
@@ -527,7 +521,7 @@ class PlanView {
                 smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}` +
                     (this.model.wishes.is_calibrated ? ', without the correction' : ''),
                 [['part', false], ['bytes', true], ['share', true]],
-                    parts.map((name) => [PART_TEXTS[name], grouped(s.mem[name]),
+                    parts.map(({ name, text }) => [text, grouped(s.mem[name]),
                         `${(s.mem[name] / s.parts_bytes * 100).toFixed(1)} %`])),
                 smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
                     [['bytes', true], ['category', false], ['name', false]],

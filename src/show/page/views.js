@@ -95,10 +95,11 @@ function programsView(page) {
 }
 
 function operationsView(page) {
+    const { columns } = page.tables.operations;
+    const parts = page.model.parts.map(({ column }) => column).filter((it) => columns.includes(it));
     return rows(page, 'operations', 'Operations', ['operation', 'name', 'unit', 'layer', 'rule',
-        'variables_bytes', 'vertex_code_bytes', 'vertex_state_bytes', 'exchange_code_bytes',
-        'control_code_bytes', 'cycles', 'num_programs', 'first_step', 'last_step', 'inputs',
-        'debug_path'], 'variables_bytes');
+        ...parts, 'cycles', 'num_programs', 'first_step', 'last_step', 'inputs', 'debug_path'],
+    parts[0]);
 }
 
 function layersView(page) {
