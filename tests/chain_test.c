@@ -13,7 +13,7 @@
 #include "model/operations.h"
 #include "popliner/chain.h"
 #include "profile/profile_data.h"
-#include "show/reports.h"
+#include "tables/reports.h"
 #include "test_data.h"
 
 /* ---- The rules, by brute force -------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* What changed between two tables: how rows are matched, and what growth is.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sections/changes_data.h"
+#include "tables/changes_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
+#include "model/layers.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
@@ -19,10 +20,10 @@
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "show/reports.h"
 #include "solve/greedy.h"
 #include "solve/plan_data.h"
 #include "store/store.h"
+#include "tables/reports.h"
 #include "test_data.h"
 
 static popliner_costs *make_costs(void) {

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "model/operations.h"
 #include "model/operations.h"
 #include "model/regex.h"
 #include "popliner/costs.h"
@@ -18,7 +20,6 @@
 #include "profile/profile_exchanges.h"
 #include "profile/read.h"
 #include "scarce_memory.h"
-#include "show/report_parts.h"
 #include "store/store.h"
 #include "test_data.h"
 
@@ -50,7 +51,7 @@ static popliner_status read_costs(void *user, char **result, popliner_error *err
                            popliner_costs_cycles(costs, first, last));
     }
     popliner_costs_file_free(file);
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+    return pl_text_finish(&text, POPLINER_OK, result, error);
 }
 
 static const char json_graph[] =
@@ -106,7 +107,7 @@ static popliner_status find_all(void *user, char **result, popliner_error *error
     if (status == POPLINER_OK)
         status = pl_regex_find_all(regex, name, strlen(name), add_match, &text, error);
     pl_regex_free(regex);
-    return pl_report_finish(&text, status, result, error);
+    return pl_text_finish(&text, status, result, error);
 }
 
 static void patterns(void **state) {
@@ -156,7 +157,7 @@ static popliner_status read_exchanges(void *user, char **result, popliner_error 
     pl_exchanges_free(&exchanges);
     free(profile.series_bytes);
     sqlite3_close(database.sqlite);
-    return pl_report_finish(&text, status, result, error);
+    return pl_text_finish(&text, status, result, error);
 }
 
 static void exchanges(void **state) {
@@ -196,7 +197,7 @@ static uint64_t hash(uint64_t hash, const void *bytes, size_t size) {
 static popliner_status tell_hash(uint64_t hash, char **result, popliner_error *error) {
     pl_text text = {0};
     pl_text_format(&text, "%" PRIx64, hash);
-    return pl_report_finish(&text, POPLINER_OK, result, error);
+    return pl_text_finish(&text, POPLINER_OK, result, error);
 }
 
 static popliner_status save(void *user, char **result, popliner_error *error) {

@@ -18,8 +18,8 @@
 #include "popliner/costs.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
-#include "show/reports.h"
 #include "solve/option_names.h"
+#include "tables/reports.h"
 #include "test_data.h"
 
 /* Locales with a comma, and with a sign of two bytes, made for the test by localedef. */

@@ -14,7 +14,7 @@ const { takesAll } = require('./cases.js');
 
 const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
-const Model = require(path.join(__dirname, '../src/show/page/model.js'));
+const Model = require(path.join(__dirname, '../src/page/model.js'));
 // on each of nine pages: together more than 200 and 100
 const numSplits = takesAll ? 24 : 2;
 const numSettings = takesAll ? 12 : 2;

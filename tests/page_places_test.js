@@ -12,8 +12,8 @@ const path = require('path');
 
 const [popliner, mkprofile, scratch, golden, sample] = process.argv.slice(2);
 fs.mkdirSync(scratch, { recursive: true });
-const Model = require(path.join(__dirname, '../src/show/page/model.js'));
-const Places = require(path.join(__dirname, '../src/show/page/places.js'));
+const Model = require(path.join(__dirname, '../src/page/model.js'));
+const Places = require(path.join(__dirname, '../src/page/places.js'));
 
 let seed = 20261123;
 function random(below) {
@@ -23,7 +23,7 @@ function random(below) {
 
 const sumOf = (values) => values.reduce((sum, value) => sum + value, 0);
 
-// ---- random rows, packed as src/show/page_variables.h has them ----
+// ---- random rows, packed as src/page/page_data.h has them ----
 
 function packNumber(bytes, value) {
     for (let rest = BigInt(value); ; rest >>= 7n) {
@@ -50,7 +50,7 @@ function packRows(rows, block) {
     return Buffer.from(bytes).toString('base64');
 }
 
-// As src/show/packed.h has them.
+// As src/base/packed.h has them.
 function pack(numbers) {
     const bytes = [];
     numbers.forEach((number, i) => {

@@ -34,7 +34,7 @@ def make(*words):
     return json.loads(data[:data.index("</script>")])
 
 
-# ---- reading, from the comments of src/show/packed.h, page_data.h and page_variables.h ----
+# ---- reading, from the comments of src/base/packed.h and src/page/page_data.h ----
 
 def differences(text):
     result, value, shift = [], 0, 0

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/analysis_data.h"
+#include "answer/certificate_data.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
@@ -17,9 +18,8 @@
 #include "popliner/report.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
-#include "show/certificate_data.h"
-#include "show/reports.h"
 #include "solve/option_names.h"
+#include "tables/reports.h"
 
 enum { NUM_UNITS = 4 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "scarce_memory.h"
-#include "sections/sheet.h"
+#include "tables/sheet.h"
 
 enum { NUM_COLUMNS = 3, LONG_NAME = 1 << 20, MOST_FIELDS = 200 };
 

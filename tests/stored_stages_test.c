@@ -18,13 +18,14 @@
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
+#include "model/layers.h"
 #include "popliner/liveness.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
-#include "show/reports.h"
 #include "solve/plan_data.h"
 #include "store/store.h"
+#include "tables/reports.h"
 #include "test_data.h"
 
 enum { PLACES = 4, PLAIN = 2, NUM_MEASURED };

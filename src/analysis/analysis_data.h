@@ -15,8 +15,8 @@
 #include "popliner/sections.h"
 #include "profile/debug_info.h"
 #include "profile/profile_checks.h"
-#include "sections/sheet.h"
 #include "store/store.h"
+#include "tables/sheet.h"
 
 enum {
     PL_NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1,

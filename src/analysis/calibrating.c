@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/calibration_data.h"
+#include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/calibration.h"
@@ -15,8 +17,6 @@
 #include "memory/stage.h"
 #include "popliner/calibration.h"
 #include "profile/profile_data.h"
-#include "show/calibration_data.h"
-#include "show/report_parts.h"
 
 _Static_assert((int)POPLINER_GROUP_VERTEX_CODE == (int)PL_VERTEX_CODE &&
                    (int)POPLINER_GROUP_VERTEX_STATE == (int)PL_VERTEX_STATE &&

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "analysis/analysis_data.h"
+#include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/new_file.h"
 #include "base/structs.h"
 #include "memory/chain_data.h"
-#include "sections/changes_data.h"
-#include "show/certificate_data.h"
+#include "tables/changes_data.h"
 
 /* The tables of both sides. */
 typedef struct tables {

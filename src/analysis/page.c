@@ -9,27 +9,26 @@
 
 #include "analysis/analysis_data.h"
 #include "analysis/recomputing.h"
+#include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/new_file.h"
+#include "base/packed.h"
 #include "base/structs.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parts.h"
 #include "memory/stage_ipus.h"
+#include "page/page_data.h"
 #include "profile/profile_data.h"
-#include "sections/changes_data.h"
-#include "sections/sections.h"
-#include "show/certificate_data.h"
-#include "show/packed.h"
-#include "show/page_data.h"
-#include "show/page_variables.h"
-#include "show/report_parts.h"
 #include "solve/links.h"
 #include "solve/options_check.h"
+#include "tables/changes_data.h"
+#include "tables/sections.h"
 
 enum {
     MAX_UNITS = 400,               /* of a chain whose stages a page can hold */
@@ -668,7 +667,7 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
         free(t.told[i].cycles);
     free(t.data.data);
     free(t.tile_needs.data);
-    return pl_report_finish(&page, status, text, error);
+    return pl_text_finish(&page, status, text, error);
 }
 
 popliner_status popliner_page_text(popliner_analysis *analysis,

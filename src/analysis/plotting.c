@@ -4,9 +4,9 @@
 #include "popliner/plot.h"
 
 #include "analysis/analysis_data.h"
+#include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/structs.h"
-#include "show/certificate_data.h"
 #include "show/plot.h"
 
 static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_plot plot,

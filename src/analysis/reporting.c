@@ -10,7 +10,7 @@
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
-#include "show/reports.h"
+#include "tables/reports.h"
 
 static const char *const table_names[] = {
     [POPLINER_TABLE_MEMORY_TOTALS] = "memory totals",

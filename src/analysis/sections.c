@@ -1,11 +1,11 @@
 /* Sections of an analysis: makes ready what each is made of.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sections/sections.h"
+#include "tables/sections.h"
 
 #include "analysis/analysis_data.h"
+#include "answer/certificate_data.h"
 #include "base/failure.h"
-#include "show/certificate_data.h"
 
 /* What a section is made of, beside what is known once a profile is read. */
 typedef enum ingredients {

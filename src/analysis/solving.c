@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "analysis/recomputing.h"
+#include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "profile/profile_data.h"
-#include "show/certificate_data.h"
 #include "solve/greedy.h"
 #include "solve/plan_data.h"
 #include "solve/variants.h"

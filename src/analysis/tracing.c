@@ -4,8 +4,8 @@
 #include "popliner/trace.h"
 
 #include "analysis/analysis_data.h"
+#include "answer/certificate_data.h"
 #include "base/failure.h"
-#include "show/certificate_data.h"
 #include "show/trace.h"
 
 static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_memory_model model,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "popliner/printable.h"
 
 /* ---- Characters ------------------------------------------------------------------------------ */
@@ -119,4 +120,22 @@ void pl_text_make_printable(pl_text *text) {
     pl_text_add_printable(&shown, text->data, "\n\t");
     free(text->data);
     *text = shown;
+}
+
+popliner_status pl_text_finish(pl_text *text, popliner_status status, char **result,
+                               popliner_error *error) {
+    if (status == POPLINER_OK && text->failed)
+        status = pl_fail_memory(error, "a report");
+    *result = NULL;
+    if (status == POPLINER_OK)
+        *result = text->data;
+    else
+        free(text->data);
+    return status;
+}
+
+popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, char **result,
+                                         popliner_error *error) {
+    pl_text_make_printable(text);
+    return pl_text_finish(text, status, result, error);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/growth.h"
+#include "popliner/error.h"
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 
@@ -37,5 +38,14 @@ void pl_text_add_printable(pl_text *text, const char *value, const char *kept);
 
 /* Does so with a text that is done: its line ends and tabs remain. */
 void pl_text_make_printable(pl_text *text);
+
+/* Hands the text over to *result, unless memory ran short or `status` is a failure already; then it
+ * is freed. Returns the status. */
+popliner_status pl_text_finish(pl_text *text, popliner_status status, char **result,
+                               popliner_error *error);
+
+/* The same for a text that people read: no name in it reaches a terminal as more than text. */
+popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, char **result,
+                                         popliner_error *error);
 
 #endif

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/text.h"
 #include "memory/chain_data.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
 #include "show/canvas.h"
-#include "show/certificate_data.h"
-#include "show/report_parts.h"
 
 popliner_status pl_plot_check(const popliner_plot_options *options, popliner_error *error) {
     enum { MIN_WIDTH = 40, MAX_WIDTH = 1000, MIN_HEIGHT = 4, MAX_HEIGHT = 200 };
@@ -153,7 +153,7 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         pl_text_add(&canvas.text, "\n");
     }
     free_series(&s);
-    return pl_report_finish(&canvas.text, status, text, error);
+    return pl_text_finish(&canvas.text, status, text, error);
 }
 
 /* The unit of a column; SIZE_MAX for none. */
@@ -205,7 +205,7 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain
         pl_text_add(&canvas.text, " on all tiles\n");
     }
     free_series(&s);
-    return pl_report_finish(&canvas.text, status, text, error);
+    return pl_text_finish(&canvas.text, status, text, error);
 }
 
 /* What a line says of a stage, in front of its bar. */
@@ -263,5 +263,5 @@ popliner_status pl_plot_plan(const popliner_certificate *certificate,
                              popliner_error *error) {
     pl_canvas canvas = {.options = *options};
     popliner_status status = draw_plan(certificate, &canvas, error);
-    return pl_report_finish(&canvas.text, status, text, error);
+    return pl_text_finish(&canvas.text, status, text, error);
 }

@@ -5,18 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/growth.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
-#include "show/certificate_data.h"
-#include "show/lanes.h"
-#include "show/report_parts.h"
-#include "show/tiles_table.h"
-#include "show/trace_time.h"
+#include "tables/reports.h"
 
 /* Processes of the trace: the whole program, then the stages, then the IPUs as they ran. */
 enum { PROGRAM_PROCESS = 1, FIRST_STAGE_PROCESS = 100, FIRST_IPU_PROCESS = 1000000 };
@@ -354,5 +352,128 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
                    w.time.is_in_cycles ? "cycle" : "liveness step", w.profile->target.clock_hz);
     pl_trace_time_free(&w.time);
     free(bytes);
-    return pl_report_finish(&w.text, status, text, error);
+    return pl_text_finish(&w.text, status, text, error);
+}
+
+/* ---- when each step runs ---- */
+
+void pl_trace_time_free(pl_trace_time *time) {
+    free(time->start);
+    free(time->end);
+    free(time->is_leaf);
+}
+
+/* Far beyond any run, and far from the end of the numbers. */
+static const uint64_t longest = (uint64_t)1 << 52;
+
+static uint64_t add(uint64_t a, uint64_t b) {
+    return a > longest || b > longest - a ? longest : a + b;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b) {
+    return b != 0 && a > longest / b ? longest : a * b;
+}
+
+static uint64_t cycles_of(const pl_trace_time *time, const popliner_profile *p, size_t step) {
+    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : time->is_leaf[step];
+}
+
+popliner_status pl_trace_time_find(pl_trace_time *time, const popliner_profile *p,
+                                   popliner_error *error) {
+    time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
+    time->start = pl_new_array(p->num_steps, sizeof *time->start);
+    time->end = pl_new_array(p->num_steps, sizeof *time->end);
+    time->is_leaf = pl_new_array(p->num_steps, sizeof *time->is_leaf);
+    if (time->start == NULL || time->end == NULL || time->is_leaf == NULL)
+        return pl_fail_memory(error, "a trace");
+    for (size_t step = 0; step < p->num_steps; step++)
+        time->is_leaf[step] = 1;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        if (p->step_parent[step] != PL_NONE)
+            time->is_leaf[p->step_parent[step]] = 0;
+    }
+    /* How long each takes: a parent is a smaller step, so it is complete behind its children. Until
+     * then `end` holds the length. */
+    for (size_t step = p->num_steps; step-- > 0;) {
+        uint64_t repeats =
+            p->num_timed_programs == 0 ? 1 : p->program_repeats[p->step_program[step]];
+        uint64_t length = add(multiply(time->end[step], time->is_leaf[step] != 0 ? 1 : repeats),
+                              cycles_of(time, p, step));
+        time->end[step] = length;
+        uint32_t parent = p->step_parent[step];
+        if (parent != PL_NONE)
+            time->end[parent] = add(time->end[parent], length);
+    }
+    /* When each begins: `start` of a parent is when its next child does, until its own are all
+     * placed; pre-order places a parent before its children. */
+    uint64_t now = 0;
+    uint64_t *next = pl_new_array(p->num_steps, sizeof *next);
+    if (next == NULL)
+        return pl_fail_memory(error, "a trace");
+    for (size_t step = 0; step < p->num_steps; step++) {
+        uint32_t parent = p->step_parent[step];
+        uint64_t *place = parent == PL_NONE ? &now : &next[parent];
+        uint64_t length = time->end[step];
+        time->start[step] = *place;
+        time->end[step] = add(*place, length);
+        next[step] = time->start[step];
+        *place = time->end[step];
+    }
+    free(next);
+    return POPLINER_OK;
+}
+
+/* ---- steps side by side ---- */
+
+/* A lane in a heap with the smallest key on top. */
+typedef struct entry {
+    uint64_t key;
+    uint32_t lane;
+} entry;
+
+typedef struct heap {
+    entry *entries;
+    size_t count;
+} heap;
+
+static void push(heap *h, uint64_t key, uint32_t lane) {
+    size_t at = h->count++;
+    for (; at > 0 && h->entries[(at - 1) / 2].key > key; at = (at - 1) / 2)
+        h->entries[at] = h->entries[(at - 1) / 2];
+    h->entries[at] = (entry){key, lane};
+}
+
+static uint32_t pop(heap *h) {
+    uint32_t top = h->entries[0].lane;
+    entry last = h->entries[--h->count];
+    size_t at = 0;
+    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
+        if (child + 1 < h->count && h->entries[child + 1].key < h->entries[child].key)
+            child++;
+        if (h->entries[child].key >= last.key)
+            break;
+        h->entries[at] = h->entries[child];
+        at = child;
+    }
+    h->entries[at] = last;
+    return top;
+}
+
+bool pl_lanes_find(const uint64_t *start, const uint64_t *end, size_t count, uint32_t *lane,
+                   size_t *num_lanes) {
+    heap busy = {pl_new_array(count, sizeof *busy.entries), 0}; /* by when they end */
+    heap idle = {pl_new_array(count, sizeof *idle.entries), 0}; /* by their number */
+    const bool memory = busy.entries != NULL && idle.entries != NULL;
+    *num_lanes = 0;
+    for (size_t i = 0; memory && i < count; i++) {
+        while (busy.count > 0 && busy.entries[0].key <= start[i]) {
+            uint32_t free_lane = pop(&busy);
+            push(&idle, free_lane, free_lane);
+        }
+        lane[i] = idle.count > 0 ? pop(&idle) : (uint32_t)(*num_lanes)++;
+        push(&busy, end[i], lane[i]);
+    }
+    free(busy.entries);
+    free(idle.entries);
+    return memory;
 }

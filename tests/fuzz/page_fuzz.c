@@ -1,5 +1,5 @@
 /* The numbers in pages: any are packed, and unpacked by a second decoder that does what the scripts
- * of src/show/page do.
+ * of src/page do.
  *
  *   1 byte: which encoder; numbers, each of as many bytes as the one before them says
  *
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/packed.h"
 #include "costs/triangle.h"
 #include "memory/stage_details.h"
-#include "show/packed.h"
-#include "show/page_data.h"
+#include "page/page_data.h"
 
 enum { MOST_NUMBERS = 128, MOST_UNITS = 4, MOST_TILES = 4 };
 static const uint64_t most = UINT64_C(1) << 52;

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "answer/certificate_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/structs.h"
+#include "base/text.h"
+#include "costs/costs.h"
+#include "memory/chain_data.h"
+#include "memory/stage_ipus.h"
+#include "model/operations.h"
+#include "pipeline/pipeline.h"
+#include "solve/objectives.h"
+#include "solve/options_check.h"
+
+/* ---- whether a stage fits ---- */
+
+popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes) {
+    if (detail->num_ipus > 1 && detail->need_bytes[POPLINER_NEED_LEAST] <= limit_bytes)
+        return POPLINER_FITS_UNKNOWN;
+    if (detail->need_bytes[POPLINER_NEED_MOST] <= limit_bytes)
+        return POPLINER_FITS_FOR_CERTAIN;
+    if (detail->need_bytes[POPLINER_NEED_EXPECTED] <= limit_bytes)
+        return POPLINER_FITS_PROBABLY;
+    return detail->need_bytes[POPLINER_NEED_LEAST] <= limit_bytes ? POPLINER_FITS_PERHAPS
+                                                                  : POPLINER_FITS_NOT;
+}
+
+const char *popliner_verdict_text(popliner_verdict verdict) {
+    static const char *const texts[] = {
+        [POPLINER_FITS_FOR_CERTAIN] = "fits for certain",
+        [POPLINER_FITS_PROBABLY] = "probably fits",
+        [POPLINER_FITS_PERHAPS] = "may not fit",
+        [POPLINER_FITS_NOT] = "does not fit",
+        [POPLINER_FITS_UNKNOWN] = "is not known to fit",
+    };
+    return (unsigned)verdict < sizeof texts / sizeof *texts ? texts[verdict] : "";
+}
+
+double popliner_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes) {
+    double expected_bytes = (double)detail->need_bytes[POPLINER_NEED_EXPECTED];
+    return expected_bytes > 0
+               ? ((double)limit_bytes - expected_bytes) / (POPLINER_SPREAD * expected_bytes)
+               : 0;
+}
+
+/* ---- measuring ---- */
+
+/* The stages of the plan that run on the IPU of one of them, as intervals. */
+static size_t list_ipu(const popliner_certificate *c, size_t ipu, popliner_interval *stages) {
+    const popliner_plan *plan = &c->plan;
+    size_t count = 0;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        if (stage->ipu == ipu)
+            stages[count++] =
+                (popliner_interval){stage->first_unit, stage->last_unit,
+                                    pl_pipeline_place(&c->input.pipeline, plan->num_stages, i)};
+    }
+    return count;
+}
+
+/* What is told of stages together on an IPU that recompute in one way. */
+static popliner_status tell_ipu(const popliner_certificate *c, popliner_recompute recompute,
+                                const popliner_interval *stages, size_t num_stages,
+                                popliner_stage_detail *detail, popliner_error *error) {
+    const pl_certificate_input *in = &c->input;
+    popliner_pipeline pipeline = in->pipeline;
+    pipeline.recompute = recompute;
+    if (in->meter != NULL) {
+        popliner_status status =
+            pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
+        return status == POPLINER_OK
+                   ? pl_stage_ipus_count(in->profile, in->operations, in->chain, stages, num_stages,
+                                         &detail->num_ipus, error)
+                   : status;
+    }
+    const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
+                                          ? in->stages_of_ways[recompute]
+                                          : in->stage_details;
+    if (details == NULL || num_stages > 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a certificate of %zu stages on one IPU needs a meter", num_stages);
+    *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);
+    return pl_stage_ipus_count(in->profile, in->operations, in->chain, stages, num_stages,
+                               &detail->num_ipus, error);
+}
+
+/* What a stage recomputes. */
+static popliner_recompute recompute_of(const popliner_certificate *c, size_t stage) {
+    const pl_certificate_input *in = &c->input;
+    return in->stage_recomputes == NULL ? in->pipeline.recompute : in->stage_recomputes[stage];
+}
+
+/* Whether stages are measured in that way at all. */
+static bool may_recompute(const popliner_certificate *c, popliner_recompute way) {
+    const pl_certificate_input *in = &c->input;
+    if (in->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return way == in->pipeline.recompute;
+    return in->meter != NULL || in->stages_of_ways[way] != NULL;
+}
+
+static bool has_large_unit(const popliner_infeasibility *why) {
+    return why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE;
+}
+
+/* Measures the unit that is too large, where in the pipeline, and recomputing what, it needs as
+ * much as was found. */
+static popliner_status measure_unit(popliner_certificate *c, popliner_error *error) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    size_t longest = c->has_stash ? c->input.num_units : 1;
+    if (c->input.options->num_mapped_stages > longest)
+        longest = c->input.options->num_mapped_stages;
+    for (int way = 0; way < POPLINER_RECOMPUTE_AUTO; way++)
+        for (size_t to_end = 1; may_recompute(c, (popliner_recompute)way) && to_end <= longest;
+             to_end++) {
+            popliner_interval unit = {why->unit, why->unit, to_end};
+            popliner_status status =
+                tell_ipu(c, (popliner_recompute)way, &unit, 1, &c->unit, error);
+            if (status != POPLINER_OK || c->unit.need_bytes[c->input.need] == why->unit_bytes)
+                return status;
+        }
+    return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                   "unit %zu was planned with %" PRIu64 " bytes on its largest tile, but measures "
+                   "%" PRIu64 "; please report this",
+                   why->unit, why->unit_bytes, c->unit.need_bytes[c->input.need]);
+}
+
+/* Measures the IPU of every stage; with is_evaluation the plan is told of its peak, else
+ * checked. */
+static popliner_status measure(popliner_certificate *c, bool is_evaluation, popliner_error *error) {
+    popliner_plan *plan = &c->plan;
+    popliner_status status = POPLINER_OK;
+    popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
+    c->details = pl_new_array(plan->num_stages, sizeof *c->details);
+    if (stages == NULL || c->details == NULL)
+        status = pl_fail_memory(error, "a report");
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        size_t first = 0;
+        while (plan->stages[first].ipu != plan->stages[i].ipu)
+            first++;
+        if (first < i) {
+            c->details[i] = c->details[first];
+            continue;
+        }
+        size_t count = list_ipu(c, plan->stages[i].ipu, stages);
+        status = tell_ipu(c, recompute_of(c, i), stages, count, &c->details[i], error);
+        if (status == POPLINER_OK && !is_evaluation &&
+            c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
+            status =
+                pl_fail(error, POPLINER_ERROR_INTERNAL,
+                        "stage %zu was planned with %" PRIu64 " bytes on its largest tile, but "
+                        "measures %" PRIu64 "; please report this",
+                        i, plan->stages[i].peak_bytes, c->details[i].need_bytes[c->input.need]);
+    }
+    if (status == POPLINER_OK && has_large_unit(&plan->infeasibility))
+        status = measure_unit(c, error);
+    free(stages);
+    return status;
+}
+
+uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu) {
+    const popliner_solver_options *options = &certificate->options.options;
+    for (size_t i = 0; i < options->num_ipu_limits; i++)
+        if (options->ipu_limits[i].ipu == ipu)
+            return options->ipu_limits[i].bytes;
+    return options->max_stage_bytes;
+}
+
+pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage) {
+    const popliner_certificate *c = certificate;
+    const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[stage].ipu);
+    const uint64_t need_bytes = c->is_measured ? c->details[stage].need_bytes[c->input.need]
+                                               : c->plan.stages[stage].peak_bytes;
+    return need_bytes > limit_bytes                           ? PL_FITS_NOT
+           : c->is_measured && c->details[stage].num_ipus > 1 ? PL_FIT_UNKNOWN
+                                                              : PL_FITS;
+}
+
+popliner_verdict popliner_certificate_verdict_at(const popliner_certificate *certificate,
+                                                 size_t stage) {
+    const popliner_stage_detail *detail = popliner_certificate_detail_at(certificate, stage);
+    if (detail == NULL)
+        return POPLINER_FITS_UNKNOWN;
+    return popliner_verdict_of(
+        detail, pl_certificate_limit(certificate, certificate->plan.stages[stage].ipu));
+}
+
+/* Completes a plan that was given with what was measured of its IPUs. */
+static void finish_evaluation(popliner_certificate *c) {
+    popliner_plan *plan = &c->plan;
+    uint64_t min_peak_bytes = UINT64_MAX;
+    plan->status = POPLINER_PLAN_FEASIBLE;
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        popliner_plan_stage *stage = &plan->stages[i];
+        size_t first = 0;
+        while (plan->stages[first].ipu != stage->ipu)
+            first++;
+        stage->peak_bytes = c->details[i].need_bytes[c->input.need];
+        plan->num_ipus += first == i;
+        if (stage->peak_bytes > plan->peak_bytes)
+            plan->peak_bytes = stage->peak_bytes;
+        if (stage->peak_bytes < min_peak_bytes)
+            min_peak_bytes = stage->peak_bytes;
+        if (pl_certificate_fit_of(c, i) != PL_FITS)
+            plan->status = POPLINER_PLAN_INFEASIBLE;
+    }
+    plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;
+}
+
+uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
+    uint64_t cycles = 0;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        cycles += plan->stages[i].ipu == ipu ? plan->stages[i].cycles : 0;
+    return cycles;
+}
+
+/* Copies what the certificate is about, so that it needs the caller's no more. */
+static popliner_status copy_input(popliner_certificate *c, const pl_certificate_input *input,
+                                  popliner_error *error) {
+    size_t num_units = input->num_units;
+    bool memory = true;
+    c->input = *input;
+    c->is_measured = input->profile != NULL;
+    c->has_stash = pl_pipeline_keeps(&input->pipeline);
+    popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
+    if (status != POPLINER_OK)
+        return status;
+    c->time_unit = pl_copy_string(input->time_unit, strlen(input->time_unit));
+    c->unit_names = pl_new_array(num_units, sizeof *c->unit_names);
+    memory = c->time_unit != NULL && c->unit_names != NULL;
+    for (size_t unit = 0; memory && unit < num_units; unit++) {
+        c->unit_names[unit] =
+            pl_copy_string(input->unit_names[unit], strlen(input->unit_names[unit]));
+        memory = c->unit_names[unit] != NULL;
+    }
+    c->input.options = &c->options.options;
+    c->input.unit_names = (const char *const *)c->unit_names;
+    c->input.time_unit = c->time_unit;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "a report");
+}
+
+/* Where most is needed of what was asked for first. */
+static size_t find_bottleneck(const popliner_plan *plan) {
+    bool by_cycles = plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
+    size_t bottleneck = 0;
+    for (size_t i = 1; i < plan->num_stages; i++) {
+        const popliner_plan_stage *most = &plan->stages[bottleneck];
+        const popliner_plan_stage *own = &plan->stages[i];
+        if (by_cycles ? pl_certificate_cycles_on(plan, own->ipu) >
+                            pl_certificate_cycles_on(plan, most->ipu)
+                      : own->peak_bytes > most->peak_bytes)
+            bottleneck = i;
+    }
+    return bottleneck;
+}
+
+/* The greatest share of the plan's largest tile that no operation explains. */
+static double find_unexplained_share(const popliner_certificate *c) {
+    double share = 0;
+    for (size_t i = 0; c->is_measured && i < c->plan.num_stages; i++) {
+        const popliner_stage_detail *d = &c->details[i];
+        if (d->tile_bytes != c->plan.peak_bytes || d->tile_bytes == 0)
+            continue;
+        double own = (double)d->tile_unexplained_bytes / (double)d->tile_bytes;
+        if (own > share)
+            share = own;
+    }
+    return share;
+}
+
+/* Copies how stages recompute, if that was chosen. */
+static popliner_status copy_choices(popliner_certificate *c, const char *const *choices,
+                                    popliner_error *error) {
+    if (choices == NULL)
+        return POPLINER_OK;
+    c->stage_choices = pl_new_array(c->plan.num_stages, sizeof *c->stage_choices);
+    for (size_t i = 0; c->stage_choices != NULL && i < c->plan.num_stages; i++) {
+        c->stage_choices[i] = pl_copy_string(choices[i], strlen(choices[i]));
+        c->num_choices = i + 1;
+        if (c->stage_choices[i] == NULL)
+            return pl_fail_memory(error, "a report");
+    }
+    return c->stage_choices == NULL ? pl_fail_memory(error, "a report") : POPLINER_OK;
+}
+
+/* The same of a profile, where every stage recomputes in a way that has a name. */
+static popliner_status copy_recomputes(popliner_certificate *c, popliner_error *error) {
+    const popliner_recompute *recomputes = c->input.stage_recomputes;
+    size_t num_stages = c->plan.num_stages;
+    if (recomputes == NULL)
+        return POPLINER_OK;
+    const char **names = pl_new_array(num_stages, sizeof *names);
+    if (names == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < num_stages; i++)
+        names[i] = pl_recompute_name(recomputes[i]);
+    popliner_status status = copy_choices(c, names, error);
+    free(names);
+    return status;
+}
+
+popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
+                                      popliner_plan *plan, popliner_costs *costs,
+                                      popliner_certificate **certificate, popliner_error *error) {
+    *certificate = NULL;
+    popliner_certificate *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "a report");
+    popliner_status status = copy_input(c, input, error);
+    c->plan = *plan;
+    if (status == POPLINER_OK)
+        status = copy_recomputes(c, error);
+    if (status == POPLINER_OK && c->is_measured)
+        status = measure(c, is_evaluation, error);
+    c->input.stage_recomputes = NULL; /* the caller's */
+    if (status != POPLINER_OK) {
+        c->plan = (popliner_plan){0}; /* still the caller's */
+        popliner_certificate_free(c);
+        return status;
+    }
+    *plan = (popliner_plan){0};
+    c->costs = costs;
+    if (is_evaluation)
+        finish_evaluation(c);
+    pl_plan_summarise(&c->plan);
+    c->bottleneck = find_bottleneck(&c->plan);
+    c->info = (popliner_certificate_info){&c->plan, c->costs, find_unexplained_share(c)};
+    status = pl_certificate_make_messages(c, error);
+    if (status != POPLINER_OK) {
+        *plan = c->plan;
+        c->plan = (popliner_plan){0};
+        c->costs = NULL;
+        popliner_certificate_free(c);
+        return status;
+    }
+    *certificate = c;
+    return POPLINER_OK;
+}
+
+popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
+                                          pl_certificate_input *input,
+                                          popliner_solver_options *options,
+                                          popliner_listener *listener, popliner_error *error) {
+    popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_status status =
+        pl_struct_take(&own, sizeof own, callers, "popliner_certificate_input", error);
+    if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "a certificate needs costs and the names of their units");
+    const popliner_pipeline pipeline = {.schedule = own.schedule,
+                                        .recompute = own.recompute,
+                                        .max_stages = 1,
+                                        .copies = own.copies};
+    if (status == POPLINER_OK)
+        status = pl_pipeline_check(&pipeline, error);
+    /* where stages choose, each way has costs of its own */
+    if (status == POPLINER_OK && own.recompute != POPLINER_RECOMPUTE_AUTO)
+        status = popliner_costs_check_pipeline(own.costs, &pipeline, error);
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(own.options, own.costs, options, listener, error);
+    if (status == POPLINER_OK)
+        status = pl_options_check(options, popliner_costs_num_units(own.costs), NULL, error);
+    if (status != POPLINER_OK)
+        return status;
+    *input = (pl_certificate_input){
+        .options = options,
+        .pipeline = pl_pipeline_of_any_split(&pipeline),
+        .num_units = popliner_costs_num_units(own.costs),
+        .unit_names = own.unit_names,
+        .time_unit = own.time_unit == NULL ? "cycles" : own.time_unit,
+        .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
+        .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
+        .has_cycles = popliner_costs_has_cycles(own.costs),
+        .unit_order = pl_costs_unit_order(own.costs),
+    };
+    return pl_option_names_take(own.option_names, &input->option_names, error);
+}
+
+/* Those of an input that may be shorter. */
+static const char *const *choices_of(const popliner_certificate_input *input) {
+    popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_status status =
+        pl_struct_take(&own, sizeof own, input, "popliner_certificate_input", NULL);
+    return status == POPLINER_OK ? own.stage_choices : NULL;
+}
+
+popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
+                                          const popliner_plan *plan, popliner_error *error) {
+    if (plan == NULL || plan->num_units == 0 || plan->num_units == input->num_units)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "the plan is of costs of %zu units, but these have %zu; give the costs that "
+                   "were solved",
+                   plan->num_units, input->num_units);
+}
+
+popliner_status popliner_certificate_create(const popliner_certificate_input *input,
+                                            popliner_certificate **certificate,
+                                            popliner_error *error) {
+    pl_certificate_input own;
+    popliner_solver_options options;
+    popliner_listener listener;
+    *certificate = NULL;
+    popliner_status status = pl_certificate_take_input(input, &own, &options, &listener, error);
+    if (status == POPLINER_OK && input->plan == NULL)
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
+    if (status == POPLINER_OK)
+        status = pl_certificate_check_plan(&own, input->plan, error);
+    if (status == POPLINER_OK)
+        status = pl_certificate_create(&own, false, input->plan, NULL, certificate, error);
+    if (status != POPLINER_OK)
+        return status;
+    status = copy_choices(*certificate, choices_of(input), error);
+    if (status != POPLINER_OK) {
+        /* the plan is the caller's again */
+        *input->plan = (*certificate)->plan;
+        (*certificate)->plan = (popliner_plan){0};
+        popliner_certificate_free(*certificate);
+        *certificate = NULL;
+        return status;
+    }
+    popliner_plan_free(input->plan);
+    return POPLINER_OK;
+}
+
+void popliner_certificate_free(popliner_certificate *certificate) {
+    popliner_certificate *c = certificate;
+    if (c == NULL)
+        return;
+    pl_plan_clear(&c->plan);
+    for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
+        free(c->unit_names[unit]);
+    free(c->unit_names);
+    for (size_t i = 0; i < c->num_choices; i++)
+        free(c->stage_choices[i]);
+    free(c->stage_choices);
+    free(c->time_unit);
+    pl_owned_options_free(&c->options);
+    popliner_costs_free(c->costs);
+    free(c->details);
+    pl_messages_clear(&c->messages);
+    free(c);
+}
+
+const popliner_certificate_info *
+popliner_certificate_get_info(const popliner_certificate *certificate) {
+    return &certificate->info;
+}
+
+const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
+                                                            size_t stage) {
+    bool is_known = certificate->is_measured && stage < certificate->plan.num_stages;
+    return is_known ? &certificate->details[stage] : NULL;
+}
+
+const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {
+    return certificate->is_measured ? pl_chain_unit_at(certificate->input.chain, unit)->name
+                                    : certificate->input.unit_names[unit];
+}
+
+size_t pl_certificate_last_layer(const popliner_certificate *certificate,
+                                 const popliner_plan_stage *stage) {
+    bool has_tail =
+        certificate->is_measured &&
+        pl_chain_unit_at(certificate->input.chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL;
+    return has_tail && stage->last_unit > stage->first_unit ? stage->last_unit - 1
+                                                            : stage->last_unit;
+}
+
+const char *pl_certificate_status(const popliner_plan *plan) {
+    static const char *const states[] = {"optimal", "feasible", "infeasible"};
+    return states[plan->status];
+}

@@ -1,0 +1,187 @@
+/* What a certificate is inside the library.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SHOW_CERTIFICATE_DATA_H
+#define PL_SHOW_CERTIFICATE_DATA_H
+
+#include <stdbool.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/json_writer.h"
+#include "memory/stage_details.h"
+#include "popliner/certificate.h"
+#include "popliner/chain.h"
+#include "popliner/operations.h"
+#include "popliner/profile.h"
+#include "popliner/report.h"
+#include "solve/option_names.h"
+#include "solve/owned_options.h"
+#include "solve/plan_data.h"
+
+/* What a certificate is about. */
+typedef struct pl_certificate_input {
+    const popliner_solver_options *options;
+    popliner_pipeline pipeline; /* its max_stages mean nothing */
+    popliner_need need;         /* that the plan's peaks are */
+    size_t num_units;
+    const char *const *unit_names; /* [num_units] */
+    const char *time_unit;         /* of the cycles */
+    uint64_t cycles_per_time_unit;
+    uint64_t cuts_per_unit;
+    bool has_cycles;
+    const char *unit_order;             /* see pl_costs_set_unit_order */
+    popliner_option_names option_names; /* complete */
+    /* What was told of the profile, and of the request; NULL: nothing. They need not outlive it. */
+    const pl_messages *warnings[2];
+
+    /* Where the costs come from, which has to outlive the certificate: the first three or none.
+     * With a meter each stage is measured, and checked; without it details tell what it would
+     * measure, where every stage has an IPU to itself. The last ones are for making it. */
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_chain *chain;
+    pl_stage_meter *meter; /* measures other stages meanwhile */
+    const pl_stage_details *stage_details;
+    /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL. Then
+     * without a meter there are details for each way instead of the above, or NULL. */
+    const popliner_recompute *stage_recomputes;
+    const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
+} pl_certificate_input;
+
+struct popliner_certificate {
+    pl_certificate_input input; /* its options and texts are the next ones */
+    popliner_plan plan;
+    pl_owned_options options;
+    char **unit_names;
+    char **stage_choices; /* [stages of the plan], or NULL */
+    size_t num_choices;
+    char *time_unit;
+    popliner_costs *costs; /* NULL: none, or not its own */
+    bool is_measured;      /* there are details */
+    bool has_stash;
+    popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
+    popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
+    size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
+                                 was asked for first */
+    popliner_certificate_info info; /* of the above */
+    pl_messages messages;
+    size_t first_own_message; /* those that the certificate made itself */
+    size_t num_own_messages;
+};
+
+/* Makes the certificate of a plan, which it takes over with the costs (NULL: none): *plan is empty
+ * then. With is_evaluation the plan says what is on which IPU, and gets peaks and status from the
+ * certificate. Measures every IPU of the plan once more by itself (and the unit that is too large,
+ * if there is one), or looks it up; if its largest tile differs from the plan's, the error is
+ * INTERNAL. Errors: also MEMORY; USAGE for stages on one IPU without a meter. Cost: that of
+ * measuring a stage for each IPU, if there is a meter. */
+popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
+                                      popliner_plan *plan, popliner_costs *costs,
+                                      popliner_certificate **certificate, popliner_error *error);
+
+/* What the caller says of costs that come from no profile; names and options are still the
+ * caller's, but for those that were completed into *options and *listener. Errors: USAGE. */
+popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,
+                                          pl_certificate_input *input,
+                                          popliner_solver_options *options,
+                                          popliner_listener *listener, popliner_error *error);
+
+/* Whether the plan (may be NULL) is one of these costs, so that its units have names. Errors:
+ * USAGE. O(1). */
+popliner_status pl_certificate_check_plan(const pl_certificate_input *input,
+                                          const popliner_plan *plan, popliner_error *error);
+
+/* Whether the IPU of a stage has room for the need of the request. */
+typedef enum pl_fit { PL_FITS, PL_FITS_NOT, PL_FIT_UNKNOWN } pl_fit;
+pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage);
+
+/* The member `fits`; null where it is not known. */
+void pl_certificate_put_fit(pl_fit fit, pl_json *json);
+
+/* The most that an IPU may need. */
+uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu);
+
+/* The cycles of all stages on an IPU. */
+uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);
+
+/* Makes the list of all that is to be said. Errors: MEMORY. */
+popliner_status pl_certificate_make_messages(popliner_certificate *certificate,
+                                             popliner_error *error);
+
+/* The name of a stage's first or last unit; NULL for what is in no layer. */
+const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit);
+
+/* The last unit of a stage that layer_to tells: not the tail behind it. */
+size_t pl_certificate_last_layer(const popliner_certificate *certificate,
+                                 const popliner_plan_stage *stage);
+
+/* A number of an objective in the unit in which it is shown: cycles and the spread of cycles in the
+ * time unit. *divisor becomes 1 if it is a whole number of these. */
+uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
+                                popliner_objective objective);
+
+/* A number in the unit that a divisor stands for, as text with six digits behind the point unless
+ * it is whole, and as JSON. */
+void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
+void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
+
+/* A text as one field of a table: within quotes where CSV needs them. */
+void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
+
+/* Whether a remedy is another number of units for a constraint. */
+bool pl_remedy_has_number(const popliner_remedy *remedy);
+
+/* A constraint in the caller's words: "cut-after 3". */
+void pl_certificate_word_constraint(const popliner_certificate *certificate,
+                                    const popliner_constraint *constraint, pl_text *text);
+
+/* How many texts there are on the constraints that contradict each other, and the costs if they are
+ * a part of that; and one of them. */
+size_t pl_certificate_num_constraints(const popliner_certificate *certificate);
+void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
+                                   pl_text *text);
+
+/* The list `objectives`: the values of the objectives of the plan. */
+void pl_certificate_objectives_json(const popliner_certificate *certificate, pl_json *json);
+
+/* The object `infeasibility`: why nothing fits; null where that is not so. */
+void pl_certificate_infeasibility_json(const popliner_certificate *certificate, pl_json *json);
+
+/* The stages on one line. */
+void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
+                             const char *const *unit_names);
+
+/* The answer, and its stages as an evaluation has them (what was measured of a profile), as values
+ * of a document. */
+void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json);
+void pl_certificate_evaluation_json(const popliner_certificate *certificate, const char *key,
+                                    pl_json *json);
+
+/* The stages as the original has them: a document. */
+void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text);
+
+/* "optimal", "feasible" or "infeasible". */
+const char *pl_certificate_status(const popliner_plan *plan);
+
+/* The object `mem` of the original's output, with what the full memory model and the pipeline
+ * add. */
+void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
+                           const popliner_pipeline *pipeline, pl_json *json);
+
+/* The scales of a calibration, 1 for what stays: earlier_stages and last_stage. */
+void pl_report_calibration_json(const popliner_calibration *calibration, pl_json *json);
+
+/* The list `effects`. */
+void pl_report_effects_json(unsigned effects, pl_json *json);
+
+/* The object `needs`: what a stage needs, and whether it fits. */
+void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes, pl_json *json);
+
+/* The list `largest_variables`. */
+void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json);
+
+/* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
+double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
+
+#endif

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "answer/certificate_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory/chain_data.h"
+#include "memory/parts.h"
+#include "model/operations.h"
+#include "pipeline/pipeline.h"
+#include "solve/links.h"
+
+/* ---- what reports share ---- */
+
+double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
+    if (truth_bytes == 0)
+        return bytes == 0 ? 0 : 100;
+    return 100 * ((double)bytes - (double)truth_bytes) / (double)truth_bytes;
+}
+
+void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
+                           const popliner_pipeline *pipeline, pl_json *json) {
+    const bool is_shown[PL_PART_NOWHERE] = {
+        [PL_PART_ALWAYS] = true,
+        [PL_PART_FULL] = is_full,
+        [PL_PART_TRAINING] = is_full && pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN,
+        [PL_PART_KEPT] = pl_pipeline_keeps(pipeline),
+    };
+    pl_put_open(json, "mem", '{');
+    pl_put_number(json, "total_mem", detail->total_bytes);
+    pl_put_number(json, "max_tile_mem", detail->tile_bytes);
+    for (int place = 0; place < PL_PART_NOWHERE; place++) {
+        if (place == PL_PART_KEPT && pl_is_calibrated(&pipeline->calibration))
+            pl_put_signed(json, "correction", detail->correction_bytes);
+        for (int part = 0; is_shown[place] && part < POPLINER_NUM_PARTS; part++)
+            if ((int)pl_parts[part].place == place)
+                pl_put_number(json, pl_parts[part].info.name, detail->part_bytes[part]);
+    }
+    pl_put_close(json);
+}
+
+static void put_scales(const char *key, const popliner_scales *scales, pl_json *json) {
+    pl_put_open(json, key, '{');
+    pl_put_real(json, "code_scale", (double)scales->code_per_million / 1e6);
+    pl_put_real(json, "data_scale", (double)scales->data_per_million / 1e6);
+    pl_put_real(json, "layout_scale", (double)scales->layout_per_million / 1e6);
+    pl_put_close(json);
+}
+
+void pl_report_calibration_json(const popliner_calibration *calibration, pl_json *json) {
+    put_scales("earlier_stages", &calibration->earlier, json);
+    put_scales("last_stage", &calibration->last, json);
+}
+
+void pl_report_effects_json(unsigned effects, pl_json *json) {
+    pl_put_open(json, "effects", '[');
+    for (size_t i = 0; pl_effect_name(i) != NULL; i++)
+        if ((effects >> i & 1) != 0)
+            pl_put_text(json, NULL, pl_effect_name(i));
+    pl_put_close(json);
+}
+
+void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes,
+                          pl_json *json) {
+    const uint64_t *need_bytes = detail->need_bytes;
+    pl_put_open(json, "needs", '{');
+    pl_put_number(json, "at_least_bytes", need_bytes[POPLINER_NEED_LEAST]);
+    pl_put_number(json, "expected_bytes", need_bytes[POPLINER_NEED_EXPECTED]);
+    pl_put_number(json, "at_most_bytes", need_bytes[POPLINER_NEED_MOST]);
+    pl_put_text(json, "verdict", popliner_verdict_text(popliner_verdict_of(detail, limit_bytes)));
+    pl_put_signed(json, "margin_bytes",
+                  (int64_t)(limit_bytes - need_bytes[POPLINER_NEED_EXPECTED]));
+    pl_put_real(json, "margin_spreads", popliner_margin_spreads(detail, limit_bytes));
+    pl_put_close(json);
+}
+
+void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json) {
+    pl_put_open(json, "largest_variables", '[');
+    for (size_t i = 0; i < detail->num_variables; i++) {
+        const popliner_stage_variable *v = &detail->variables[i];
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "name", v->name);
+        pl_put_text(json, "category", v->category);
+        pl_put_number(json, "size_bytes", v->size_bytes);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
+/* ---- answers ---- */
+
+void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor) {
+    if (divisor == 1)
+        pl_put_number(json, key, value);
+    else
+        pl_put_real(json, key, (double)value / (double)divisor);
+}
+
+/* The same, or null where it is not known. */
+static void put_known(pl_json *json, const char *key, bool is_known, uint64_t value,
+                      uint64_t divisor) {
+    if (is_known)
+        pl_certificate_number_json(json, key, value, divisor);
+    else
+        pl_put_null(json, key);
+}
+
+void pl_certificate_put_fit(pl_fit fit, pl_json *json) {
+    if (fit == PL_FIT_UNKNOWN)
+        pl_put_null(json, "fits");
+    else
+        pl_put_flag(json, "fits", fit == PL_FITS);
+}
+
+/* Adds layer_from, layer_to and mem, and head and tail if the chain can have them. */
+static void put_stage(const popliner_certificate *c, size_t i, pl_json *json) {
+    const popliner_plan_stage *stage = &c->plan.stages[i];
+    const popliner_chain *chain = c->input.chain;
+    pl_put_text(json, "layer_from", pl_certificate_layer(c, stage->first_unit));
+    pl_put_text(json, "layer_to", pl_certificate_layer(c, pl_certificate_last_layer(c, stage)));
+    if (!c->is_measured) {
+        pl_put_open(json, "mem", '{');
+        pl_put_number(json, "max_tile_mem", stage->peak_bytes);
+        pl_put_close(json);
+        return;
+    }
+    pl_report_memory_json(&c->details[i], chain->model->follows_account, &c->input.pipeline, json);
+    if (chain->model->has_unlayered_unit)
+        return;
+    pl_put_flag(json, "head",
+                pl_chain_unit_at(chain, stage->first_unit)->kind == POPLINER_UNIT_HEAD);
+    pl_put_flag(json, "tail",
+                pl_chain_unit_at(chain, stage->last_unit)->kind == POPLINER_UNIT_TAIL);
+}
+
+void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text) {
+    const popliner_certificate *c = certificate;
+    pl_json json = {.text = text};
+    pl_put_open(&json, NULL, '[');
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        pl_put_open(&json, NULL, '{');
+        put_stage(c, i, &json);
+        /* the original knows no stages on one IPU */
+        if (c->input.options->num_mapped_stages > 0)
+            pl_put_number(&json, "ipu", c->plan.stages[i].ipu);
+        if (c->stage_choices != NULL)
+            pl_put_text(&json, "recompute", c->stage_choices[i]);
+        pl_put_close(&json);
+    }
+    pl_put_close(&json);
+}
+
+/* Where a stage, or a unit, needs most memory. */
+static void put_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_json *json) {
+    const pl_certificate_input *in = &c->input;
+    if (!c->is_measured) {
+        pl_put_null(json, "peak");
+        return;
+    }
+    size_t operation = popliner_chain_operation_at(in->chain, d->step);
+    popliner_step step = POPLINER_STEP_INIT;
+    popliner_program program = POPLINER_PROGRAM_INIT;
+    if (popliner_profile_step(in->profile, d->step, &step, NULL) == POPLINER_OK)
+        popliner_profile_program(in->profile, step.program, &program, NULL);
+    pl_put_open(json, "peak", '{');
+    pl_put_number(json, "tile", d->tile);
+    pl_put_number(json, "step", d->step);
+    pl_put_number(json, "bytes", d->tile_bytes);
+    pl_put_number(json, "stash_bytes", d->tile_stash_bytes);
+    pl_put_number(json, "layout_bytes", d->tile_layout_bytes);
+    pl_put_number(json, "unexplained_bytes", d->tile_unexplained_bytes);
+    pl_put_text(json, "operation",
+                operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name);
+    pl_put_text(json, "program", program.name);
+    pl_report_variables_json(d, json);
+    pl_put_close(json);
+}
+
+/* The names of the layers in a stage. */
+static void put_layers(const popliner_certificate *c, const popliner_plan_stage *stage,
+                       pl_json *json) {
+    const uint8_t *counted = c->input.options->counted_units;
+    pl_put_open(json, "layers", '[');
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
+        const char *name = pl_certificate_layer(c, unit);
+        if (name != NULL && (counted == NULL || counted[unit] != 0))
+            pl_put_text(json, NULL, name);
+    }
+    pl_put_close(json);
+}
+
+/* The original's solver has no objectives, and looks at no cuts. */
+static bool knows_cuts(const popliner_certificate *c) {
+    return c->plan.num_values > 0;
+}
+
+/* What a stage needs, in a model that knows what compiling adds. */
+static void put_needs(const popliner_certificate *c, size_t i, pl_json *json) {
+    if (!c->is_measured || !c->input.chain->model->follows_account)
+        pl_put_null(json, "needs");
+    else
+        pl_report_needs_json(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu), json);
+}
+
+static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *json) {
+    const popliner_plan_stage *stage = &c->plan.stages[i];
+    const popliner_stage_detail *d = c->is_measured ? &c->details[i] : NULL;
+    const uint64_t cycles_divisor = c->input.cycles_per_time_unit;
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "ipu", stage->ipu);
+    put_layers(c, stage, json);
+    put_stage(c, i, json);
+    put_known(json, "cycles", c->input.has_cycles, stage->cycles, cycles_divisor);
+    put_known(json, "cut_bytes", knows_cuts(c), stage->cut_bytes, c->input.cuts_per_unit);
+    if (pl_links_exist(c->input.options))
+        pl_certificate_number_json(json, "link_cycles", stage->link_cycles, cycles_divisor);
+    put_known(json, "parameter_bytes", d != NULL,
+              d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
+    put_needs(c, i, json);
+    put_peak(c, d, json);
+    if (c->stage_choices != NULL)
+        pl_put_text(json, "recompute", c->stage_choices[i]);
+    pl_put_close(json);
+}
+
+/* What proved something; null if nothing did. */
+static void put_proof(popliner_proof proof, pl_json *json) {
+    pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : popliner_proof_name(proof));
+}
+
+void pl_certificate_objectives_json(const popliner_certificate *c, pl_json *json) {
+    const popliner_plan *plan = &c->plan;
+    pl_put_open(json, "objectives", '[');
+    for (size_t i = 0; i < plan->num_values; i++) {
+        const popliner_plan_value *own = &plan->values[i];
+        const uint64_t divisor = pl_certificate_divisor(c, own->objective);
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "name", popliner_objective_name(own->objective));
+        pl_certificate_number_json(json, "value", own->value, divisor);
+        put_known(json, "bound", plan->status != POPLINER_PLAN_INFEASIBLE, own->bound, divisor);
+        put_proof(own->proof, json);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
+/* A constraint in the caller's words, or with NULL a part of the contradiction. */
+static void put_words(const popliner_certificate *c, const char *key,
+                      const popliner_constraint *constraint, size_t part, pl_json *json) {
+    pl_text text = {0};
+    if (constraint != NULL)
+        pl_certificate_word_constraint(c, constraint, &text);
+    else
+        pl_certificate_add_constraint(c, part, &text);
+    json->text->failed = json->text->failed || text.failed;
+    pl_put_text(json, key, text.failed ? NULL : text.data);
+    free(text.data);
+}
+
+/* A change that is enough. */
+static void put_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
+                       pl_json *json) {
+    static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
+                                        "without_device_map", "cut_run"};
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "change", kinds[remedy->kind]);
+    switch (remedy->kind) {
+    case POPLINER_REMEDY_IPU_LIMIT:
+        pl_put_number(json, "ipu", remedy->ipu);
+        pl_put_number(json, "bytes", remedy->bytes);
+        break;
+    case POPLINER_REMEDY_EVERY_LIMIT:
+        pl_put_number(json, "more_bytes", remedy->bytes);
+        break;
+    case POPLINER_REMEDY_CONSTRAINT:
+        put_words(c, "constraint", &remedy->constraint, 0, json);
+        put_known(json, "number", pl_remedy_has_number(remedy), remedy->number, 1);
+        break;
+    case POPLINER_REMEDY_CUT_RUN:
+        put_words(c, "constraint", &remedy->constraint, 0, json);
+        pl_put_text(json, "last", c->input.unit_names[remedy->last_unit]);
+        pl_put_text(json, "enough",
+                    remedy->enough_unit == SIZE_MAX ? NULL
+                                                    : c->input.unit_names[remedy->enough_unit]);
+        break;
+    case POPLINER_REMEDY_WITHOUT_MAP:
+        pl_put_number(json, "num_ipus", remedy->number);
+        break;
+    case POPLINER_NUM_REMEDY_KINDS:
+        break;
+    }
+    pl_put_close(json);
+}
+
+/* What would be enough: single changes, and constraints of which to leave out one is not. */
+static void put_remedies(const popliner_certificate *c, pl_json *json) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    pl_put_count(json, "enough_num_ipus", why->enough_stages);
+    pl_put_open(json, "remedies", '[');
+    for (size_t i = 0; i < why->num_remedies; i++)
+        put_remedy(c, &why->remedies[i], json);
+    pl_put_close(json);
+    pl_put_open(json, "left_out_together", '[');
+    for (size_t i = 0; i < why->num_left_out; i++)
+        put_words(c, NULL, &why->left_out[i], 0, json);
+    pl_put_close(json);
+    pl_put_flag(json, "has_all_remedies", why->has_all_remedies);
+}
+
+void pl_certificate_infeasibility_json(const popliner_certificate *c, pl_json *json) {
+    static const char *const reasons[] = {"none",     "constraints", "layer",
+                                          "capacity", "unknown",     "place"};
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    if (why->obstacle == POPLINER_OBSTACLE_NONE) {
+        pl_put_null(json, "infeasibility");
+        return;
+    }
+    pl_put_open(json, "infeasibility", '{');
+    pl_put_text(json, "reason", reasons[why->obstacle]);
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
+        pl_put_open(json, "constraints", '[');
+        for (size_t i = 0; i < pl_certificate_num_constraints(c); i++)
+            put_words(c, NULL, NULL, i, json);
+        pl_put_close(json);
+    }
+    bool has_unit =
+        why->obstacle == POPLINER_OBSTACLE_UNIT || why->obstacle == POPLINER_OBSTACLE_PLACE;
+    if (has_unit) {
+        pl_put_text(json, "layer", c->input.unit_names[why->unit]);
+        pl_put_number(json, "needs_bytes", why->unit_bytes);
+        pl_put_number(json, "limit_bytes", why->limit_bytes);
+        pl_put_number(json, "excess_bytes", why->unit_bytes - why->limit_bytes);
+        put_peak(c, &c->unit, json);
+    }
+    if (why->obstacle == POPLINER_OBSTACLE_PLACE)
+        pl_put_number(json, "fits_on_ipu", why->fitting_ipu);
+    if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
+        pl_put_count(json, "enough_mem_per_tile", why->enough_bytes);
+        pl_put_count(json, "needed_mem_per_tile", why->enough_bytes_bound);
+    }
+    if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN)
+        put_remedies(c, json);
+    pl_put_close(json);
+}
+
+/* In bytes in a unit of time. */
+static void put_bandwidth(const popliner_certificate *c, const char *key,
+                          popliner_bandwidth bandwidth, pl_json *json) {
+    double cycles = (double)bandwidth.cycles / (double)c->input.cycles_per_time_unit;
+    pl_put_real(json, key, (double)bandwidth.bytes / cycles);
+}
+
+/* The layers after which cuts have to be, or must not be. */
+static void put_cuts(const popliner_certificate *c, const char *key, popliner_cut_rule rule,
+                     pl_json *json) {
+    const popliner_solver_options *o = c->input.options;
+    pl_put_open(json, key, '[');
+    for (size_t unit = 1; o->cut_rules != NULL && unit < c->input.num_units; unit++)
+        if (o->cut_rules[unit] == rule)
+            pl_put_text(json, NULL, c->input.unit_names[unit - 1]);
+    pl_put_close(json);
+}
+
+/* What is told of pairs of layers, of where they are, and of single IPUs and links. */
+static void put_lists(const popliner_certificate *c, pl_json *json) {
+    const popliner_solver_options *o = c->input.options;
+    const char *const *names = c->input.unit_names;
+    char key[64];
+    put_cuts(c, "cut_after", POPLINER_CUT_REQUIRED, json);
+    put_cuts(c, "no_cut_after", POPLINER_CUT_FORBIDDEN, json);
+    pl_put_open(json, "together", '[');
+    for (size_t i = 0; i < o->num_pairs; i++) {
+        pl_put_open(json, NULL, '[');
+        pl_put_text(json, NULL, names[o->pairs[i].first_unit]);
+        pl_put_text(json, NULL, names[o->pairs[i].second_unit]);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+    pl_put_open(json, "place", '{');
+    for (size_t i = 0; i < o->num_placements; i++)
+        pl_put_number(json, names[o->placements[i].unit], o->placements[i].ipu);
+    pl_put_close(json);
+    pl_put_open(json, "ipu_mem_per_tile", '{');
+    for (size_t i = 0; i < o->num_ipu_limits; i++) {
+        snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
+        pl_put_number(json, key, o->ipu_limits[i].bytes);
+    }
+    pl_put_close(json);
+    pl_put_open(json, "ipu_speed", '{');
+    for (size_t i = 0; i < o->num_ipu_speeds; i++) {
+        snprintf(key, sizeof key, "%zu", o->ipu_speeds[i].ipu);
+        pl_put_real(json, key, (double)o->ipu_speeds[i].millionths / POPLINER_SPEED_ONE);
+    }
+    pl_put_close(json);
+    if (o->link_bandwidth.bytes > 0)
+        put_bandwidth(c, "link_bandwidth", o->link_bandwidth, json);
+    else
+        pl_put_null(json, "link_bandwidth");
+    pl_put_open(json, "links", '{');
+    for (size_t i = 0; i < o->num_ipu_links; i++) {
+        snprintf(key, sizeof key, "%zu-%zu", o->ipu_links[i].first_ipu, o->ipu_links[i].second_ipu);
+        put_bandwidth(c, key, o->ipu_links[i].bandwidth, json);
+    }
+    pl_put_close(json);
+}
+
+/* The copies that the stages of the plan keep, from the last one; null: those of the schedule. */
+static void put_copies(const popliner_certificate *c, pl_json *json) {
+    const popliner_pipeline *pipeline = &c->input.pipeline;
+    const size_t num_stages = c->plan.num_stages;
+    if (!pl_pipeline_has_own_copies(pipeline)) {
+        pl_put_null(json, "copies");
+        return;
+    }
+    pl_put_open(json, "copies", '[');
+    for (size_t i = num_stages; i-- > 0;)
+        pl_put_number(json, NULL,
+                      pl_pipeline_copies(pipeline, pl_pipeline_place(pipeline, num_stages, i)));
+    pl_put_close(json);
+}
+
+/* How many IPUs there may be, or those that the device map names. */
+static size_t num_ipus(const popliner_solver_options *o) {
+    size_t count = 0;
+    if (o->num_mapped_stages == 0)
+        return o->max_stages;
+    for (size_t stage = 0; stage < o->num_mapped_stages; stage++) {
+        size_t first = 0;
+        while (o->device_map[first] != o->device_map[stage])
+            first++;
+        count += first == stage;
+    }
+    return count;
+}
+
+static void put_device_map(const popliner_solver_options *o, pl_json *json) {
+    if (o->num_mapped_stages == 0) {
+        pl_put_null(json, "device_map");
+        return;
+    }
+    pl_put_open(json, "device_map", '[');
+    for (size_t i = 0; i < o->num_mapped_stages; i++)
+        pl_put_number(json, NULL, o->device_map[i]);
+    pl_put_close(json);
+}
+
+/* What is asked of a profile's stages. */
+static void put_memory_options(const popliner_certificate *c, pl_json *json) {
+    static const char *const risks[] = {
+        [POPLINER_NEED_EXPECTED] = "expected",
+        [POPLINER_NEED_LEAST] = "high",
+        [POPLINER_NEED_MOST] = "low",
+    };
+    const popliner_pipeline *pipeline = &c->input.pipeline;
+    pl_put_text(json, "memory_model", c->input.chain->model->name);
+    pl_report_effects_json(pipeline->effects, json);
+    pl_put_text(json, "accumulators", pl_accumulators_name(pipeline->accumulators));
+    pl_put_text(json, "risk", risks[c->input.need]);
+    if (!pl_is_calibrated(&pipeline->calibration))
+        return;
+    pl_put_open(json, "calibration", '{');
+    pl_report_calibration_json(&pipeline->calibration, json);
+    pl_put_close(json);
+}
+
+static void put_options(const popliner_certificate *c, pl_json *json) {
+    const popliner_solver_options *o = c->input.options;
+    pl_put_open(json, "options", '{');
+    pl_put_number(json, "num_ipus", num_ipus(o));
+    put_device_map(o, json);
+    put_known(json, "mem_per_tile", o->max_stage_bytes < INT64_MAX, o->max_stage_bytes, 1);
+    pl_put_number(json, "min_layers", o->min_units);
+    pl_put_count(json, "max_layers", o->max_units);
+    put_lists(c, json);
+    pl_put_real(json, "slack_percent", o->slack_percent);
+    if (o->time_limit_seconds > 0)
+        pl_put_real(json, "time_limit_seconds", o->time_limit_seconds);
+    else
+        pl_put_null(json, "time_limit_seconds");
+    pl_put_text(json, "schedule", pl_schedule_name(c->input.pipeline.schedule));
+    pl_put_text(json, "recompute", pl_recompute_name(c->input.pipeline.recompute));
+    put_copies(c, json);
+    if (c->is_measured)
+        put_memory_options(c, json);
+    pl_put_close(json);
+}
+
+static void put_totals(const popliner_certificate *c, pl_json *json) {
+    const popliner_plan *plan = &c->plan;
+    const pl_certificate_input *in = &c->input;
+    pl_put_open(json, "totals", '{');
+    pl_put_number(json, "memory", plan->peak_bytes);
+    put_known(json, "cycles", in->has_cycles, plan->cycles, in->cycles_per_time_unit);
+    put_known(json, "traffic", knows_cuts(c), plan->cut_bytes, in->cuts_per_unit);
+    pl_put_number(json, "ipus", plan->num_ipus);
+    put_known(json, "balance", knows_cuts(c), plan->spread,
+              pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
+    pl_put_close(json);
+}
+
+/* What the log has of the answer. */
+static void put_messages(const pl_messages *messages, pl_json *json) {
+    pl_put_open(json, "messages", '[');
+    for (size_t i = 0; i < messages->count; i++) {
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "level", pl_level_name(messages->items[i].level));
+        pl_put_text(json, "text", messages->items[i].text);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
+void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json) {
+    const popliner_certificate *c = certificate;
+    const popliner_plan *plan = &c->plan;
+    pl_put_open(json, key, '{');
+    pl_put_text(json, "status", pl_certificate_status(plan));
+    pl_put_flag(json, "stopped", plan->is_stopped);
+    put_proof(plan->proof, json);
+    pl_put_text(json, "order", c->input.unit_order);
+    pl_put_text(json, "time_unit", c->input.time_unit);
+    pl_certificate_objectives_json(c, json);
+    put_totals(c, json);
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < plan->num_stages; i++)
+        put_full_stage(c, i, json);
+    pl_put_close(json);
+    pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
+    pl_certificate_infeasibility_json(c, json);
+    put_messages(&c->messages, json);
+    put_options(c, json);
+    pl_put_close(json);
+}

@@ -1,0 +1,598 @@
+/* What is said of an answer: log, JSON and pages are made of the one list.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "answer/certificate_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/text.h"
+#include "memory/chain_data.h"
+#include "model/operations.h"
+
+/* Whether the objective BALANCE is asked for behind CYCLES. */
+static bool spread_is_of_cycles(const popliner_plan *plan) {
+    bool after_cycles = false;
+    for (size_t i = 0; i < plan->num_values; i++) {
+        after_cycles = after_cycles || plan->values[i].objective == POPLINER_OBJECTIVE_CYCLES;
+        if (plan->values[i].objective == POPLINER_OBJECTIVE_BALANCE)
+            return after_cycles;
+    }
+    return false;
+}
+
+uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
+                                popliner_objective objective) {
+    const pl_certificate_input *in = &certificate->input;
+    switch (objective) {
+    case POPLINER_OBJECTIVE_CYCLES:
+        return in->cycles_per_time_unit;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return in->cuts_per_unit;
+    case POPLINER_OBJECTIVE_BALANCE:
+        return spread_is_of_cycles(&certificate->plan) ? in->cycles_per_time_unit : 1;
+    case POPLINER_OBJECTIVE_MEMORY:
+    case POPLINER_OBJECTIVE_IPUS:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return 1;
+}
+
+void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor) {
+    if (divisor == 1)
+        pl_text_format(text, "%" PRIu64, value);
+    else
+        pl_text_format(text, "%.6f", (double)value / (double)divisor);
+}
+
+/* What the value of an objective is of, and in. */
+static const char *words_of(popliner_objective objective) {
+    static const char *const words[] = {"largest tile", "slowest IPU", "cuts", "IPUs", "spread"};
+    return words[objective];
+}
+
+static const char *unit_of(const popliner_certificate *c, popliner_objective objective) {
+    switch (objective) {
+    case POPLINER_OBJECTIVE_IPUS:
+        return "";
+    case POPLINER_OBJECTIVE_CYCLES:
+        return c->input.time_unit;
+    case POPLINER_OBJECTIVE_TRAFFIC:
+        return c->input.cuts_per_unit > 1 ? c->input.time_unit : "bytes";
+    case POPLINER_OBJECTIVE_BALANCE:
+        return spread_is_of_cycles(&c->plan) ? c->input.time_unit : "bytes";
+    case POPLINER_OBJECTIVE_MEMORY:
+    case POPLINER_NUM_OBJECTIVES:
+        break;
+    }
+    return "bytes";
+}
+
+/* What is proven is not proven of a graph, but of one of its orders. */
+static const char *of_order(const popliner_certificate *c) {
+    return c->input.unit_order == NULL ? "" : " of this order";
+}
+
+/* One objective: "largest tile 33590 bytes (no split has less than 33590)". */
+static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
+    const popliner_plan_value *value = &c->plan.values[i];
+    uint64_t divisor = pl_certificate_divisor(c, value->objective);
+    const char *unit = unit_of(c, value->objective);
+    pl_text_format(text, "%s%s ", i > 0 ? ", " : "", words_of(value->objective));
+    pl_certificate_add_number(text, value->value, divisor);
+    pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
+    if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {
+        pl_text_format(text, " (no %ssplit%s has less than ", i > 0 ? "such " : "", of_order(c));
+        pl_certificate_add_number(text, value->bound, divisor);
+        if (value->bound < value->value && value->bound > 0)
+            pl_text_format(text, ", %.2f %% apart",
+                           100.0 * (double)(value->value - value->bound) / (double)value->bound);
+        pl_text_add(text, ")");
+    }
+}
+
+static void add_proof(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    if (plan->num_values == 0)
+        return;
+    pl_text_format(text, "%s%s: ",
+                   plan->status == POPLINER_PLAN_OPTIMAL      ? "Proven optimal"
+                   : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort"
+                                                              : "Stopped before the proof",
+                   of_order(c));
+    for (size_t i = 0; i < plan->num_values; i++)
+        add_value(c, i, text);
+    pl_text_add(text, ".\n");
+    if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
+        pl_text_add(text, "Others may be as good: there was no time to find the one with the "
+                          "earliest cuts.\n");
+}
+
+/* Where most memory is needed, at which step and for what. */
+static void add_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_text *text) {
+    const pl_certificate_input *in = &c->input;
+    size_t operation = popliner_chain_operation_at(in->chain, d->step);
+    pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
+    if (operation != SIZE_MAX)
+        pl_text_format(text, ", operation %s", pl_operation_at(in->operations, operation)->name);
+    for (size_t i = 0; i < d->num_variables && i < 3; i++) {
+        const popliner_stage_variable *v = &d->variables[i];
+        pl_text_format(text, "%s%s (%s, %" PRIu64 ")", i == 0 ? "; largest variables: " : ", ",
+                       *v->name != '\0' ? v->name : "<unnamed>", v->category, v->size_bytes);
+    }
+}
+
+static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    /* the original's solver is told in the original's words */
+    if (plan->num_stages == 0 || plan->num_values == 0)
+        return;
+    const popliner_plan_stage *stage = &plan->stages[c->bottleneck];
+    size_t num_sharing = 0;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        num_sharing += plan->stages[i].ipu == stage->ipu;
+    if (num_sharing > 1)
+        pl_text_format(text, "Bottleneck: IPU %zu with %zu stages, %" PRIu64 " bytes", stage->ipu,
+                       num_sharing, stage->peak_bytes);
+    else
+        pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, %" PRIu64 " bytes", c->bottleneck,
+                       stage->ipu, stage->peak_bytes);
+    if (c->input.has_cycles) {
+        pl_text_add(text, ", ");
+        pl_certificate_add_number(text, pl_certificate_cycles_on(plan, stage->ipu),
+                                  c->input.cycles_per_time_unit);
+        pl_text_format(text, " %s", c->input.time_unit);
+    }
+    if (c->is_measured) {
+        pl_text_add(text, "; ");
+        add_peak(c, &c->details[c->bottleneck], text);
+    }
+    pl_text_add(text, ".\n");
+}
+
+/* Whether there is anything to say of how sure it is that stages fit. */
+static bool has_verdicts(const popliner_certificate *c) {
+    return c->is_measured && c->input.chain->model->follows_account && c->plan.num_values > 0;
+}
+
+static size_t count_unknown(const popliner_certificate *c) {
+    size_t count = 0;
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        count += popliner_certificate_verdict_at(c, i) == POPLINER_FITS_UNKNOWN;
+    return count;
+}
+
+/* Of which stages nothing is known. */
+static void add_unknown(const popliner_certificate *c, pl_text *text) {
+    const size_t count = c->is_measured ? count_unknown(c) : 0;
+    if (count > 0)
+        pl_text_format(
+            text,
+            "%zu of %zu stages %s not known to fit: the profile has %s layers on several "
+            "IPUs, so no tile tells what one IPU would need.\n",
+            count, c->plan.num_stages, count == 1 ? "is" : "are", count == 1 ? "its" : "their");
+}
+
+/* How sure it is that the stages fit: of the one with the smallest margin, of those where that is
+ * known. */
+static void add_verdict(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    size_t worst = SIZE_MAX;
+    double smallest = 0;
+    for (size_t i = 0; has_verdicts(c) && i < plan->num_stages; i++) {
+        double margin =
+            popliner_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
+        if (popliner_certificate_verdict_at(c, i) != POPLINER_FITS_UNKNOWN &&
+            (worst == SIZE_MAX || margin < smallest)) {
+            smallest = margin;
+            worst = i;
+        }
+    }
+    if (worst == SIZE_MAX)
+        return;
+    const uint64_t *need_bytes = c->details[worst].need_bytes;
+    pl_text_format(text,
+                   "%s %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
+                   " bytes of %" PRIu64 ", %.1f spreads of %.1f %% %s.\n",
+                   count_unknown(c) > 0   ? "The tightest other stage"
+                   : plan->num_stages > 1 ? "The tightest stage"
+                                          : "The stage",
+                   popliner_verdict_text(popliner_certificate_verdict_at(c, worst)),
+                   need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
+                   need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
+                   smallest < 0 ? -smallest : smallest, 100 * POPLINER_SPREAD,
+                   smallest < 0 ? "too much" : "to spare");
+}
+
+bool pl_remedy_has_number(const popliner_remedy *remedy) {
+    return remedy->kind == POPLINER_REMEDY_CONSTRAINT &&
+           (remedy->constraint.kind == POPLINER_CONSTRAINT_MIN_UNITS ||
+            remedy->constraint.kind == POPLINER_CONSTRAINT_MAX_UNITS);
+}
+
+void pl_certificate_word_constraint(const popliner_certificate *certificate,
+                                    const popliner_constraint *constraint, pl_text *text) {
+    const char *const *units = certificate->input.unit_names;
+    const popliner_constraint *it = constraint;
+    pl_text_format(text, "%s ", certificate->input.option_names.constraints[it->kind]);
+    switch (it->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        pl_text_format(text, "%zu", it->number);
+        break;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+        pl_text_format(text, "of %zu stages", it->number);
+        break;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        pl_text_add(text, units[it->unit]);
+        break;
+    case POPLINER_CONSTRAINT_PAIR:
+        pl_text_format(text, "%s and %s", units[it->unit], units[it->second_unit]);
+        break;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        pl_text_format(text, "%s=%zu", units[it->unit], it->ipu);
+        break;
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+}
+
+/* What has to be given so that so much is left, and what of it is not. */
+static void add_memory(const popliner_certificate *c, uint64_t limit_bytes, const char *unit,
+                       pl_text *text) {
+    const popliner_reserve *reserve = &c->input.options->reserve;
+    uint64_t memory_bytes = limit_bytes;
+    bool is_known = popliner_reserve_memory(reserve, limit_bytes, &memory_bytes);
+    pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
+    if (!is_known)
+        pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
+    else if (memory_bytes > limit_bytes)
+        pl_text_format(text, " (of which %s keeps %" PRIu64 " free)", c->input.option_names.reserve,
+                       memory_bytes - limit_bytes);
+}
+
+/* One of the changes that are enough: "without place 3=0". */
+static void add_remedy(const popliner_certificate *c, const popliner_remedy *remedy,
+                       pl_text *text) {
+    const popliner_option_names names = c->input.option_names;
+    const popliner_constraint *constraint = &remedy->constraint;
+    switch (remedy->kind) {
+    case POPLINER_REMEDY_IPU_LIMIT:
+        pl_text_format(text, "with IPU %zu of ", remedy->ipu);
+        add_memory(c, remedy->bytes, " bytes", text);
+        break;
+    case POPLINER_REMEDY_EVERY_LIMIT:
+        pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
+        if (c->input.options->reserve.percent_hundredths > 0)
+            pl_text_format(text, " beside what %s keeps free", names.reserve);
+        break;
+    case POPLINER_REMEDY_CONSTRAINT:
+        if (pl_remedy_has_number(remedy)) {
+            pl_text_format(text, "with %s %zu", names.constraints[constraint->kind],
+                           remedy->number);
+            break;
+        }
+        pl_text_add(text, "without ");
+        pl_certificate_word_constraint(c, constraint, text);
+        break;
+    case POPLINER_REMEDY_CUT_RUN:
+        pl_text_add(text, "without ");
+        pl_certificate_word_constraint(c, constraint, text);
+        pl_text_format(text, " to %s", c->input.unit_names[remedy->last_unit]);
+        if (remedy->enough_unit != SIZE_MAX)
+            pl_text_format(text, " (a cut after %s is enough)",
+                           c->input.unit_names[remedy->enough_unit]);
+        break;
+    case POPLINER_REMEDY_WITHOUT_MAP:
+        pl_text_format(text, "with %s %zu instead of %s", names.max_stages, remedy->number,
+                       names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
+        break;
+    case POPLINER_NUM_REMEDY_KINDS:
+        break;
+    }
+}
+
+/* By how much a remedy raises the limit of its IPU. */
+static uint64_t raise_of(const popliner_certificate *c, const popliner_remedy *remedy) {
+    uint64_t limit_bytes = pl_certificate_limit(c, remedy->ipu);
+    return remedy->bytes > limit_bytes ? remedy->bytes - limit_bytes : 0;
+}
+
+/* Of the limits of single IPUs only the one that is raised least is told. */
+static bool is_told(const popliner_certificate *c, size_t remedy) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_remedy *own = &why->remedies[remedy];
+    for (size_t i = 0; own->kind == POPLINER_REMEDY_IPU_LIMIT && i < why->num_remedies; i++) {
+        const popliner_remedy *other = &why->remedies[i];
+        if (other->kind == POPLINER_REMEDY_IPU_LIMIT &&
+            (raise_of(c, other) < raise_of(c, own) ||
+             (i < remedy && raise_of(c, other) == raise_of(c, own))))
+            return false;
+    }
+    return true;
+}
+
+/* The other changes, the first few of them. */
+static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
+    enum { MAX_TOLD = 6 };
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    size_t num_told = 0;
+    for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {
+        if (!is_told(c, i))
+            continue;
+        pl_text_add(text, num_told == 0 ? "It would fit " : ", or ");
+        add_remedy(c, &why->remedies[i], text);
+        num_told++;
+    }
+    if (num_told < why->num_remedies)
+        pl_text_format(text, "; the JSON has %zu more", why->num_remedies - num_told);
+    if (num_told > 0)
+        pl_text_add(text, ".\n");
+    for (size_t i = 0; i < why->num_left_out; i++) {
+        pl_text_add(text, i == 0 ? "It would fit without " : ", ");
+        pl_certificate_word_constraint(c, &why->left_out[i], text);
+    }
+    if (why->num_left_out > 0)
+        pl_text_add(text, " together; to leave out one of them is not enough.\n");
+    if (!why->has_all_remedies && !c->plan.is_stopped)
+        pl_text_add(text, "Not all changes were tried that may be enough.\n");
+}
+
+/* What would be enough. */
+static void add_remedies(const popliner_certificate *c, pl_text *text) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_option_names names = c->input.option_names;
+    if (why->enough_bytes > 0) {
+        pl_text_format(text, "Enough would be %s ", names.max_stage_bytes);
+        add_memory(c, why->enough_bytes, "", text);
+        if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
+            pl_text_add(text, " (at least ");
+            add_memory(c, why->enough_bytes_bound, "", text);
+            pl_text_format(text, " is needed%s)",
+                           c->input.unit_order == NULL ? "" : " for this order");
+        }
+    }
+    if (why->enough_stages > 0)
+        pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
+                       names.max_stages, why->enough_stages);
+    if (why->enough_bytes > 0 || why->enough_stages > 0)
+        pl_text_add(text, ".\n");
+    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
+        c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
+        pl_text_format(text, "No number of IPUs would be enough%s.\n",
+                       c->input.unit_order == NULL ? "" : " for this order");
+    add_other_remedies(c, text);
+}
+
+size_t pl_certificate_num_constraints(const popliner_certificate *certificate) {
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+    return why->num_constraints + why->needs_costs;
+}
+
+void pl_certificate_add_constraint(const popliner_certificate *certificate, size_t i,
+                                   pl_text *text) {
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+    if (i < why->num_constraints)
+        pl_certificate_word_constraint(certificate, &why->constraints[i], text);
+    else
+        pl_text_add(text, why->num_constraints == 0
+                              ? "the costs themselves, which forbid every split"
+                              : "the costs, which forbid every split that is left");
+}
+
+/* The constraints that contradict each other, or the one that cannot be kept. */
+static void add_contradiction(const popliner_certificate *c, pl_text *text) {
+    const uint8_t *counted = c->input.options->counted_units;
+    size_t count = pl_certificate_num_constraints(c);
+    size_t num_layers = 0;
+    for (size_t unit = 0; unit < c->input.num_units; unit++)
+        num_layers += counted == NULL || counted[unit] != 0;
+    pl_text_format(text, "No split%s is possible%s", of_order(c),
+                   count == 1 ? " with " : ": contradiction between ");
+    for (size_t i = 0; i < count; i++) {
+        pl_text_add(text, i > 0 ? ", " : "");
+        pl_certificate_add_constraint(c, i, text);
+    }
+    if (count == 1)
+        pl_text_format(text, " (%zu units, %zu of them layers)", c->input.num_units, num_layers);
+    pl_text_add(text, ".\n");
+}
+
+static void add_obstacle(const popliner_certificate *c, pl_text *text) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const uint8_t *counted = c->input.options->counted_units;
+    bool is_layer = counted == NULL || counted[why->unit] != 0;
+    switch (why->obstacle) {
+    case POPLINER_OBSTACLE_NONE:
+        return;
+    case POPLINER_OBSTACLE_UNKNOWN:
+        pl_text_add(text, "Stopped before any split within the limits was found.\n");
+        return;
+    case POPLINER_OBSTACLE_CONSTRAINTS:
+        add_contradiction(c, text);
+        break;
+    case POPLINER_OBSTACLE_UNIT:
+    case POPLINER_OBSTACLE_PLACE:
+        pl_text_format(text,
+                       "%s%s alone needs %" PRIu64 " bytes on a tile, %" PRIu64
+                       " more than the %" PRIu64 " of any IPU that it may be on",
+                       is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
+                       why->unit_bytes - why->limit_bytes, why->limit_bytes);
+        if (c->is_measured) {
+            pl_text_add(text, ": ");
+            add_peak(c, &c->unit, text);
+        }
+        pl_text_add(text, ".\n");
+        if (why->obstacle == POPLINER_OBSTACLE_PLACE)
+            pl_text_format(text,
+                           "IPU %zu would hold it, but the order of the chain or a constraint "
+                           "keeps it off.\n",
+                           why->fitting_ipu);
+        break;
+    case POPLINER_OBSTACLE_CAPACITY:
+        pl_text_format(text, "No split%s over %s%zu IPUs fits.\n", of_order(c),
+                       c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
+                       c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
+                                                               : c->input.options->max_stages);
+        break;
+    }
+    add_remedies(c, text);
+}
+
+/* What was chosen for the stages of a profile: words that --evaluate takes again. */
+static void add_recomputes(const popliner_certificate *c, pl_text *text) {
+    if (c->stage_choices == NULL || !c->is_measured || c->plan.num_stages == 0)
+        return;
+    pl_text_add(text, "What the stages recompute: ");
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        pl_text_format(text, "%s%s", i > 0 ? "," : "", c->stage_choices[i]);
+    pl_text_add(text, ".\n");
+}
+
+static void add_order(const popliner_certificate *c, pl_text *text) {
+    if (c->input.unit_order != NULL)
+        pl_text_format(text,
+                       "The graph's units make a chain %s: what is proven is of the splits of this "
+                       "order. Another order may have better ones.\n",
+                       c->input.unit_order);
+}
+
+/* Makes the list of all that is to be said. */
+popliner_status pl_certificate_make_messages(popliner_certificate *c, popliner_error *error) {
+    static void (*const parts[])(const popliner_certificate *, pl_text *) = {
+        add_order,      add_obstacle, add_proof,   add_bottleneck,
+        add_recomputes, add_unknown,  add_verdict,
+    };
+    const popliner_level usual =
+        c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
+    for (size_t i = 0; i < 2; i++)
+        if (c->input.warnings[i] != NULL)
+            pl_messages_add_all(&c->messages, c->input.warnings[i]);
+    c->input.warnings[0] = c->input.warnings[1] = NULL; /* the caller's */
+    c->first_own_message = c->messages.count;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        pl_text text = {0};
+        pl_text_add(&text, "");
+        parts[i](c, &text);
+        if (!text.failed)
+            pl_messages_add_lines(
+                &c->messages, parts[i] == add_unknown ? POPLINER_LEVEL_WARNING : usual, text.data);
+        c->messages.failed = c->messages.failed || text.failed;
+        free(text.data);
+    }
+    c->num_own_messages = c->messages.count - c->first_own_message;
+    return c->messages.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
+}
+
+const popliner_message *popliner_certificate_message_at(const popliner_certificate *certificate,
+                                                        size_t i) {
+    return i < certificate->messages.count ? &certificate->messages.items[i] : NULL;
+}
+
+popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
+                                                 popliner_level level, const char *text,
+                                                 popliner_error *error) {
+    if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
+                       (int)level);
+    pl_messages_add(&certificate->messages, level, text, false);
+    return certificate->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
+}
+
+static void add_text(const popliner_certificate *c, pl_text *text) {
+    pl_text_add(text, "");
+    for (size_t i = 0; i < c->num_own_messages; i++)
+        pl_text_format(text, "%s\n", c->messages.items[c->first_own_message + i].text);
+}
+
+void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {
+    if (delimiter != ',') {
+        pl_text_add_printable(text, field, "");
+        return;
+    }
+    bool is_quoted = strpbrk(field, ",\"\r\n") != NULL;
+    pl_text_add(text, is_quoted ? "\"" : "");
+    for (const char *rest = field; *rest != '\0';) {
+        size_t length = strcspn(rest, "\"");
+        pl_text_append(text, rest, length);
+        pl_text_add(text, rest[length] == '"' ? "\"\"" : "");
+        rest += length + (rest[length] == '"');
+    }
+    pl_text_add(text, is_quoted ? "\"" : "");
+}
+
+static void add_table(const popliner_certificate *c, char delimiter, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    const bool is_of_profile = c->input.profile != NULL;
+    pl_text_format(text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
+                   delimiter, delimiter);
+    pl_certificate_add_field(text, c->input.time_unit, delimiter);
+    pl_text_format(text, "%ccut", delimiter);
+    if (c->stage_choices != NULL)
+        pl_text_format(text, "%crecompute", delimiter);
+    pl_text_add(text, "\n");
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        pl_text_format(text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
+        pl_certificate_add_field(text, c->input.unit_names[stage->first_unit], delimiter);
+        pl_text_format(text, "%c", delimiter);
+        pl_certificate_add_field(text, c->input.unit_names[stage->last_unit], delimiter);
+        pl_text_format(text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
+        if (c->input.has_cycles || !is_of_profile)
+            pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
+        pl_text_format(text, "%c", delimiter);
+        if (plan->num_values > 0 || !is_of_profile)
+            pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
+        if (c->stage_choices != NULL) {
+            pl_text_format(text, "%c", delimiter);
+            pl_certificate_add_field(text, c->stage_choices[i], delimiter);
+        }
+        pl_text_add(text, "\n");
+    }
+}
+
+void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
+                             const char *const *unit_names) {
+    pl_text_add(text, "[ ");
+    for (size_t i = 0; i < plan->num_stages; i++) {
+        pl_text_add(text, i > 0 ? "| " : "");
+        for (size_t unit = plan->stages[i].first_unit; unit <= plan->stages[i].last_unit; unit++)
+            pl_text_format(text, "%s ", unit_names[unit]);
+    }
+    pl_text_add(text, "]");
+}
+
+popliner_status popliner_certificate_text(const popliner_certificate *certificate,
+                                          popliner_certificate_form form, char **result,
+                                          popliner_error *error) {
+    pl_text text = {0};
+    *result = NULL;
+    switch (form) {
+    case POPLINER_CERTIFICATE_TEXT:
+        add_text(certificate, &text);
+        break;
+    case POPLINER_CERTIFICATE_LINE:
+        pl_certificate_add_line(&text, &certificate->plan, certificate->input.unit_names);
+        break;
+    case POPLINER_CERTIFICATE_JSON:
+        pl_certificate_json(certificate, NULL, &(pl_json){.text = &text});
+        break;
+    case POPLINER_CERTIFICATE_STAGES_JSON:
+        pl_certificate_add_stages_json(certificate, &text);
+        break;
+    case POPLINER_CERTIFICATE_TSV:
+    case POPLINER_CERTIFICATE_CSV:
+        add_table(certificate, form == POPLINER_CERTIFICATE_CSV ? ',' : '\t', &text);
+        break;
+    default:
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
+                       (int)form);
+    }
+    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+}

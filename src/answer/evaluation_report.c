@@ -1,0 +1,281 @@
+/* The stages of a plan against their limits.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "answer/certificate_data.h"
+#include "base/failure.h"
+#include "base/structs.h"
+#include "base/text.h"
+#include "memory/chain_data.h"
+#include "popliner/report.h"
+
+/* The first stage on the IPU of one of them. */
+static size_t first_on_ipu(const popliner_plan *plan, size_t stage) {
+    size_t first = 0;
+    while (plan->stages[first].ipu != plan->stages[stage].ipu)
+        first++;
+    return first;
+}
+
+/* The other stages that what is told of the first on an IPU is of: " with stages 2 and 5:". */
+static void write_others(const popliner_plan *plan, size_t stage, pl_text *text) {
+    size_t left = 0;
+    for (size_t i = stage + 1; i < plan->num_stages; i++)
+        left += plan->stages[i].ipu == plan->stages[stage].ipu;
+    if (left == 0)
+        return;
+    pl_text_add(text, left > 1 ? " with stages" : " with stage");
+    for (size_t i = stage + 1; i < plan->num_stages; i++)
+        if (plan->stages[i].ipu == plan->stages[stage].ipu) {
+            left--;
+            pl_text_format(text, " %zu%s", i, left > 1 ? "," : left == 1 ? " and" : ":");
+        }
+}
+
+static void write_text(const popliner_certificate *c, size_t number, pl_text *text) {
+    const popliner_plan_stage *stage = &c->plan.stages[number];
+    const popliner_stage_detail *d = &c->details[number];
+    const popliner_chain *chain = c->input.chain;
+    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
+    const size_t first = first_on_ipu(&c->plan, number);
+    pl_text_format(text, "Stage %zu", number);
+    if (c->options.options.num_mapped_stages > 0)
+        pl_text_format(text, " on IPU %zu", stage->ipu);
+    pl_text_format(text, ": %s", pl_chain_unit_at(chain, stage->first_unit)->label);
+    if (stage->last_unit > stage->first_unit)
+        pl_text_format(text, " to %s", pl_chain_unit_at(chain, stage->last_unit)->label);
+    if (c->stage_choices != NULL)
+        pl_text_format(text, ", recompute %s", c->stage_choices[number]);
+    if (first < number) {
+        pl_text_format(text, "\n  counted with stage %zu\n", first);
+        return;
+    }
+    pl_text_add(text, "\n ");
+    write_others(&c->plan, number, text);
+    pl_text_format(text,
+                   " total %" PRIu64 " bytes; worst tile %zu: %" PRIu64 " bytes at step %zu, ",
+                   d->total_bytes, d->tile, d->tile_bytes, d->step);
+    static const char *const whose[] = {
+        [POPLINER_NEED_EXPECTED] = "",
+        [POPLINER_NEED_LEAST] = " with what it needs at least",
+        [POPLINER_NEED_MOST] = " with what it needs at most",
+    };
+    uint64_t need_bytes = d->need_bytes[c->input.need];
+    bool fits = need_bytes <= limit_bytes;
+    pl_text_format(text, "%" PRIu64 " %s the limit of %" PRIu64 "%s\n",
+                   fits ? limit_bytes - need_bytes : need_bytes - limit_bytes,
+                   fits ? "below" : "ABOVE", limit_bytes, whose[c->input.need]);
+    if (chain->model->follows_account)
+        pl_text_format(text,
+                       "  %s%s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
+                       " bytes; margin %+.1f spreads\n",
+                       popliner_verdict_text(popliner_certificate_verdict_at(c, number)),
+                       popliner_certificate_verdict_at(c, number) == POPLINER_FITS_UNKNOWN
+                           ? " (the profile has its layers on several IPUs)"
+                           : "",
+                       d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
+                       d->need_bytes[POPLINER_NEED_MOST], popliner_margin_spreads(d, limit_bytes));
+    for (size_t i = 0; i < d->num_variables; i++) {
+        const popliner_stage_variable *v = &d->variables[i];
+        pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v->size_bytes, v->category, v->name);
+    }
+}
+
+static void put_stage(const popliner_certificate *c, size_t number, pl_json *json) {
+    const popliner_plan_stage *stage = &c->plan.stages[number];
+    const popliner_stage_detail *d = &c->details[number];
+    const popliner_chain_unit *first = pl_chain_unit_at(c->input.chain, stage->first_unit);
+    const popliner_chain_unit *last = pl_chain_unit_at(c->input.chain, stage->last_unit);
+    const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "unit_from", first->label);
+    pl_put_text(json, "unit_to", last->label);
+    pl_put_text(json, "layer_from", first->name);
+    pl_put_text(json, "layer_to", last->name);
+    pl_put_number(json, "total_bytes", d->total_bytes);
+    pl_put_number(json, "tile", d->tile);
+    pl_put_number(json, "tile_bytes", d->tile_bytes);
+    pl_put_number(json, "step", d->step);
+    pl_put_signed(json, "headroom_bytes", (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
+    pl_certificate_put_fit(pl_certificate_fit_of(c, number), json);
+    pl_report_variables_json(d, json);
+    if (c->input.chain->model->follows_account) {
+        pl_report_needs_json(d, limit_bytes, json);
+        pl_report_memory_json(d, true, &c->input.pipeline, json);
+    }
+    if (c->options.options.num_mapped_stages > 0)
+        pl_put_number(json, "ipu", stage->ipu);
+    if (c->stage_choices != NULL)
+        pl_put_text(json, "recompute", c->stage_choices[number]);
+    pl_put_close(json);
+}
+
+void pl_certificate_evaluation_json(const popliner_certificate *certificate, const char *key,
+                                    pl_json *json) {
+    pl_put_open(json, key, '[');
+    for (size_t i = 0; i < certificate->plan.num_stages; i++)
+        put_stage(certificate, i, json);
+    pl_put_close(json);
+}
+
+popliner_status popliner_report_evaluation(const popliner_certificate *certificate,
+                                           popliner_format format, char **result,
+                                           popliner_error *error) {
+    *result = NULL;
+    if (!certificate->is_measured)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "stages whose costs are of no profile have no details");
+    pl_text text = {0};
+    if (format == POPLINER_FORMAT_JSON) {
+        pl_certificate_evaluation_json(certificate, NULL, &(pl_json){.text = &text});
+    } else {
+        for (size_t i = 0; i < certificate->plan.num_stages; i++)
+            write_text(certificate, i, &text);
+        pl_text_format(&text, "Memory model: %s\n", certificate->input.chain->model->name);
+    }
+    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+}
+
+/* ---- one split of several profiles ---- */
+
+/* What the IPU of a stage needs in a report. */
+static uint64_t need_of(const popliner_together *t, size_t report, size_t stage) {
+    const popliner_certificate *c = t->evaluations[report];
+    return c->details[stage].need_bytes[c->input.need];
+}
+
+/* The first report that needs most. */
+static size_t largest_of(const popliner_together *t, size_t stage) {
+    size_t largest = 0;
+    for (size_t i = 1; i < t->num_reports; i++)
+        if (need_of(t, i, stage) > need_of(t, largest, stage))
+            largest = i;
+    return largest;
+}
+
+static pl_fit fit_of(const popliner_together *t, size_t stage) {
+    const popliner_certificate *c = t->evaluations[0];
+    if (need_of(t, largest_of(t, stage), stage) >
+        pl_certificate_limit(c, c->plan.stages[stage].ipu))
+        return PL_FITS_NOT;
+    for (size_t i = 0; i < t->num_reports; i++)
+        if (pl_certificate_fit_of(t->evaluations[i], stage) == PL_FIT_UNKNOWN)
+            return PL_FIT_UNKNOWN;
+    return PL_FITS;
+}
+
+static popliner_status check(const popliner_together *t, popliner_error *error) {
+    for (size_t i = 0; t->num_stages > 0 && i < t->num_reports; i++) {
+        if (!t->evaluations[i]->is_measured)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "stages whose costs are of no profile have no details");
+        if (t->evaluations[i]->plan.num_stages != t->num_stages)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "evaluation %zu of several reports has %zu stages instead of %zu", i,
+                           t->evaluations[i]->plan.num_stages, t->num_stages);
+    }
+    return POPLINER_OK;
+}
+
+/* ---- a table ---- */
+
+static void add_field(pl_text *text, const char *field, char delimiter) {
+    pl_text_format(text, "%c", delimiter);
+    pl_certificate_add_field(text, field, delimiter);
+}
+
+static void add_row(const popliner_together *t, size_t stage, char delimiter, pl_text *text) {
+    const pl_fit fit = fit_of(t, stage);
+    const popliner_certificate *c = t->evaluations[0];
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    pl_text_format(text, "%zu%c%zu", stage, delimiter, own->ipu);
+    add_field(text, t->first_units[stage], delimiter);
+    add_field(text, t->last_units[stage], delimiter);
+    pl_text_format(text, "%c%" PRIu64, delimiter, pl_certificate_limit(c, own->ipu));
+    for (size_t i = 0; i < t->num_reports; i++)
+        pl_text_format(text, "%c%" PRIu64, delimiter, need_of(t, i, stage));
+    pl_text_format(text, "%c%s\n", delimiter,
+                   fit == PL_FITS       ? "yes"
+                   : fit == PL_FITS_NOT ? "no"
+                                        : "unknown");
+}
+
+static void add_table(const popliner_together *t, char delimiter, pl_text *text) {
+    pl_text_format(text, "stage%cipu%cfrom%cto%climit", delimiter, delimiter, delimiter, delimiter);
+    for (size_t i = 0; i < t->num_reports; i++)
+        add_field(text, t->names[i], delimiter);
+    pl_text_format(text, "%cfits\n", delimiter);
+    for (size_t stage = 0; stage < t->num_stages; stage++)
+        add_row(t, stage, delimiter, text);
+}
+
+/* ---- JSON ---- */
+
+static void put_shared_stage(const popliner_together *t, size_t stage, pl_json *json) {
+    const popliner_certificate *c = t->evaluations[0];
+    const popliner_plan_stage *own = &c->plan.stages[stage];
+    const size_t largest = largest_of(t, stage);
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "ipu", own->ipu);
+    pl_put_text(json, "unit_from", t->first_units[stage]);
+    pl_put_text(json, "unit_to", t->last_units[stage]);
+    pl_put_number(json, "limit_bytes", pl_certificate_limit(c, own->ipu));
+    pl_put_number(json, "need_bytes", need_of(t, largest, stage));
+    pl_put_text(json, "report", t->names[largest]);
+    pl_certificate_put_fit(fit_of(t, stage), json);
+    pl_put_close(json);
+}
+
+static void put_report(const popliner_together *t, size_t report, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "name", t->names[report]);
+    pl_put_flag(json, "training", t->are_training[report]);
+    if (t->num_stages == 0)
+        pl_put_texts(json, "stages", NULL, 0);
+    else
+        pl_certificate_evaluation_json(t->evaluations[report], "stages", json);
+    pl_put_close(json);
+}
+
+static void put_together(const popliner_together *t, pl_json *json) {
+    pl_fit all = t->num_stages > 0 ? PL_FITS : PL_FITS_NOT;
+    for (size_t i = 0; i < t->num_stages; i++) {
+        const pl_fit fit = fit_of(t, i);
+        if (all == PL_FITS || fit == PL_FITS_NOT)
+            all = fit;
+    }
+    pl_put_open(json, NULL, '{');
+    pl_certificate_put_fit(all, json);
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < t->num_stages; i++)
+        put_shared_stage(t, i, json);
+    pl_put_close(json);
+    pl_put_open(json, "reports", '[');
+    for (size_t i = 0; i < t->num_reports; i++)
+        put_report(t, i, json);
+    pl_put_close(json);
+    if (t->answer == NULL)
+        pl_put_null(json, "answer");
+    else
+        pl_certificate_json(t->answer, "answer", json);
+    pl_put_close(json);
+}
+
+popliner_status popliner_report_together(const popliner_together *together, popliner_format format,
+                                         char **result, popliner_error *error) {
+    popliner_together own = POPLINER_TOGETHER_INIT;
+    pl_text text = {0};
+    *result = NULL;
+    popliner_status status = pl_struct_take(&own, sizeof own, together, "popliner_together", error);
+    if (status == POPLINER_OK)
+        status = check(&own, error);
+    if (status != POPLINER_OK)
+        return status;
+    if (format == POPLINER_FORMAT_JSON)
+        put_together(&own, &(pl_json){.text = &text});
+    else
+        add_table(&own, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
+    return pl_text_finish_printable(&text, status, result, error);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/packed.h"
+
+#include <stdlib.h>
+
+void pl_packed_group(pl_text *bytes, uint64_t value) {
+    char group[10];
+    size_t length = 0;
+    do {
+        unsigned low = (unsigned)(value & 0x7f);
+        value >>= 7;
+        group[length++] = (char)(value > 0 ? low | 0x80 : low);
+    } while (value > 0);
+    pl_text_append(bytes, group, length);
+}
+
+void pl_packed_number(pl_packed *packed, uint64_t number) {
+    bool is_less = number < packed->last;
+    uint64_t difference = is_less ? packed->last - number : number - packed->last;
+    pl_packed_group(&packed->bytes, 2 * difference - is_less);
+    packed->last = number;
+}
+
+void pl_packed_difference(pl_packed *packed, int64_t difference) {
+    bool is_less = difference < 0;
+    uint64_t size = is_less ? 0 - (uint64_t)difference : (uint64_t)difference;
+    pl_packed_group(&packed->bytes, 2 * size - is_less);
+}
+
+void pl_packed_missing(pl_packed *packed) {
+    pl_packed_number(packed, 0);
+}
+
+/* Three bytes are four characters; where fewer are left, '=' stands for what is not there. */
+static void add_base64(pl_text *text, const unsigned char *bytes, size_t length) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char chars[4 * 256];
+    size_t used = 0;
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[i + 2] : 0u);
+        chars[used++] = digits[group >> 18];
+        chars[used++] = digits[group >> 12 & 63];
+        chars[used++] = left > 1 ? digits[group >> 6 & 63] : '=';
+        chars[used++] = left > 2 ? digits[group & 63] : '=';
+        if (used == sizeof chars) {
+            pl_text_append(text, chars, used);
+            used = 0;
+        }
+    }
+    pl_text_append(text, chars, used);
+}
+
+void pl_packed_end(pl_packed *packed, pl_text *text) {
+    pl_text_add(text, "\"");
+    if (packed->bytes.length > 0)
+        add_base64(text, (const unsigned char *)packed->bytes.data, packed->bytes.length);
+    pl_text_add(text, "\"");
+    text->failed = text->failed || packed->bytes.failed;
+    free(packed->bytes.data);
+    *packed = (pl_packed){0};
+}
+
+void pl_packed_add(pl_text *text, const uint64_t *numbers, size_t count) {
+    pl_packed packed = {0};
+    for (size_t i = 0; i < count; i++)
+        pl_packed_number(&packed, numbers[i]);
+    pl_packed_end(&packed, text);
+}
+
+void pl_packed_block(pl_text *text, const uint64_t *numbers, size_t count, unsigned shift) {
+    uint64_t least = UINT64_MAX;
+    uint64_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        least = numbers[i] < least ? numbers[i] : least;
+        most = numbers[i] > most ? numbers[i] : most;
+    }
+    least >>= shift;
+    most >>= shift;
+    unsigned width = 0;
+    while ((most - least) >> width != 0)
+        width++;
+    char bytes[PL_PACKED_BLOCK * 8];
+    bytes[0] = (char)width;
+    pl_text_append(text, bytes, 1);
+    pl_packed_group(text, least);
+    if (width == 0)
+        return;
+    size_t length = 0;
+    unsigned waiting = 0; /* bits */
+    unsigned byte = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = (numbers[i] >> shift) - least;
+        for (unsigned left = width; left > 0;) {
+            unsigned taken = left < 8 - waiting ? left : 8 - waiting;
+            byte |= (unsigned)(value & ((1u << taken) - 1)) << waiting;
+            value >>= taken;
+            left -= taken;
+            waiting += taken;
+            if (waiting == 8) {
+                bytes[length++] = (char)byte;
+                byte = 0;
+                waiting = 0;
+            }
+        }
+    }
+    if (waiting > 0)
+        bytes[length++] = (char)byte;
+    pl_text_append(text, bytes, length);
+}

@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "popliner/emit.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/certificate_data.h"
+#include "base/failure.h"
+#include "base/structs.h"
+#include "base/text.h"
+#include "emit/emit_data.h"
+#include "memory/chain_data.h"
+#include "pipeline/pipeline.h"
+
+/* On which IPUs the stages of a format may be. */
+typedef enum ipu_rule {
+    IPUS_ANY,
+    IPUS_FROM_0,       /* stage 0 on IPU 0, and no IPU without a stage below another with one */
+    IPUS_IN_ORDER,     /* stage k on IPU k */
+    IPUS_IN_TURN,      /* stage k on IPU k modulo their number, each equally often */
+    IPUS_IN_TURN_OR_V, /* so, or there and back */
+} ipu_rule;
+
+typedef struct format_row {
+    const char *name;
+    pl_emitter emit;
+    ipu_rule ipus;
+    bool needs_path;
+    bool counts_layers;    /* by numbers: so the names have to be numbers */
+    bool has_empty_stages; /* it can say that a stage has no layer */
+    bool needs_two_ipus;
+    bool has_comments;  /* behind a '#' */
+    bool has_replicas;  /* it has words for them */
+    bool has_recompute; /* and for stages that recompute, all alike */
+} format_row;
+
+/* In the order of popliner_emit_format. */
+static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
+    {.name = "json",
+     .emit = pl_emit_json,
+     .has_empty_stages = true,
+     .has_replicas = true,
+     .has_recompute = true},
+    {.name = "optimum",
+     .emit = pl_emit_optimum,
+     .ipus = IPUS_IN_ORDER,
+     .counts_layers = true,
+     .has_empty_stages = true,
+     .has_replicas = true},
+    {.name = "poptorch",
+     .emit = pl_emit_poptorch,
+     .ipus = IPUS_FROM_0,
+     .needs_path = true,
+     .has_empty_stages = true,
+     .needs_two_ipus = true,
+     .has_comments = true,
+     .has_replicas = true},
+    {.name = "megatron",
+     .emit = pl_emit_megatron,
+     .ipus = IPUS_IN_TURN,
+     .counts_layers = true,
+     .has_empty_stages = true},
+    {.name = "vllm", .emit = pl_emit_vllm, .ipus = IPUS_IN_ORDER, .counts_layers = true},
+    {.name = "torch",
+     .emit = pl_emit_torch,
+     .ipus = IPUS_IN_ORDER,
+     .needs_path = true,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "titan",
+     .emit = pl_emit_titan,
+     .ipus = IPUS_IN_TURN_OR_V,
+     .needs_path = true,
+     .has_empty_stages = true,
+     .has_comments = true,
+     .has_replicas = true},
+    {.name = "accelerate",
+     .emit = pl_emit_accelerate,
+     .ipus = IPUS_IN_ORDER,
+     .needs_path = true,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "tensorflow",
+     .emit = pl_emit_tensorflow,
+     .ipus = IPUS_ANY,
+     .has_empty_stages = true,
+     .needs_two_ipus = true,
+     .has_comments = true,
+     .has_replicas = true},
+    {.name = "popart",
+     .emit = pl_emit_popart,
+     .ipus = IPUS_ANY,
+     .has_empty_stages = true,
+     .needs_two_ipus = true,
+     .has_comments = true,
+     .has_replicas = true,
+     .has_recompute = true},
+    {.name = "popxl",
+     .emit = pl_emit_popxl,
+     .ipus = IPUS_ANY,
+     .has_empty_stages = true,
+     .needs_two_ipus = true,
+     .has_comments = true,
+     .has_replicas = true},
+};
+
+const char *popliner_emit_format_name(popliner_emit_format format) {
+    return (unsigned)format < POPLINER_NUM_EMIT_FORMATS ? formats[format].name : NULL;
+}
+
+/* ---- what formats share ---- */
+
+popliner_status pl_emit_refuse(const pl_emission *e, popliner_error *error, const char *words,
+                               ...) {
+    char text[sizeof error->message];
+    va_list arguments;
+    va_start(arguments, words);
+    vsnprintf(text, sizeof text, words, arguments);
+    va_end(arguments);
+    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s", e->format_name, text);
+}
+
+void pl_emit_note(pl_emission *e, const char *words, ...) {
+    char text[400];
+    va_list arguments;
+    va_start(arguments, words);
+    vsnprintf(text, sizeof text, words, arguments);
+    va_end(arguments);
+    pl_text_format(&e->notes, "%s\n", text);
+}
+
+void pl_emit_note_lacking(pl_emission *e, const char *list) {
+    if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
+        pl_emit_note(e,
+                     "%s may lack modules: give those before the layers (%s) and behind them (%s).",
+                     list, e->names.head_modules, e->names.tail_modules);
+}
+
+/* The inside of a string. */
+static void add_quoted(pl_text *text, const char *bytes, size_t length) {
+    for (size_t i = 0; i < length;) {
+        uint32_t character = 0;
+        size_t size = pl_utf8_decode(bytes + i, &character);
+        if (character == '"' || character == '\\')
+            pl_text_format(text, "\\%c", (char)character);
+        else if (character >= 0x20 && character < 0x7f)
+            pl_text_append(text, bytes + i, 1);
+        else
+            pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
+        i += size > 0 ? size : 1;
+    }
+}
+
+void pl_emit_quote(pl_text *text, const char *string) {
+    pl_text_add(text, "\"");
+    add_quoted(text, string, strlen(string));
+    pl_text_add(text, "\"");
+}
+
+/* What stands for the layer's name in a path that was checked. */
+static const char hole[] = "{}";
+enum { HOLE_LENGTH = sizeof hole - 1 };
+
+void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
+    const char *path = e->options.layer_path;
+    const char *name = e->layers[layer];
+    if (path == NULL) {
+        pl_emit_quote(text, name);
+        return;
+    }
+    const char *place = strstr(path, hole);
+    pl_text_add(text, "\"");
+    add_quoted(text, path, (size_t)(place - path));
+    add_quoted(text, name, strlen(name));
+    add_quoted(text, place + HOLE_LENGTH, strlen(place + HOLE_LENGTH));
+    pl_text_add(text, "\"");
+}
+
+void pl_emit_ipus(const pl_emission *e, pl_text *text) {
+    pl_text_add(text, "[");
+    for (size_t i = 0; i < e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? ", " : "", e->stages[i].ipu);
+    pl_text_add(text, "]");
+}
+
+size_t pl_emit_reserved_ipus(size_t num_ipus) {
+    enum { POD = 64 };
+    size_t power = 1;
+    if (num_ipus > POD)
+        return (num_ipus + POD - 1) / POD * POD;
+    while (power < num_ipus)
+        power *= 2;
+    return power;
+}
+
+/* ---- options ---- */
+
+static bool is_utf8(const char *text) {
+    for (uint32_t character; *text != '\0';) {
+        size_t size = pl_utf8_decode(text, &character);
+        if (size == 0)
+            return false;
+        text += size;
+    }
+    return true;
+}
+
+static popliner_status check_modules(const pl_emission *e, const char *option,
+                                     const char *const *modules, size_t num_modules,
+                                     popliner_error *error) {
+    for (size_t i = 0; i < num_modules; i++)
+        if (modules[i] == NULL || *modules[i] == '\0' || !is_utf8(modules[i]))
+            return pl_emit_refuse(e, error, "%s: module %zu has no name, or one that is no UTF-8",
+                                  option, i);
+    return POPLINER_OK;
+}
+
+static popliner_status check_path(const pl_emission *e, popliner_error *error) {
+    const char *path = e->options.layer_path;
+    const char *place = path == NULL ? NULL : strstr(path, hole);
+    if (path == NULL)
+        return POPLINER_OK;
+    if (!is_utf8(path))
+        return pl_emit_refuse(e, error, "%s is no UTF-8", e->names.layer_path);
+    if (place == NULL)
+        return pl_emit_refuse(e, error,
+                              "%s %s: has no %s, which stands for a layer's name, as in "
+                              "model.layers.%s",
+                              e->names.layer_path, path, hole, hole);
+    if (strstr(place + HOLE_LENGTH, hole) != NULL)
+        return pl_emit_refuse(e, error, "%s %s: has %s twice, but a layer has one name",
+                              e->names.layer_path, path, hole);
+    return POPLINER_OK;
+}
+
+/* Begins an emission with the caller's options, complete and checked. */
+static popliner_status take_options(pl_emission *e, const popliner_emit_options *options,
+                                    popliner_emit_format format, popliner_error *error) {
+    if (popliner_emit_format_name(format) == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d of plans", (int)format);
+    e->format_name = formats[format].name;
+    e->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
+    popliner_status status =
+        pl_struct_take(&e->options, sizeof e->options, options, "popliner_emit_options", error);
+    if (status == POPLINER_OK)
+        status = pl_option_names_take(e->options.option_names, &e->names, error);
+    const popliner_emit_options *o = &e->options;
+    if (status == POPLINER_OK)
+        status = check_path(e, error);
+    if (status == POPLINER_OK)
+        status =
+            check_modules(e, e->names.head_modules, o->head_modules, o->num_head_modules, error);
+    if (status == POPLINER_OK)
+        status =
+            check_modules(e, e->names.tail_modules, o->tail_modules, o->num_tail_modules, error);
+    if (status == POPLINER_OK && formats[format].needs_path && o->layer_path == NULL)
+        return pl_emit_refuse(e, error,
+                              "names modules, and the plan has only the names of layers; give %s, "
+                              "like model.layers.%s",
+                              e->names.layer_path, hole);
+    if (status == POPLINER_OK && format == POPLINER_EMIT_TITAN &&
+        (o->num_head_modules == 0 || o->num_tail_modules == 0))
+        return pl_emit_refuse(
+            e, error,
+            "leaves out every module that is not named; give %s, those before the layers, and %s, "
+            "those behind them",
+            e->names.head_modules, e->names.tail_modules);
+    return status;
+}
+
+/* ---- splits ---- */
+
+/* What a unit is for formats. */
+typedef enum role {
+    ROLE_LAYER,
+    ROLE_HEAD,
+    ROLE_TAIL,
+    ROLE_BOTH,  /* runs before and behind the layers */
+    ROLE_STRAY, /* between two layers, and none */
+} role;
+
+static bool is_counted(const pl_certificate_input *in, size_t unit) {
+    const uint8_t *counted = in->options->counted_units;
+    return counted == NULL || counted[unit] != 0;
+}
+
+/* The units from *first on, before *end, have all layers. */
+static void find_layers(const pl_certificate_input *in, size_t *first, size_t *end) {
+    *first = 0;
+    *end = in->num_units;
+    while (*first < *end && !is_counted(in, *first))
+        ++*first;
+    while (*end > *first && !is_counted(in, *end - 1))
+        --*end;
+}
+
+static role role_of(const pl_certificate_input *in, size_t unit, size_t first, size_t end) {
+    static const role roles[] = {
+        [POPLINER_UNIT_UNLAYERED] = ROLE_BOTH,
+        [POPLINER_UNIT_HEAD] = ROLE_HEAD,
+        [POPLINER_UNIT_LAYER] = ROLE_LAYER,
+        [POPLINER_UNIT_TAIL] = ROLE_TAIL,
+    };
+    if (in->chain != NULL)
+        return roles[pl_chain_unit_at(in->chain, unit)->kind];
+    return is_counted(in, unit) ? ROLE_LAYER
+           : unit < first       ? ROLE_HEAD
+           : unit >= end        ? ROLE_TAIL
+                                : ROLE_STRAY;
+}
+
+static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role) {
+    switch (its_role) {
+    case ROLE_LAYER:
+        e->layers[e->num_layers++] = e->unit_names[unit];
+        stage->num_layers++;
+        break;
+    case ROLE_BOTH:
+        e->stages[e->num_stages - 1].has_tail = true;
+        stage->has_head = true;
+        break;
+    case ROLE_HEAD:
+        stage->has_head = true;
+        break;
+    case ROLE_TAIL:
+        stage->has_tail = true;
+        break;
+    case ROLE_STRAY:
+        if (e->stray_unit == SIZE_MAX)
+            e->stray_unit = unit;
+        break;
+    }
+}
+
+static void take_stages(pl_emission *e, const pl_certificate_input *in, const popliner_plan *plan) {
+    size_t first;
+    size_t end;
+    find_layers(in, &first, &end);
+    e->stray_unit = SIZE_MAX;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_emit_stage *stage = &e->stages[i];
+        stage->first_unit = plan->stages[i].first_unit;
+        stage->last_unit = plan->stages[i].last_unit;
+        stage->ipu = plan->stages[i].ipu;
+        stage->first_layer = e->num_layers;
+        for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
+            take_unit(e, stage, unit, role_of(in, unit, first, end));
+    }
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const size_t *first = a;
+    const size_t *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+static popliner_status count_ipus(pl_emission *e, popliner_error *error) {
+    size_t *ipus = pl_new_array(e->num_stages, sizeof *ipus);
+    if (ipus == NULL)
+        return pl_fail_memory(error, "a plan");
+    for (size_t i = 0; i < e->num_stages; i++)
+        ipus[i] = e->stages[i].ipu;
+    qsort(ipus, e->num_stages, sizeof *ipus, compare_numbers);
+    for (size_t i = 0; i < e->num_stages; i++)
+        e->num_ipus += i == 0 || ipus[i] != ipus[i - 1];
+    e->max_ipu = ipus[e->num_stages - 1];
+    free(ipus);
+    return POPLINER_OK;
+}
+
+static popliner_status take_plan(pl_emission *e, const pl_certificate_input *in,
+                                 const popliner_plan *plan, popliner_error *error) {
+    if (plan->num_stages == 0 || plan->stages[plan->num_stages - 1].last_unit + 1 < in->num_units)
+        return pl_emit_refuse(e, error, "there is no split of the whole chain to write");
+    e->status = pl_certificate_status(plan);
+    e->fits = plan->status != POPLINER_PLAN_INFEASIBLE;
+    e->unit_names = in->unit_names;
+    e->num_units = in->num_units;
+    e->num_stages = plan->num_stages;
+    e->is_of_profile = in->chain != NULL;
+    e->recompute = in->pipeline.recompute;
+    e->keeps = pl_pipeline_keeps(&in->pipeline);
+    e->layers = pl_new_array(in->num_units, sizeof *e->layers);
+    e->stages = pl_new_array(plan->num_stages, sizeof *e->stages);
+    if (e->layers == NULL || e->stages == NULL)
+        return pl_fail_memory(error, "a plan");
+    take_stages(e, in, plan);
+    return count_ipus(e, error);
+}
+
+/* ---- what a format can say ---- */
+
+static bool is_in_turn(const pl_emission *e) {
+    size_t num_ipus = e->max_ipu + 1;
+    bool is = e->num_stages % num_ipus == 0 && (num_ipus > 1 || e->num_stages == 1);
+    for (size_t i = 0; i < e->num_stages; i++)
+        is = is && e->stages[i].ipu == i % num_ipus;
+    return is;
+}
+
+static bool is_v(const pl_emission *e) {
+    size_t num_ipus = e->max_ipu + 1;
+    bool is = e->num_stages == 2 * num_ipus && num_ipus > 1;
+    for (size_t i = 0; i < e->num_stages; i++)
+        is = is && e->stages[i].ipu == (i < num_ipus ? i : 2 * num_ipus - 1 - i);
+    return is;
+}
+
+static bool is_in_order(const pl_emission *e) {
+    bool is = true;
+    for (size_t i = 0; i < e->num_stages; i++)
+        is = is && e->stages[i].ipu == i;
+    return is;
+}
+
+/* A list of IPUs that an error has room for. */
+static const char *word_ipus(const pl_emission *e, char *text, size_t size) {
+    size_t length = 0;
+    *text = '\0';
+    for (size_t i = 0; i < e->num_stages && i < 8 && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%zu", i > 0 ? "," : "",
+                                   e->stages[i].ipu);
+    if (e->num_stages > 8 && length < size)
+        snprintf(text + length, size - length, ",...");
+    return text;
+}
+
+static popliner_status check_ipus(const pl_emission *e, const format_row *row,
+                                  popliner_error *error) {
+    const char *rule = NULL;
+    char list[200];
+    if (row->ipus == IPUS_IN_ORDER && !is_in_order(e))
+        rule = "has stage k on IPU k";
+    else if (row->ipus == IPUS_IN_TURN && !is_in_turn(e))
+        rule = "has stages on two or more IPUs in turn, as in 0,1,0,1";
+    else if (row->ipus == IPUS_IN_TURN_OR_V && !is_in_turn(e) && !is_v(e))
+        rule = "has stages on two or more IPUs in turn, as in 0,1,0,1, or there and back, as in "
+               "0,1,1,0";
+    else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
+        rule = "begins on IPU 0, and uses all IPUs up to its last one";
+    if (rule != NULL)
+        return pl_emit_refuse(e, error,
+                              "%s, but this plan has them on %s; give another %s, or none, or "
+                              "choose a format that can say it, like json",
+                              rule, word_ipus(e, list, sizeof list),
+                              e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
+    if (row->needs_two_ipus && e->num_ipus < 2)
+        return pl_emit_refuse(e, error,
+                              "a pipeline is over two IPUs or more, but this plan is on one: what "
+                              "runs there needs no annotation");
+    return POPLINER_OK;
+}
+
+/* Whether the format can say where the stages of the device map are. */
+static popliner_status check_map(pl_emission *e, const format_row *row, popliner_error *error) {
+    e->num_stages = e->options.num_mapped_stages;
+    e->stages = pl_new_array(e->num_stages, sizeof *e->stages);
+    if (e->stages == NULL)
+        return pl_fail_memory(error, "a device map");
+    for (size_t i = 0; i < e->num_stages; i++)
+        e->stages[i].ipu = e->options.device_map[i];
+    popliner_status status = count_ipus(e, error);
+    return status == POPLINER_OK ? check_ipus(e, row, error) : status;
+}
+
+popliner_status popliner_emit_check(const popliner_emit_options *options,
+                                    popliner_emit_format format, popliner_error *error) {
+    pl_emission e = {0};
+    popliner_status status = take_options(&e, options, format, error);
+    if (status == POPLINER_OK && e.options.num_mapped_stages > 0)
+        status = check_map(&e, &formats[format], error);
+    free(e.stages);
+    return status;
+}
+
+/* Whether the names are 0, 1, 2, ... or 1, 2, 3, .... */
+static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
+    bool from_one = strcmp(e->layers[0], "1") == 0;
+    for (size_t i = 0; i < e->num_layers; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i + from_one);
+        if (strcmp(e->layers[i], number) == 0)
+            continue;
+        return pl_emit_refuse(
+            e, error,
+            "counts layers from the first one on, but where layer %s is expected stands '%.60s'; "
+            "%s",
+            number, e->layers[i],
+            e->is_of_profile ? "have their numbers captured, and all of them, or choose a format "
+                               "that names them, like torch"
+                             : "name layers by their numbers, or choose a format that names them, "
+                               "like torch");
+    }
+    if (from_one)
+        pl_emit_note(e, "Layer 1 is taken to be the first one of the model: there is no layer 0.");
+    return POPLINER_OK;
+}
+
+/* Formats have what is beside the layers in the first stage and in the last one. */
+static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        const bool is_misplaced =
+            (stage->has_head && i > 0) || (stage->has_tail && i + 1 < e->num_stages);
+        if (is_misplaced)
+            return pl_emit_refuse(
+                e, error,
+                "what runs %s is cut into several stages ('%.60s' is in stage "
+                "%zu), which only json can say; keep it together",
+                stage->has_head && i > 0 ? "before the layers" : "behind the layers",
+                e->unit_names[stage->has_head && i > 0 ? stage->first_unit : stage->last_unit], i);
+    }
+    return POPLINER_OK;
+}
+
+static popliner_status check_stages(pl_emission *e, const format_row *row, popliner_error *error) {
+    if (e->num_layers == 0)
+        return pl_emit_refuse(e, error, "there is no layer to write of");
+    if (e->stray_unit != SIZE_MAX)
+        return pl_emit_refuse(e, error,
+                              "'%.60s' is between two layers and none itself, which only json can "
+                              "say; make it a layer",
+                              e->unit_names[e->stray_unit]);
+    popliner_status status = check_ends(e, error);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < e->num_stages && !row->has_empty_stages; i++)
+        if (e->stages[i].num_layers == 0)
+            return pl_emit_refuse(e, error,
+                                  "stage %zu has no layer, but '%.60s' alone; ask for stages with "
+                                  "layers (%s 1), or choose a format that can say it, like json",
+                                  i, e->unit_names[e->stages[i].first_unit],
+                                  e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
+    for (size_t i = 0; i < e->num_layers; i++)
+        if (!is_utf8(e->layers[i]))
+            return pl_emit_refuse(e, error, "the name of layer %zu is no UTF-8: '%.60s'", i,
+                                  e->layers[i]);
+    return row->counts_layers ? check_numbers(e, error) : POPLINER_OK;
+}
+
+static int compare_texts(const void *a, const void *b) {
+    const char *const *first = a;
+    const char *const *second = b;
+    return strcmp(*first, *second);
+}
+
+/* Whether every module that would be named has a name of its own. */
+static popliner_status check_paths(const pl_emission *e, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    size_t count = 0;
+    size_t max_count = e->num_layers + o->num_head_modules + o->num_tail_modules;
+    pl_text all = {0};
+    popliner_status status = POPLINER_OK;
+    const char **paths = pl_new_array(max_count, sizeof *paths);
+    for (size_t i = 0; i < e->num_layers; i++) {
+        pl_emit_layer(e, &all, i);
+        pl_text_append(&all, "", 1);
+    }
+    for (size_t i = 0; i < o->num_head_modules; i++) {
+        pl_emit_quote(&all, o->head_modules[i]);
+        pl_text_append(&all, "", 1);
+    }
+    for (size_t i = 0; i < o->num_tail_modules; i++) {
+        pl_emit_quote(&all, o->tail_modules[i]);
+        pl_text_append(&all, "", 1);
+    }
+    if (paths == NULL || all.failed) {
+        status = pl_fail_memory(error, "a plan");
+        goto done;
+    }
+    for (const char *path = all.data; count < max_count; path += strlen(path) + 1)
+        paths[count++] = path;
+    qsort(paths, count, sizeof *paths, compare_texts);
+    for (size_t i = 1; status == POPLINER_OK && i < count; i++)
+        if (strcmp(paths[i], paths[i - 1]) == 0)
+            status = pl_emit_refuse(e, error, "two modules are called %.100s; change %s, %s or %s",
+                                    paths[i], e->names.layer_path, e->names.head_modules,
+                                    e->names.tail_modules);
+done:
+    free(paths);
+    free(all.data);
+    return status;
+}
+
+static bool recomputes_by_stage(const pl_emission *e) {
+    bool does = false;
+    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++)
+        does = does || strcmp(e->stage_choices[i], "none") != 0;
+    return does;
+}
+
+/* What frameworks do by default, or by settings that are not those of a pipeline. PopTorch's
+ * Compiler.cpp turns on PopART's recomputation Pipeline for two IPUs or more. */
+static const struct {
+    popliner_emit_format format;
+    popliner_recompute recompute;
+    const char *words;
+} recompute_notes[] = {
+    {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_NONE,
+     "PopTorch recomputes by default, this plan does not: "
+     "opts._Popart.set(\"autoRecomputation\", 0)."},
+    {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD,
+     "This plan has PopART's Standard recomputation: "
+     "opts._Popart.set(\"autoRecomputation\", 1)."},
+    {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_FULL, NULL},
+    {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE,
+     "PopTorch, which runs this, recomputes by default, and this plan does not."},
+    {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL,
+     "This plan keeps the inputs of stages alone; with recompute_checkpoint_every_layer those of "
+     "each layer are kept."},
+    {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL,
+     "This plan has stages recompute: set allow_recompute of the IPUConfig."},
+    {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL,
+     "This plan keeps the inputs of stages alone; Megatron-Core's recompute granularity full keeps "
+     "those of each group of layers."},
+    {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL,
+     "This plan keeps the inputs of stages alone; torchtitan's full activation checkpointing keeps "
+     "those of each layer."},
+};
+
+/* How stages have to recompute so that they need what the plan says. */
+static void note_recomputing(pl_emission *e, popliner_emit_format format, const format_row *row) {
+    if (recomputes_by_stage(e)) {
+        pl_emit_note(e, "This does not say what each stage recomputes.");
+        return;
+    }
+    if (!e->keeps || e->stage_choices != NULL || row->has_recompute)
+        return;
+    for (size_t i = 0; i < sizeof recompute_notes / sizeof *recompute_notes; i++)
+        if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute) {
+            if (recompute_notes[i].words != NULL)
+                pl_emit_note(e, "%s", recompute_notes[i].words);
+            return;
+        }
+    if (e->recompute != POPLINER_RECOMPUTE_NONE)
+        pl_emit_note(e, "This plan has stages recompute, which this does not say.");
+}
+
+/* What is worth knowing of the plan, whatever the format. */
+static void note_plan(pl_emission *e, popliner_emit_format format) {
+    const format_row *row = &formats[format];
+    if (!e->fits)
+        pl_emit_note(e, "This split does not fit: it is the best effort, or was given.");
+    note_recomputing(e, format, row);
+    if (e->num_replicas > 1 && !row->has_replicas)
+        pl_emit_note(e,
+                     "This does not say that there are %zu pipelines beside each other: start it "
+                     "on %zu devices.",
+                     e->num_replicas, e->num_replicas * e->num_ipus);
+}
+
+/* ---- putting together ---- */
+
+/* The notes, each as a comment, and a blank line. */
+static void add_comments(const pl_emission *e, pl_text *text) {
+    if (e->notes.length == 0)
+        return;
+    for (const char *line = e->notes.data; *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        pl_text_format(text, "# %.*s\n", (int)(end - line), line);
+        line = end + 1;
+    }
+    pl_text_add(text, "\n");
+}
+
+/* Tells the caller's listener the notes. */
+static void tell_notes(const pl_emission *e, const popliner_listener *listener) {
+    for (const char *line = e->notes.length == 0 ? "" : e->notes.data; *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: %.*s", e->format_name, (int)(end - line),
+                line);
+        line = end + 1;
+    }
+}
+
+static popliner_status check_and_emit(pl_emission *e, popliner_emit_format format, pl_text *body,
+                                      popliner_error *error) {
+    const format_row *row = &formats[format];
+    popliner_status status = POPLINER_OK;
+    if (format != POPLINER_EMIT_JSON) {
+        status = check_stages(e, row, error);
+        if (status == POPLINER_OK)
+            status = check_ipus(e, row, error);
+        if (status == POPLINER_OK)
+            note_plan(e, format);
+    }
+    if (status == POPLINER_OK && e->options.layer_path != NULL && format != POPLINER_EMIT_JSON)
+        status = check_paths(e, error);
+    return status == POPLINER_OK ? row->emit(e, body, error) : status;
+}
+
+/* Emits a split of which all but the plan is known. */
+static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
+                            const popliner_plan *plan, popliner_emit_format format, char **result,
+                            popliner_error *error) {
+    pl_text body = {0};
+    pl_text text = {0};
+    popliner_listener listener = POPLINER_LISTENER_INIT;
+    popliner_status status =
+        pl_struct_take(&listener, sizeof listener, e->options.listener, "popliner_listener", error);
+    if (status == POPLINER_OK)
+        status = take_plan(e, in, plan, error);
+    if (status == POPLINER_OK)
+        status = check_and_emit(e, format, &body, error);
+    if (status == POPLINER_OK && (body.failed || e->notes.failed))
+        status = pl_fail_memory(error, "a plan");
+    if (status == POPLINER_OK && formats[format].has_comments)
+        add_comments(e, &text);
+    if (status == POPLINER_OK)
+        pl_text_append(&text, body.data, body.length);
+    status = pl_text_finish(&text, status, result, error);
+    if (status == POPLINER_OK)
+        tell_notes(e, &listener);
+    free(body.data);
+    free(e->notes.data);
+    free(e->layers);
+    free(e->stages);
+    return status;
+}
+
+popliner_status popliner_emit(const popliner_certificate *certificate,
+                              const popliner_emit_options *options, popliner_emit_format format,
+                              char **text, popliner_error *error) {
+    pl_emission e = {.num_replicas = 1, .stage_choices = certificate->stage_choices};
+    *text = NULL;
+    popliner_status status = take_options(&e, options, format, error);
+    return status == POPLINER_OK
+               ? emit(&e, &certificate->input, &certificate->plan, format, text, error)
+               : status;
+}
+
+popliner_status popliner_emit_replicas(const popliner_replicas *replicas,
+                                       const popliner_certificate_input *names,
+                                       const popliner_emit_options *options,
+                                       popliner_emit_format format, char **text,
+                                       popliner_error *error) {
+    pl_emission e = {0};
+    pl_certificate_input input;
+    popliner_solver_options solver;
+    popliner_listener listener;
+    *text = NULL;
+    const popliner_replicas_candidate *best =
+        popliner_replicas_candidate_at(replicas, popliner_replicas_get_summary(replicas)->best);
+    popliner_status status = take_options(&e, options, format, error);
+    if (status == POPLINER_OK)
+        status = pl_certificate_take_input(names, &input, &solver, &listener, error);
+    if (status == POPLINER_OK && best == NULL)
+        status = pl_emit_refuse(&e, error, "nothing fits, so there is no plan to write");
+    if (status == POPLINER_OK)
+        status = pl_certificate_check_plan(&input, best->plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    e.num_replicas = best->num_replicas;
+    e.micro_batches = best->micro_batches;
+    return emit(&e, &input, best->plan, format, text, error);
+}

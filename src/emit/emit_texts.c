@@ -1,0 +1,511 @@
+/* Formats that name the modules of a PyTorch model.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "emit/emit_data.h"
+
+/* The module that a stage but the first begins with. */
+static void add_first_module(const pl_emission *e, size_t i, pl_text *text) {
+    if (e->stages[i].num_layers > 0)
+        pl_emit_layer(e, text, e->stages[i].first_layer);
+    else
+        pl_emit_quote(text, e->options.tail_modules[0]);
+}
+
+/* Whether each stage begins with a module that has a name: one without a layer, but the first, has
+ * what runs behind the layers. */
+static popliner_status check_beginnings(const pl_emission *e, popliner_error *error) {
+    if (e->num_stages > 1 && e->stages[e->num_stages - 1].num_layers == 0 &&
+        e->options.num_tail_modules == 0)
+        return pl_emit_refuse(e, error,
+                              "stage %zu begins behind the last layer; give the modules that run "
+                              "there: %s",
+                              e->num_stages - 1, e->names.tail_modules);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_poptorch(pl_emission *e, pl_text *text, popliner_error *error) {
+    size_t num_ipus = e->num_ipus * e->num_replicas;
+    uint64_t least = 2 * (uint64_t)e->num_stages - 1;
+    popliner_status status = check_beginnings(e, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_text_add(text, "import poptorch\n\n");
+    for (size_t i = 1; i < e->num_stages; i++) {
+        pl_text_add(text, "poptorch.BeginBlock(model.get_submodule(");
+        add_first_module(e, i, text);
+        pl_text_format(text, "), \"stage%zu\", ipu_id=%zu)\n", i, e->stages[i].ipu);
+    }
+    pl_text_add(text, "\nopts = poptorch.Options()\n"
+                      "opts.setExecutionStrategy(\n"
+                      "    poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))\n");
+    if (e->num_replicas > 1)
+        pl_text_format(text, "opts.replicationFactor(%zu)\n", e->num_replicas);
+    if (e->micro_batches > 0)
+        pl_text_format(text, "opts.Training.gradientAccumulation(%" PRIu64 ")\n", e->micro_batches);
+    if (pl_emit_reserved_ipus(num_ipus) != num_ipus) {
+        pl_text_add(text, "opts.autoRoundNumIPUs(True)\n");
+        pl_emit_note(e, "PopTorch reserves %zu IPUs for %zu: a power of two, or a multiple of 64.",
+                     pl_emit_reserved_ipus(num_ipus), num_ipus);
+    }
+    if (e->micro_batches > 0 && e->micro_batches < least)
+        pl_emit_note(
+            e, "PopTorch trains with %" PRIu64 " micro-batches or more, not with %" PRIu64 ".",
+            least, e->micro_batches);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_torch(pl_emission *e, pl_text *text, popliner_error *error) {
+    popliner_status status = check_beginnings(e, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_text_add(text, "from torch.distributed.pipelining import SplitPoint\n\nsplit_spec = {");
+    for (size_t i = 1; i < e->num_stages; i++) {
+        pl_text_add(text, "\n    ");
+        add_first_module(e, i, text);
+        pl_text_add(text, ": SplitPoint.BEGINNING,");
+    }
+    pl_text_add(text, e->num_stages > 1 ? "\n}\n" : "}\n");
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    popliner_status status = check_beginnings(e, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_text_add(text, "split_points = [");
+    for (size_t i = 1; i < e->num_stages; i++) {
+        pl_text_add(text, i > 1 ? ", " : "");
+        add_first_module(e, i, text);
+    }
+    pl_text_add(text, "]\ndevice_map = {\n");
+    for (size_t i = 0; i < o->num_head_modules; i++) {
+        pl_text_add(text, "    ");
+        pl_emit_quote(text, o->head_modules[i]);
+        pl_text_format(text, ": %zu,\n", e->stages[0].ipu);
+    }
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        for (size_t k = 0; k < stage->num_layers; k++) {
+            pl_text_add(text, "    ");
+            pl_emit_layer(e, text, stage->first_layer + k);
+            pl_text_format(text, ": %zu,\n", stage->ipu);
+        }
+    }
+    for (size_t i = 0; i < o->num_tail_modules; i++) {
+        pl_text_add(text, "    ");
+        pl_emit_quote(text, o->tail_modules[i]);
+        pl_text_format(text, ": %zu,\n", e->stages[e->num_stages - 1].ipu);
+    }
+    pl_text_add(text, "}\n");
+    pl_emit_note_lacking(e, "device_map");
+    return POPLINER_OK;
+}
+
+/* Opens the next element of a list. */
+static void add_comma(pl_text *text, bool *is_first) {
+    pl_text_add(text, *is_first ? "" : ", ");
+    *is_first = false;
+}
+
+/* The modules of a stage as a list. */
+static void add_modules(const pl_emission *e, size_t i, pl_text *text) {
+    const popliner_emit_options *o = &e->options;
+    const pl_emit_stage *stage = &e->stages[i];
+    bool is_first = true;
+    pl_text_add(text, "[");
+    for (size_t k = 0; i == 0 && k < o->num_head_modules; k++) {
+        add_comma(text, &is_first);
+        pl_emit_quote(text, o->head_modules[k]);
+    }
+    for (size_t k = 0; k < stage->num_layers; k++) {
+        add_comma(text, &is_first);
+        pl_emit_layer(e, text, stage->first_layer + k);
+    }
+    for (size_t k = 0; i + 1 == e->num_stages && k < o->num_tail_modules; k++) {
+        add_comma(text, &is_first);
+        pl_emit_quote(text, o->tail_modules[k]);
+    }
+    pl_text_add(text, "]");
+}
+
+/* Whether a module is deeper down than the modules and lists that a model itself has. */
+static bool has_deep_module(const popliner_emit_options *o) {
+    const char *dot = strchr(o->layer_path, '.');
+    bool has = dot != NULL && strchr(dot + 1, '.') != NULL;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        has = has || strchr(o->head_modules[i], '.') != NULL;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        has = has || strchr(o->tail_modules[i], '.') != NULL;
+    return has;
+}
+
+/* torchtitan drops the modules that no list names, and names that the model does not have,
+ * silently: its head has been called lm_head, not output, since 786e26f8e of 2026-04-27. */
+static bool has_old_head(const popliner_emit_options *o) {
+    bool has = false;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        has = has || strcmp(o->tail_modules[i], "output") == 0;
+    return has;
+}
+
+popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_text_format(text,
+                   "from torchtitan.config import ParallelismConfig\n\n"
+                   "parallelism = ParallelismConfig(\n    pipeline_parallel_degree=%zu,\n",
+                   e->num_ipus);
+    if (e->num_replicas > 1)
+        pl_text_format(text, "    data_parallel_replicate_degree=%zu,\n", e->num_replicas);
+    pl_text_add(text, "    module_fqns_per_model_part=[\n");
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_text_add(text, "        ");
+        add_modules(e, i, text);
+        pl_text_add(text, ",\n");
+    }
+    pl_text_add(text, "    ],\n)\n");
+    if (has_deep_module(&e->options))
+        pl_emit_note(e, "torchtitan keeps layers of the lists that the model itself has, as in "
+                        "layers.0, and modules of the model itself: all deeper down is left out.");
+    if (has_old_head(&e->options))
+        pl_emit_note(e, "torchtitan's models call their head lm_head since April 2026: an unknown "
+                        "\"output\" would drop the head silently.");
+    if (e->num_stages > e->num_ipus)
+        pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
+                     e->num_stages / e->num_ipus,
+                     e->stages[e->num_ipus].ipu == 0 ? "in turn, like Interleaved1F1B"
+                                                     : "there and back, like ZBVZeroBubble");
+    return POPLINER_OK;
+}
+
+/* ---- a stage each ---- */
+
+/* ---- TensorFlow ---- */
+
+static void add_layers_of_stages(const pl_emission *e, pl_text *text) {
+    pl_text_add(text, "layers_of_stage = [\n");
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        pl_text_add(text, "    [");
+        for (size_t k = 0; k < stage->num_layers; k++) {
+            pl_text_add(text, k > 0 ? ", " : "");
+            pl_emit_layer(e, text, stage->first_layer + k);
+        }
+        pl_text_add(text, "],\n");
+    }
+    pl_text_add(text, "]\n");
+}
+
+static void add_stage_of(const char *module, size_t stage, pl_text *text) {
+    pl_text_add(text, "    ");
+    pl_emit_quote(text, module);
+    pl_text_format(text, ": %zu,\n", stage);
+}
+
+/* Adds the stage of each Keras layer, and what gives it to the model. The assignment of a nested
+ * model has no layer: the model is in one stage if it is named, else its own layers have to be. */
+static void add_assignment(const pl_emission *e, pl_text *text) {
+    const popliner_emit_options *o = &e->options;
+    pl_text_add(text, "stage_of_layer = {\n");
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        add_stage_of(o->head_modules[i], 0, text);
+    for (size_t i = 0; i < e->num_stages; i++)
+        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
+            pl_text_add(text, "    ");
+            pl_emit_layer(e, text, e->stages[i].first_layer + k);
+            pl_text_format(text, ": %zu,\n", i);
+        }
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
+    pl_text_add(text,
+                "}\n\n"
+                "\ndef assign(assignments, stage=None):\n"
+                "    for assignment in assignments:\n"
+                "        if hasattr(assignment, \"nested_model\"):\n"
+                "            assign(assignment.pipeline_stage_assignments,\n"
+                "                   stage_of_layer.get(assignment.nested_model.name, stage))\n"
+                "        else:\n"
+                "            assignment.pipeline_stage = (\n"
+                "                stage_of_layer[assignment.layer.name] if stage is None "
+                "else stage)\n\n\n"
+                "assignments = model.get_pipeline_stage_assignment()\n"
+                "assign(assignments)\n"
+                "model.set_pipeline_stage_assignment(assignments)\n"
+                "model.set_pipelining_options(");
+    if (e->micro_batches > 0)
+        pl_text_add(text, "gradient_accumulation_steps_per_replica=gradient_accumulation_count,\n"
+                          "                             ");
+    pl_text_add(text, "device_mapping=device_mapping)\n");
+}
+
+/* Keras knows no stage without a layer of its own. */
+static popliner_status check_named(const pl_emission *e, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    const bool lacks_head = e->stages[0].num_layers == 0 && o->num_head_modules == 0;
+    const bool lacks_tail =
+        e->stages[e->num_stages - 1].num_layers == 0 && o->num_tail_modules == 0;
+    if (o->layer_path == NULL || (!lacks_head && !lacks_tail))
+        return POPLINER_OK;
+    return pl_emit_refuse(e, error,
+                          "stage %zu has no Keras layer with a name; give those of it: %s",
+                          lacks_head ? 0 : e->num_stages - 1,
+                          lacks_head ? e->names.head_modules : e->names.tail_modules);
+}
+
+popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error *error) {
+    popliner_status status = check_named(e, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_text_add(text, "device_mapping = ");
+    pl_emit_ipus(e, text);
+    pl_text_add(text, "\n");
+    if (e->num_replicas > 1)
+        pl_text_format(text, "num_ipus = %zu\n", (e->max_ipu + 1) * e->num_replicas);
+    if (e->micro_batches > 0)
+        pl_text_format(text, "gradient_accumulation_count = %" PRIu64 "\n", e->micro_batches);
+    if (e->options.layer_path == NULL)
+        add_layers_of_stages(e, text);
+    else {
+        add_assignment(e, text);
+        pl_emit_note_lacking(e, "stage_of_layer");
+    }
+    if (e->num_replicas > 1)
+        pl_emit_note(e, "There are %zu pipelines beside each other: have num_ipus IPUs selected.",
+                     e->num_replicas);
+    if (e->num_ipus < e->num_stages)
+        pl_emit_note(e, "With stages that share an IPU TensorFlow does not train by the schedule "
+                        "Interleaved.");
+    return POPLINER_OK;
+}
+
+/* ---- functions that build the stages ---- */
+
+/* A chain may have no unit for what is known to run there: in a profile that trains, what runs
+ * behind the layers counts in the last one. */
+static bool has_head(const pl_emission *e) {
+    return e->stages[0].has_head || e->options.num_head_modules > 0;
+}
+
+static bool has_tail(const pl_emission *e) {
+    return e->stages[e->num_stages - 1].has_tail || e->options.num_tail_modules > 0;
+}
+
+/* The calls that make what is in a stage. */
+static void add_calls(const pl_emission *e, size_t i, const char *indent, pl_text *text) {
+    const pl_emit_stage *stage = &e->stages[i];
+    if (i == 0 && has_head(e))
+        pl_text_format(text, "%sx = head(x)\n", indent);
+    for (size_t k = 0; k < stage->num_layers; k++) {
+        pl_text_format(text, "%sx = layer(", indent);
+        pl_emit_layer(e, text, stage->first_layer + k);
+        pl_text_add(text, ", x)\n");
+    }
+    if (i + 1 == e->num_stages && has_tail(e))
+        pl_text_format(text, "%sx = tail(x)\n", indent);
+}
+
+/* ", head, layer, tail": what the function is to call. */
+static void add_parameters(const pl_emission *e, pl_text *text) {
+    pl_text_format(text, "%slayer%s", has_head(e) ? "head, " : "", has_tail(e) ? ", tail" : "");
+}
+
+popliner_status pl_emit_popart(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_text_add(text, "import popart\n\n\ndef build_stages(builder, x, ");
+    add_parameters(e, text);
+    pl_text_add(text, "):\n"
+                      "    \"\"\"Calls what adds the operations of each part to the builder and "
+                      "returns their output.\"\"\"\n");
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_text_format(text, "    with builder.virtualGraph(%zu), builder.pipelineStage(%zu):\n",
+                       e->stages[i].ipu, i);
+        add_calls(e, i, "        ", text);
+    }
+    pl_text_add(text, "    return x\n\n\n"
+                      "opts = popart.SessionOptions()\n"
+                      "opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n"
+                      "opts.enablePipelining = True\n");
+    if (e->keeps && e->stage_choices == NULL && e->recompute != POPLINER_RECOMPUTE_NONE)
+        pl_text_format(text, "opts.autoRecomputation = popart.RecomputationType.%s\n",
+                       e->recompute == POPLINER_RECOMPUTE_FULL ? "Pipeline" : "Standard");
+    if (e->num_replicas > 1)
+        pl_text_format(text,
+                       "opts.enableReplicatedGraphs = True\n"
+                       "opts.replicatedGraphCount = %zu\n",
+                       e->num_replicas);
+    if (e->micro_batches > 0)
+        pl_text_format(text,
+                       "opts.enableGradientAccumulation = True\n"
+                       "opts.accumulationFactor = %" PRIu64 "\n",
+                       e->micro_batches);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_popxl(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_text_add(text, "import popxl\nimport popxl_addons as addons\n\n\n");
+    if (e->num_replicas > 1)
+        pl_text_format(text, "replication_factor = %zu\n", e->num_replicas);
+    if (e->micro_batches > 0)
+        pl_text_format(text, "steps = %" PRIu64 "\n", e->micro_batches);
+    pl_text_add(text, e->num_replicas > 1 || e->micro_batches > 0 ? "\n\n" : "");
+    pl_text_add(text, "def build_stages(steps, x, ");
+    add_parameters(e, text);
+    pl_text_add(text, "):\n"
+                      "    \"\"\"Calls what adds the operations of each part to the graph and "
+                      "returns their output.\"\"\"\n"
+                      "    with addons.pipelined_execution(steps):\n");
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_text_format(text, "        with popxl.pipeline_stage(%zu), popxl.ipu(%zu):\n", i,
+                       e->stages[i].ipu);
+        add_calls(e, i, "            ", text);
+        if (i + 1 < e->num_stages && e->stages[i + 1].ipu != e->stages[i].ipu)
+            pl_text_format(text, "            x = x.copy_to_ipu(%zu)\n", e->stages[i + 1].ipu);
+    }
+    pl_text_add(text, "    return x\n");
+    if (e->num_replicas > 1)
+        pl_emit_note(e,
+                     "There are %zu pipelines beside each other: set the replication factor of "
+                     "the popxl.Ir.",
+                     e->num_replicas);
+    return POPLINER_OK;
+}
+
+/* ---- numbers of layers ---- */
+
+/* Options of others begin with it. It stands by itself, so that no text of this library looks like
+ * an option of the command. */
+static const char dashes[] = "--";
+
+static void add_counts(const pl_emission *e, const char *between, pl_text *text) {
+    for (size_t i = 0; i < e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? between : "", e->stages[i].num_layers);
+}
+
+popliner_status pl_emit_optimum(pl_emission *e, pl_text *text, popliner_error *error) {
+    size_t num_ipus = e->num_ipus * e->num_replicas;
+    (void)error;
+    pl_text_format(text, "{\n    \"ipus_per_replica\": %zu,\n    \"layers_per_ipu\": [",
+                   e->num_ipus);
+    add_counts(e, ", ", text);
+    pl_text_add(text, "]");
+    if (e->num_replicas > 1)
+        pl_text_format(text, ",\n    \"replication_factor\": %zu", e->num_replicas);
+    if (e->micro_batches > 0)
+        pl_text_format(text, ",\n    \"gradient_accumulation_steps\": %" PRIu64, e->micro_batches);
+    pl_text_add(text, "\n}\n");
+    if (e->num_stages > 1)
+        pl_emit_note(e, "The class of the model decides where embedding and head run: most have "
+                        "them on the first and the last IPU, some, as BERT for pretraining, both "
+                        "on the first.");
+    if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
+        pl_emit_note(e, "PopTorch, which runs this, reserves %zu IPUs for %zu.",
+                     pl_emit_reserved_ipus(num_ipus), num_ipus);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_megatron(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_text_format(text, "%spipeline-model-parallel-size %zu %spipeline-model-parallel-layout \"",
+                   dashes, e->num_ipus, dashes);
+    /* the embedding and the loss have to be there, whatever the chain has before and behind the
+     * layers */
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_text_add(text, i == 0 ? "E" : "|");
+        for (size_t k = 0; k < e->stages[i].num_layers; k++)
+            pl_text_add(text, "t");
+    }
+    pl_text_add(text, "L\"\n");
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_vllm(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_text_add(text, "VLLM_PP_LAYER_PARTITION=");
+    add_counts(e, ",", text);
+    pl_text_add(text, "\n");
+    return POPLINER_OK;
+}
+
+/* ---- JSON ---- */
+
+/* Of what runs beside the layers. */
+static void put_all(pl_json *json, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        pl_put_text(json, NULL, names[i]);
+}
+
+static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
+    static const char hole[] = "{}";
+    const char *path = e->options.layer_path;
+    const char *place = strstr(path, hole);
+    pl_text text = {0};
+    pl_text_append(&text, path, (size_t)(place - path));
+    pl_text_add(&text, e->layers[layer]);
+    pl_text_add(&text, place + strlen(hole));
+    json->text->failed = json->text->failed || text.failed;
+    pl_put_text(json, NULL, text.failed ? NULL : text.data);
+    free(text.data);
+}
+
+/* The modules of a stage; null without a path. */
+static void put_modules(const pl_emission *e, size_t i, pl_json *json) {
+    const popliner_emit_options *o = &e->options;
+    const pl_emit_stage *stage = &e->stages[i];
+    if (o->layer_path == NULL) {
+        pl_put_null(json, "modules");
+        return;
+    }
+    pl_put_open(json, "modules", '[');
+    if (i == 0)
+        put_all(json, o->head_modules, o->num_head_modules);
+    for (size_t k = 0; k < stage->num_layers; k++)
+        put_layer(e, stage->first_layer + k, json);
+    if (i + 1 == e->num_stages)
+        put_all(json, o->tail_modules, o->num_tail_modules);
+    pl_put_close(json);
+}
+
+/* What a stage recomputes; NULL where nothing was said of it. */
+static const char *recompute_of(const pl_emission *e, size_t i) {
+    if (e->stage_choices != NULL)
+        return e->stage_choices[i];
+    return !e->keeps                                     ? NULL
+           : e->recompute == POPLINER_RECOMPUTE_FULL     ? "full"
+           : e->recompute == POPLINER_RECOMPUTE_STANDARD ? "standard"
+                                                         : NULL;
+}
+
+popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_json json = {.text = text};
+    pl_put_open(&json, NULL, '{');
+    pl_put_text(&json, "format", "popliner-plan");
+    pl_put_number(&json, "version", 1);
+    pl_put_text(&json, "status", e->status);
+    pl_put_number(&json, "ipus", e->num_ipus);
+    pl_put_number(&json, "replicas", e->num_replicas);
+    pl_put_count(&json, "micro_batches", e->micro_batches);
+    pl_put_open(&json, "stages", '[');
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        pl_put_open(&json, NULL, '{');
+        pl_put_number(&json, "ipu", stage->ipu);
+        pl_put_texts(&json, "units", e->unit_names + stage->first_unit,
+                     stage->last_unit - stage->first_unit + 1);
+        pl_put_texts(&json, "layers", e->layers + stage->first_layer, stage->num_layers);
+        pl_put_flag(&json, "head", stage->has_head);
+        pl_put_flag(&json, "tail", stage->has_tail);
+        put_modules(e, i, &json);
+        pl_put_text(&json, "recompute", recompute_of(e, i));
+        pl_put_close(&json);
+    }
+    pl_put_close(&json);
+    pl_put_close(&json);
+    return POPLINER_OK;
+}

@@ -1,0 +1,64 @@
+# Makes a C source of the page: its style and scripts within page.html, and their checksums, which
+# are all that a browser may run of it.
+#
+#   cmake -DOUTPUT=FILE -DFOLDER=THIS -DSCRIPTS=a.js;b.js -P assemble.cmake
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The base64 of the SHA-256 of a text.
+function(checksum text result)
+  set(digits ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
+  string(SHA256 hex "${text}")
+  string(APPEND hex 0000) # 33 bytes, so groups of three; the last character becomes '='
+  set(code "")
+  foreach(start RANGE 0 60 6)
+    string(SUBSTRING "${hex}" ${start} 6 group)
+    foreach(shift 18 12 6 0)
+      math(EXPR digit "(0x${group} >> ${shift}) & 63")
+      string(SUBSTRING "${digits}" ${digit} 1 char)
+      string(APPEND code "${char}")
+    endforeach()
+  endforeach()
+  string(SUBSTRING "${code}" 0 43 code)
+  set(${result} "${code}=" PARENT_SCOPE)
+endfunction()
+
+# Text as the items of an array of strings, a line each.
+function(as_lines text result)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "?" "\\?" text "${text}") # no trigraphs
+  string(REPLACE "\n" "\\n\",\n    \"" text "${text}")
+  set(${result} "    \"${text}\",\n    NULL," PARENT_SCOPE)
+endfunction()
+
+file(READ "${FOLDER}/page.html" page)
+file(READ "${FOLDER}/page.css" style)
+set(script "")
+foreach(name IN LISTS SCRIPTS)
+  file(READ "${FOLDER}/${name}" part)
+  string(APPEND script "${part}")
+endforeach()
+foreach(text IN ITEMS "${style}" "${script}")
+  if(text MATCHES "</(style|script)" OR text MATCHES "<!--")
+    message(FATAL_ERROR "A style or script of the page would end too early: ${CMAKE_MATCH_0}")
+  endif()
+endforeach()
+
+checksum("${style}" style_checksum)
+checksum("${script}" script_checksum)
+string(REPLACE "@STYLE_CHECKSUM@" "${style_checksum}" page "${page}")
+string(REPLACE "@SCRIPT_CHECKSUM@" "${script_checksum}" page "${page}")
+string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(FIND "${page}" "@DATA@" place)
+string(SUBSTRING "${page}" 0 ${place} before)
+math(EXPR place "${place} + 6")
+string(SUBSTRING "${page}" ${place} -1 behind)
+string(REPLACE "@SCRIPT@" "${script}" behind "${behind}")
+as_lines("${before}" before)
+as_lines("${behind}" behind)
+file(WRITE "${OUTPUT}"
+  "/* Made by src/page/assemble.cmake. */\n"
+  "#include \"page/page_data.h\"\n\n#include <stddef.h>\n\n"
+  "const char *const pl_page_before_data[] = {\n${before}\n};\n\n"
+  "const char *const pl_page_behind_data[] = {\n${behind}\n};\n")

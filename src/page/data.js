@@ -1,0 +1,105 @@
+// ---- data ---------------------------------------------------------------------------------------
+// The tables of the page: sections as src/tables/sheet.h packs them. A column is read when it is
+// first asked for.
+
+class Table {
+    constructor(packed) {
+        this.columns = packed.columns;
+        this.kinds = packed.kinds;
+        this.numRows = packed.num_rows;
+        this.allRows = packed.all_rows; // of which the page has the first
+        this.data = packed.data;
+        this.read = new Map();
+    }
+
+    // The values of a column; null for one that is not there, and undefined for no such column.
+    column(name) {
+        const i = this.columns.indexOf(name);
+        if (i < 0)
+            return undefined;
+        if (!this.read.has(name))
+            this.read.set(name, this.unpack(this.kinds[i], this.data[i]));
+        return this.read.get(name);
+    }
+
+    unpack(kind, data) {
+        if (kind === 'mixed')
+            return data;
+        if (kind === 'text')
+            return Array.from(Model.unpack(data.place), (i) => i === 0 ? null : data.names[i - 1]);
+        return Array.from(Model.unpack(data), (n) => n === 0 ? null
+            : kind === 'flag' ? n === 2 : n - 1);
+    }
+
+    isNumber(name) {
+        return this.kinds[this.columns.indexOf(name)] === 'number';
+    }
+}
+
+// All that the page was made of.
+function readData(text) {
+    const data = JSON.parse(text);
+    const tables = {};
+    for (const name of Object.keys(data.sections))
+        tables[name] = new Table(data.sections[name]);
+    const tileVariables = {};
+    for (const name of Object.keys(data.tile_variables))
+        tileVariables[name] = Model.unpack(data.tile_variables[name]);
+    tileVariables.first = Model.starts(tileVariables.count);
+    const model = Model.read(data);
+    // stages that several pipelines share, as data.stages and data.tile_needs have them
+    const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
+    return { data, tables, tileVariables, model, groups,
+        places: Places.read(data, Model.unpack) };
+}
+
+// ---- numbers for reading ------------------------------------------------------------------------
+
+// Digits in groups of three, apart by narrow spaces.
+function grouped(number) {
+    if (number === null || number === undefined)
+        return '–';
+    const [whole, rest] = String(number).split('.');
+    const groups = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+    return rest === undefined ? groups : `${groups}.${rest}`;
+}
+
+// Bytes with three digits and a unit.
+function bytes(number) {
+    if (number === null || number === undefined || Number.isNaN(number))
+        return '–';
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    let unit = 0;
+    let value = Math.abs(number);
+    while (value >= 1024 && unit + 1 < units.length) {
+        value /= 1024;
+        unit++;
+    }
+    const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
+}
+
+// A difference: with its sign, and nothing for none.
+function difference(number, show) {
+    return number === 0 ? '±0' : number > 0 ? `+${show(number)}` : show(number);
+}
+
+// What a column holds, by its name, so that it gets a unit.
+function shownValue(name, value) {
+    if (value === null || value === undefined)
+        return '';
+    if (typeof value === 'boolean')
+        return value ? 'yes' : 'no';
+    if (typeof value === 'number')
+        return grouped(value);
+    return String(value);
+}
+
+// "largest_tile_bytes" → "largest tile (bytes)"
+function columnTitle(name) {
+    const words = name.replace(/^category_(.*)_bytes$/, '$1_bytes').split('_');
+    const unit = words[words.length - 1];
+    if (words.length > 1 && (unit === 'bytes' || unit === 'cycles'))
+        return `${words.slice(0, -1).join(' ')} (${unit})`;
+    return words.join(' ');
+}

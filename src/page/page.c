@@ -1,0 +1,187 @@
+/* A page around its data, and what it says of tiles.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/packed.h"
+#include "costs/triangle.h"
+#include "page/page_data.h"
+#include "profile/profile_data.h"
+
+/* A text of JSON has a '<' within quotes alone, where it can be escaped: then nothing in it can end
+ * the element that it stands in. */
+static void add_without_tags(pl_text *page, const pl_text *data) {
+    const char *rest = data->data;
+    for (const char *tag; (tag = strchr(rest, '<')) != NULL; rest = tag + 1) {
+        pl_text_append(page, rest, (size_t)(tag - rest));
+        pl_text_add(page, "\\u003c");
+    }
+    pl_text_add(page, rest);
+}
+
+void pl_page_add(pl_text *page, const pl_text *data) {
+    page->failed = page->failed || data->failed || data->data == NULL;
+    for (const char *const *line = pl_page_before_data; *line != NULL; line++)
+        pl_text_add(page, *line);
+    if (!page->failed)
+        add_without_tags(page, data);
+    for (const char *const *line = pl_page_behind_data; *line != NULL; line++)
+        pl_text_add(page, *line);
+}
+
+/* ---- the largest variables of each tile ---- */
+
+enum { VARIABLES_OF_TILE = 8 };
+
+/* Puts a variable in its place among the largest; of equals the first stays before. */
+static void take_variable(const popliner_profile *p, uint32_t variable, uint32_t *largest,
+                          size_t *count) {
+    const uint32_t *sizes = p->variable_size_bytes;
+    if (*count == VARIABLES_OF_TILE && sizes[variable] <= sizes[largest[*count - 1]])
+        return;
+    *count += *count < VARIABLES_OF_TILE;
+    size_t i = *count - 1;
+    for (; i > 0 && sizes[largest[i - 1]] < sizes[variable]; i--)
+        largest[i] = largest[i - 1];
+    largest[i] = variable;
+}
+
+/* Columns of the variables that were taken. */
+typedef struct taken {
+    pl_packed counts;
+    pl_packed names; /* unlowered variables plus one, 0 for none */
+    pl_packed sizes;
+    pl_packed categories;
+} taken;
+
+static void add_taken(const popliner_profile *p, const uint32_t *largest, size_t count, taken *t) {
+    pl_packed_number(&t->counts, count);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t unlowered = p->variable_unlowered[largest[i]];
+        pl_packed_number(&t->names, unlowered == PL_NONE ? 0 : (uint64_t)unlowered + 1);
+        pl_packed_number(&t->sizes, p->variable_size_bytes[largest[i]]);
+        pl_packed_number(&t->categories, p->variable_category[largest[i]]);
+    }
+}
+
+popliner_status pl_page_add_tile_variables(pl_text *text, const popliner_profile *profile,
+                                           popliner_error *error) {
+    const popliner_profile *p = profile;
+    taken t = {0};
+    popliner_status status = pl_profile_require_variables(p, error);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        uint32_t largest[VARIABLES_OF_TILE];
+        size_t count = 0;
+        for (size_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+            take_variable(p, (uint32_t)i, largest, &count);
+        add_taken(p, largest, count, &t);
+    }
+    pl_text_add(text, "{\"count\":");
+    pl_packed_end(&t.counts, text);
+    pl_text_add(text, ",\"variable\":");
+    pl_packed_end(&t.names, text);
+    pl_text_add(text, ",\"size_bytes\":");
+    pl_packed_end(&t.sizes, text);
+    pl_text_add(text, ",\"category\":");
+    pl_packed_end(&t.categories, text);
+    pl_text_add(text, "}");
+    return POPLINER_OK;
+}
+
+/* ---- what every stage needs on every tile ---- */
+
+enum { CODE_COLUMN = 3, NUM_COLUMNS };
+
+static uint64_t column_of(const pl_tile_need *need, int column) {
+    return column == 0   ? need->bytes
+           : column == 1 ? need->freed_bytes
+           : column == 2 ? need->copy_bytes
+                         : need->code_bytes;
+}
+
+/* By how much the needs of a tile are above what those of shorter stages let expect. */
+static void find_surplus(const pl_tile_need *needs, int column, size_t num_units,
+                         int64_t *surplus) {
+    for (size_t first = 0; first < num_units; first++)
+        for (size_t last = first; last < num_units; last++) {
+            size_t place = pl_triangle_place(num_units, first, last);
+            int64_t expected = 0;
+            if (last > first)
+                expected = (int64_t)column_of(&needs[place - 1], column) +
+                           (int64_t)column_of(&needs[pl_triangle_place(num_units, first + 1, last)],
+                                              column);
+            if (last > first + 1)
+                expected -= (int64_t)column_of(
+                    &needs[pl_triangle_place(num_units, first + 1, last - 1)], column);
+            surplus[place] = (int64_t)column_of(&needs[place], column) - expected;
+        }
+}
+
+/* Code mostly is 0 here, so that runs of it are counted. */
+static void add_difference(pl_packed *packed, int column, int64_t difference, size_t *num_zeros) {
+    if (column != CODE_COLUMN) {
+        pl_packed_difference(packed, difference);
+    } else if (difference == 0) {
+        ++*num_zeros;
+    } else {
+        pl_packed_difference(packed, (int64_t)*num_zeros);
+        pl_packed_difference(packed, difference);
+        *num_zeros = 0;
+    }
+}
+
+static bool is_all_zero(const pl_tile_need *needs, size_t count, int column) {
+    for (size_t i = 0; i < count; i++)
+        if (column_of(&needs[i], column) != 0)
+            return false;
+    return true;
+}
+
+popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
+                                       size_t num_tiles, size_t max_chars, popliner_error *error) {
+    static const char *const names[NUM_COLUMNS] = {"bytes", "freed_bytes", "copy_bytes",
+                                                   "code_bytes"};
+    const size_t num_intervals = pl_triangle_size(details->num_units);
+    const pl_tile_need *needs = details->tile_needs;
+    if (needs == NULL) {
+        pl_text_add(text, "null");
+        return POPLINER_OK;
+    }
+    pl_text told = {0};
+    int64_t *surplus = pl_new_array(2 * num_intervals, sizeof *surplus);
+    for (int column = 0; surplus != NULL && column < NUM_COLUMNS && told.length <= max_chars;
+         column++) {
+        pl_packed packed = {0};
+        pl_text_format(&told, "%s\"%s\":", column == 0 ? "{" : ",", names[column]);
+        if (is_all_zero(needs, num_tiles * num_intervals, column)) {
+            pl_text_add(&told, "null");
+            continue;
+        }
+        size_t num_zeros = 0;
+        for (size_t i = 0; i < 2 * num_intervals; i++)
+            surplus[i] = 0;
+        for (size_t tile = 0; tile < num_tiles; tile++) {
+            int64_t *own = surplus + tile % 2 * num_intervals;
+            const int64_t *before = surplus + (1 - tile % 2) * num_intervals;
+            find_surplus(needs + tile * num_intervals, column, details->num_units, own);
+            for (size_t i = 0; i < num_intervals; i++)
+                add_difference(&packed, column, own[i] - before[i], &num_zeros);
+        }
+        pl_packed_end(&packed, &told);
+    }
+    pl_text_add(&told, "}");
+    if (told.length > max_chars)
+        pl_text_add(text, "null");
+    else if (told.data != NULL)
+        pl_text_append(text, told.data, told.length);
+    text->failed = text->failed || told.failed;
+    free(told.data);
+    bool memory = surplus != NULL;
+    free(surplus);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the needs of the tiles");
+}

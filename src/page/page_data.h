@@ -1,0 +1,95 @@
+/* The data of a page, as JSON: what stages need, and what is known of tiles.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PAGE_PAGE_DATA_H
+#define PL_PAGE_PAGE_DATA_H
+
+#include "base/growth.h"
+#include "memory/stage_details.h"
+#include "memory/unit_usage.h"
+#include "popliner/chain.h"
+#include "popliner/error.h"
+#include "popliner/profile.h"
+#include "popliner/solver.h"
+
+/* One way to run the stages that some details tell of. */
+typedef struct pl_page_pipeline {
+    popliner_pipeline pipeline;
+    const char *words; /* how the command is asked for it; NULL: by schedule and recomputing */
+    /* [num_intervals] of stages that compute something once more; NULL: those of the details */
+    uint64_t *cycles;
+} pl_page_pipeline;
+
+/* Adds an object: what the details hold, packed, and how many copies stages keep in each of the
+ * pipelines, at least one, all of which the details serve. O(stages). */
+void pl_page_add_stages(pl_text *text, const pl_stage_details *details,
+                        const popliner_profile *profile, const pl_page_pipeline *pipelines,
+                        size_t num_pipelines);
+
+/* Adds what every stage needs on every tile, if the details know it and it fits in so many
+ * characters, else null. An object: columns of pl_tile_need, each null where all is 0, else packed,
+ * tile after tile, for each tile all stages. Of each stage the surplus over what shorter stages let
+ * expect: nothing for one unit, else the sum of the two that are one unit shorter, less that of
+ * the units that both have; and of that the difference to the tile before. Of code, before each
+ * that is not 0, the number of zeros before it. A reader who sums up differences has to take them
+ * apart again. Errors: MEMORY. O(stages * tiles). */
+popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
+                                       size_t num_tiles, size_t max_chars, popliner_error *error);
+
+/* Adds an object: the units of a chain, and the cuts between them. */
+void pl_page_add_chain(pl_text *text, const popliner_chain *chain, const pl_stage_details *details);
+
+/* What is asked of a split. */
+typedef struct pl_page_wishes {
+    const popliner_solver_options *options; /* complete, but for the limit */
+    uint64_t limit_bytes;
+    bool has_usual_links; /* nobody asked for the bandwidth of links, but for single ones */
+    bool is_calibrated;
+    popliner_need need; /* as in the request */
+} pl_page_wishes;
+
+/* Adds an object: these, and what of them a page does not know. */
+void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_units);
+
+/* A text as JSON, within quotes; NULL is null. What is no valid UTF-8 becomes U+FFFD. */
+void pl_page_add_text(pl_text *text, const char *value);
+
+/* Adds an object: the largest variables of each tile. Errors: MEMORY; USAGE where the variables are
+ * not loaded. O(variables). */
+popliner_status pl_page_add_tile_variables(pl_text *text, const popliner_profile *profile,
+                                           popliner_error *error);
+
+/* A page around its data, which is JSON. */
+void pl_page_add(pl_text *page, const pl_text *data);
+
+/* ---- Where the variables of a profile are and when they live, for a page ---- */
+
+/* Adds an object:
+ *
+ *   "named"    bytes on every tile of each unlowered variable, by category of its pieces
+ *   "layers"   the same of what the operations of each unit touch, by category
+ *   "lives"    of the pieces that are not always live: the bytes of each unlowered variable (none:
+ *              0), category and class
+ *   "classes"  when those classes live: how many ranges each has, the first step of each range and
+ *              the one behind its last
+ *
+ * Of "named" and "lives" the largest are there, as many as there is room for; "is_whole" says
+ * whether these are all. The bytes on tiles are in blocks of "block" tiles, in each of them row
+ * after row: the width of a number in bits, the least number (LEB128), and, unless the width is 0,
+ * by how much each number is above it, in so many bits, from the lowest bit of the first byte on.
+ * All numbers of a table stand for so many times 2^"shift" bytes.
+ *
+ * `usage` is of units that count from 0 again at num_units. Errors: MEMORY; USAGE where the
+ * variables are not loaded. O(variables + rows * tiles), shared among the threads (0: as many as
+ * there are processors). */
+popliner_status pl_page_add_variables(pl_text *text, const popliner_profile *profile,
+                                      const pl_unit_usage *usage, size_t num_units,
+                                      size_t num_threads, popliner_error *error);
+
+/* ---- The page without its data: what src/page/assemble.cmake makes of the files beside it ---- */
+
+/* Line by line, with the line ends; NULL behind the last one. */
+extern const char *const pl_page_before_data[];
+extern const char *const pl_page_behind_data[];
+
+#endif

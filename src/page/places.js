@@ -1,0 +1,271 @@
+// ---- where and when -----------------------------------------------------------------------------
+// What stages need on each tile, where variables are, and when they live. Like the model it knows
+// nothing of the page around it; everything is read when it is first asked for.
+
+const Places = (() => {
+    // From runs of zeros and the differences behind them to numbers that have these differences.
+    function withoutRuns(runs, count) {
+        const result = new Float64Array(count);
+        let at = 0;
+        let before = 0;
+        let sum = 0;
+        for (let k = 0; k < runs.length; k += 2) {
+            const end = at + runs[k] - before;
+            result.fill(sum, at, end);
+            sum += runs[k + 1] - runs[k];
+            before = runs[k + 1];
+            result[end] = sum;
+            at = end + 1;
+        }
+        return result.fill(sum, at);
+    }
+
+    // What every stage needs on every tile: src/page/page.c. Of each column a number for each
+    // tile and stage, tile after tile.
+    function unpackNeeds(unpack, text, numUnits, numTiles, hasRuns) {
+        const numStages = numUnits * (numUnits + 1) / 2;
+        const needs = new Float64Array(numTiles * numStages);
+        const surplus = new Float64Array(numStages);
+        if (text === null)
+            return needs;
+        const numbers = hasRuns ? withoutRuns(unpack(text), numTiles * numStages) : unpack(text);
+        let last = 0;
+        for (let tile = 0, k = 0; tile < numTiles; tile++) {
+            const own = tile * numStages;
+            for (let i = 0; i < numStages; i++, k++) {
+                surplus[i] += numbers[k] - last;
+                last = numbers[k];
+            }
+            // the stages of a later first unit come first: those of this one are made of them
+            for (let first = numUnits - 1; first >= 0; first--) {
+                const begin = first * (2 * numUnits - first + 1) / 2 - first; // + the last unit
+                const next = begin + numUnits - first - 1; // the same for first + 1
+                needs[own + begin + first] = surplus[begin + first];
+                for (let unit = first + 1; unit < numUnits; unit++)
+                    needs[own + begin + unit] = surplus[begin + unit] +
+                        needs[own + begin + unit - 1] + needs[own + next + unit] -
+                        (unit > first + 1 ? needs[own + next + unit - 1] : 0);
+            }
+        }
+        return needs;
+    }
+
+    function bytesOf(text) {
+        const chars = atob(text);
+        const result = new Uint8Array(chars.length);
+        for (let i = 0; i < chars.length; i++)
+            result[i] = chars.charCodeAt(i);
+        return result;
+    }
+
+    // Reads `count` numbers of `width` bits into a list.
+    function readBits(bytes, at, width, count, result) {
+        let waiting = 0; // bits
+        let rest = 0;
+        if (width <= 23) {
+            const mask = (1 << width) - 1;
+            for (let i = 0; i < count; i++) {
+                for (; waiting < width; waiting += 8)
+                    rest |= bytes[at++] << waiting;
+                result[i] = rest & mask;
+                rest >>>= width;
+                waiting -= width;
+            }
+            return;
+        }
+        const limit = 2 ** width; // beyond the bits of an integer
+        for (let i = 0; i < count; i++) {
+            for (; waiting < width; waiting += 8)
+                rest += bytes[at++] * 2 ** waiting;
+            result[i] = rest % limit;
+            rest = Math.floor(rest / limit);
+            waiting -= width;
+        }
+    }
+
+    // Adds the numbers of each row, from one tile to another, to targets[row][tile - firstTile],
+    // unless its target is null: src/page/page_data.h.
+    function addRows(table, targets, firstTile, endTile) {
+        const { bytes, numRows, block, numTiles, scale } = table;
+        const numbers = new Float64Array(block);
+        let at = 0;
+        for (let start = 0; start < endTile; start += block) {
+            const count = Math.min(block, numTiles - start);
+            const from = Math.max(0, firstTile - start);
+            const to = Math.min(count, endTile - start);
+            for (let row = 0; row < numRows; row++) {
+                const width = bytes[at++];
+                let group = bytes[at++];
+                let least = group & 0x7f;
+                for (let unit = 128; group >= 0x80; unit *= 128) {
+                    group = bytes[at++];
+                    least += (group & 0x7f) * unit;
+                }
+                const target = targets[row];
+                if (target !== null && from < to && (width > 0 || least > 0)) {
+                    const place = start - firstTile;
+                    if (width > 0)
+                        readBits(bytes, at, width, to, numbers);
+                    else
+                        numbers.fill(0);
+                    for (let i = from; i < to; i++)
+                        target[place + i] += (least + numbers[i]) * scale;
+                }
+                at += Math.ceil(width * count / 8);
+            }
+        }
+    }
+
+    // `unpack` is that of the model, `data` that of the page.
+    function read(data, unpack) {
+        const numUnits = data.chain.labels.length;
+        const numTiles = data.num_tiles;
+        const tables = {};
+        const needs = new Map();
+        let lives = null;
+
+        // Of 'named' its rows have a variable, of 'layers' a unit; both have a category.
+        function table(name) {
+            if (tables[name] === undefined) {
+                const own = data.places[name];
+                const things = unpack(name === 'named' ? own.variable : own.unit);
+                tables[name] = { things, categories: unpack(own.category),
+                    numRows: things.length, isWhole: own.is_whole, bytes: bytesOf(own.tiles),
+                    block: data.places.block, scale: 2 ** own.shift, numTiles };
+            }
+            return tables[name];
+        }
+
+        function addByCategory(rows, isWanted) {
+            const sums = new Map();
+            addRows(rows, Array.from(rows.categories, (category, row) => {
+                if (!isWanted[row])
+                    return null;
+                if (!sums.has(category))
+                    sums.set(category, new Float64Array(numTiles));
+                return sums.get(category);
+            }), 0, numTiles);
+            return sums;
+        }
+
+        function sumUp(rows) {
+            if (rows.sums === undefined)
+                rows.sums = addByCategory(rows, new Uint8Array(rows.numRows).fill(1));
+        }
+
+        // The bytes on each tile of the rows that are wanted, by category. Of more than half of
+        // them: all, less the others.
+        function byCategory(name, isWanted) {
+            const rows = table(name);
+            let numWanted = 0;
+            for (let row = 0; row < rows.numRows; row++)
+                numWanted += isWanted[row] ? 1 : 0;
+            if (2 * numWanted <= rows.numRows)
+                return addByCategory(rows, isWanted);
+            sumUp(rows);
+            const others = addByCategory(rows, Array.from(isWanted, (is) => !is));
+            return new Map([...rows.sums].map(([category, sums]) => [category,
+                others.has(category) ? sums.map((sum, tile) => sum - others.get(category)[tile])
+                    : sums]));
+        }
+
+        // Those of one tile, by row.
+        function onTile(name, isWanted, tile) {
+            const rows = table(name);
+            const found = Array.from({ length: rows.numRows }, (_, row) => isWanted[row] ? [0]
+                : null);
+            addRows(rows, found, tile, tile + 1);
+            return found.map((bytes, row) => ({ row, bytes: bytes === null ? 0 : bytes[0] }))
+                .filter((item) => item.bytes > 0);
+        }
+
+        // Whether the page has what stages need on each tile, of those that a group of pipelines
+        // has.
+        function hasNeeds(group) {
+            return Boolean(data.tile_needs[group]);
+        }
+
+        // What a stage is expected to need on each tile: once, code of it, and for the copies that
+        // it keeps.
+        function stageNeeds(group, interval, copies) {
+            const numStages = numUnits * (numUnits + 1) / 2;
+            if (!needs.has(group)) {
+                const own = data.tile_needs[group];
+                needs.set(group, ['bytes', 'freed_bytes', 'copy_bytes', 'code_bytes'].map(
+                    (name) => own[name] === null ? null : unpackNeeds(unpack, own[name], numUnits,
+                        numTiles, name === 'code_bytes')));
+            }
+            const [bytes, freed, copy, ofCode] = needs.get(group);
+            const once = new Float64Array(numTiles);
+            const kept = new Float64Array(numTiles);
+            const code = new Float64Array(numTiles);
+            for (let tile = 0, i = interval; tile < numTiles; tile++, i += numStages) {
+                once[tile] = (bytes === null ? 0 : bytes[i]) -
+                    (copies > 0 && freed !== null ? freed[i] : 0);
+                kept[tile] = copy === null ? 0 : copies * copy[i];
+                code[tile] = ofCode === null ? 0 : ofCode[i];
+            }
+            return { once, kept, code };
+        }
+
+        function readLives() {
+            const own = data.places.lives;
+            const { classes } = data.places;
+            lives = { variables: unpack(own.variable), categories: unpack(own.category),
+                classes: unpack(own.class), bytes: unpack(own.bytes), isWhole: own.is_whole,
+                ranges: unpack(classes.ranges), first: unpack(classes.first),
+                end: unpack(classes.end) };
+        }
+
+        // What is live at a step and not always: by variable (number plus 1, 0 for none) and
+        // category the bytes, and from which step to which that lasts.
+        function liveAt(step) {
+            if (lives === null)
+                readLives();
+            const { variables, categories, classes, bytes, ranges, first, end } = lives;
+            const rangeOf = new Int32Array(ranges.length).fill(-1);
+            for (let number = 0, k = 0; number < ranges.length; number++)
+                for (const next = k + ranges[number]; k < next; k++)
+                    if (first[k] <= step && step < end[k])
+                        rangeOf[number] = k;
+            const found = new Map();
+            for (let i = 0; i < variables.length; i++) {
+                const range = rangeOf[classes[i]];
+                if (range < 0)
+                    continue;
+                const key = variables[i] * 256 + categories[i];
+                const item = found.get(key);
+                if (item === undefined) {
+                    found.set(key, { variable: variables[i], category: categories[i],
+                        bytes: bytes[i], from: first[range], to: end[range] - 1 });
+                } else {
+                    item.bytes += bytes[i];
+                    item.from = Math.min(item.from, first[range]);
+                    item.to = Math.max(item.to, end[range] - 1);
+                }
+            }
+            return { isWhole: lives.isWhole, items: [...found.values()].sort((a, b) =>
+                b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
+        }
+
+        // What takes longest to be read, one part at a time: true while there is more.
+        function prepare() {
+            if (data.stages.length > 0 && hasNeeds(0) && !needs.has(0))
+                stageNeeds(0, 0, 0);
+            else if (tables.named === undefined)
+                table('named');
+            else if (tables.named.sums === undefined)
+                sumUp(tables.named);
+            else
+                return false;
+            return true;
+        }
+
+        return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, prepare };
+    }
+
+    return { read };
+})();
+
+if (typeof module !== 'undefined')
+    module.exports = Places;

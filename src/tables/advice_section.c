@@ -1,0 +1,576 @@
+/* The section of what stands out in memory: each row of a rule that docs/sections.md states, with
+ * figures of the profile, and what can be tried.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tables/sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/names.h"
+#include "memory/chain_data.h"
+#include "model/operations.h"
+#include "popliner/liveness.h"
+#include "profile/category.h"
+#include "tables/reports.h"
+
+enum { MOST_ROWS = 5 }; /* of a rule */
+
+typedef enum rule {
+    OVER_MEMORY,
+    UNBALANCED,
+    NEXT_TILE,
+    ALWAYS_LIVE,
+    FEW_TILES,
+    COPIES,
+    EXCHANGE_CODE,
+    VERTEX_CODE,
+    REPEATED_CODE,
+    REPEATED_CONSTANTS,
+    GAPS,
+} rule;
+
+static const struct {
+    const char *name;
+    const char *measured;
+    const char *suggestion;
+} rules[] = {
+    [OVER_MEMORY] = {"over_memory",
+                     "the highest address in use on the fullest tile, of what a tile has; count: "
+                     "tiles that have too little",
+                     "fewer layers on an IPU, a smaller batch, recomputing"},
+    [UNBALANCED] = {"unbalanced",
+                    "live on the worst tile, against the mean of all tiles; count: tiles above "
+                    "the mean",
+                    "other tile mappings of what the worst tile has more of than others"},
+    [NEXT_TILE] = {"next_tile",
+                   "live on the tile that would limit next, of what the worst tile has; count: "
+                   "tiles within 1% of the worst, and itself",
+                   "balancing a single tile gains no more than this difference"},
+    [ALWAYS_LIVE] = {"always_live",
+                     "always live on the worst tile, most of it of this category, of all that is "
+                     "live there at its peak",
+                     "recomputing does not help here: fewer parameters or less code on the IPU"},
+    [FEW_TILES] = {"few_tiles",
+                   "of this variable, at the peak of the worst tile, of all that is live there; "
+                   "count: tiles that have some of the variable",
+                   "a tile mapping that spreads the variable over more tiles"},
+    [COPIES] = {"copies",
+                "messages and rearrangements at the peak of the worst tile, of all that is live "
+                "there",
+                "tile mappings that need less moving, or exchanges of smaller parts"},
+    [EXCHANGE_CODE] = {"exchange_code",
+                       "code of exchanges on the worst tile, of all that is live there",
+                       "outlining, and layouts that repeat: each other pattern has code of its "
+                       "own"},
+    [VERTEX_CODE] = {"vertex_code",
+                     "code of this vertex type on the worst tile, of all that is live there; "
+                     "count: tiles that have the code",
+                     "fewer variants of vertices: one type and layout for what is alike"},
+    [REPEATED_CODE] = {"repeated_code",
+                       "exchange code of the operations of this name, their numbers aside, of all "
+                       "exchange code; one: of the layer with most; count: layers",
+                       "outlining, so that the layers share code"},
+    [REPEATED_CONSTANTS] = {"repeated_constants",
+                            "constants of this name, their numbers aside, and of one size, of all "
+                            "constants; one: of each; count: how many",
+                            "if they hold the same, one constant that all layers use"},
+    [GAPS] = {"gaps",
+              "unused below the highest address on the tile with most of it, of that address; "
+              "count: tiles where it is 5% or more",
+              "gaps and padding are of the compiler's layout: sizes that are multiples of the "
+              "alignment, and fewer small variables"},
+};
+
+/* A row; SIZE_MAX where there is no such thing. */
+typedef struct advice {
+    const char *subject; /* NULL: none */
+    size_t tile;
+    uint64_t bytes;
+    uint64_t of_bytes;
+    size_t one_bytes;
+    size_t count;
+} advice;
+
+/* While the rules are looked at. */
+typedef struct look {
+    const pl_section_source *source;
+    const popliner_profile *profile;
+    pl_sheet *sheet;
+    size_t worst;        /* the tile with most live memory, */
+    uint64_t live_bytes; /* by the compiler's account, and */
+    size_t peak_step;    /* its step with most of it; SIZE_MAX: there are none */
+} look;
+
+static void add(const look *own, rule which, const advice *a) {
+    pl_sheet_text(own->sheet, rules[which].name);
+    pl_sheet_text(own->sheet, a->subject);
+    pl_sheet_index(own->sheet, a->tile);
+    pl_sheet_number(own->sheet, a->bytes);
+    pl_sheet_number(own->sheet, a->of_bytes);
+    pl_sheet_index(own->sheet, a->one_bytes);
+    pl_sheet_index(own->sheet, a->count);
+    pl_sheet_text(own->sheet, rules[which].measured);
+    pl_sheet_text(own->sheet, rules[which].suggestion);
+}
+
+/* ---- the largest of many ---- */
+
+/* Up to MOST_ROWS, the largest first; of equals the first stays before. */
+typedef struct largest {
+    size_t count;
+    uint64_t bytes[MOST_ROWS];
+    size_t of[MOST_ROWS];
+} largest;
+
+static void take(largest *own, size_t what, uint64_t bytes) {
+    if (own->count == MOST_ROWS && bytes <= own->bytes[MOST_ROWS - 1])
+        return;
+    own->count += own->count < MOST_ROWS;
+    size_t i = own->count - 1;
+    for (; i > 0 && own->bytes[i - 1] < bytes; i--) {
+        own->bytes[i] = own->bytes[i - 1];
+        own->of[i] = own->of[i - 1];
+    }
+    own->bytes[i] = bytes;
+    own->of[i] = what;
+}
+
+/* ---- rules of tiles ---- */
+
+static uint64_t live_bytes(const popliner_profile *p, size_t tile) {
+    return p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
+}
+
+static void look_at_memory(const look *own) {
+    const popliner_profile *p = own->profile;
+    const uint64_t *ends = p->tile_total_including_gaps_bytes;
+    advice a = {NULL, 0, 0, p->target.bytes_per_tile, SIZE_MAX, 0};
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        a.count += ends[tile] > p->target.bytes_per_tile;
+        a.tile = ends[tile] > ends[a.tile] ? tile : a.tile;
+    }
+    a.bytes = ends[a.tile];
+    if (a.count > 0)
+        add(own, OVER_MEMORY, &a);
+}
+
+static void look_at_balance(const look *own) {
+    const popliner_profile *p = own->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    advice mean = {NULL, own->worst, own->live_bytes, 0, SIZE_MAX, 0};
+    advice next = {NULL, SIZE_MAX, 0, own->live_bytes, SIZE_MAX, 0};
+    uint64_t all_bytes = 0;
+    for (size_t tile = 0; tile < num_tiles; tile++) {
+        const uint64_t bytes = live_bytes(p, tile);
+        all_bytes += bytes;
+        next.count += 100 * bytes >= 99 * own->live_bytes;
+        if (tile != own->worst && (next.tile == SIZE_MAX || bytes > next.bytes)) {
+            next.tile = tile;
+            next.bytes = bytes;
+        }
+    }
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        mean.count += live_bytes(p, tile) * num_tiles > all_bytes;
+    mean.of_bytes = all_bytes / num_tiles;
+    if (own->live_bytes * num_tiles * 10 >= all_bytes * 11)
+        add(own, UNBALANCED, &mean);
+    if (next.tile != SIZE_MAX)
+        add(own, NEXT_TILE, &next);
+}
+
+static void look_at_gaps(const look *own) {
+    const popliner_profile *p = own->profile;
+    advice a = {NULL, 0, 0, 0, SIZE_MAX, 0};
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        const uint64_t end = p->tile_total_including_gaps_bytes[tile];
+        const uint64_t gap = end > p->tile_total_bytes[tile] ? end - p->tile_total_bytes[tile] : 0;
+        a.count += gap > 0 && 20 * gap >= end;
+        if (gap > a.bytes) {
+            a.tile = tile;
+            a.bytes = gap;
+            a.of_bytes = end;
+        }
+    }
+    if (a.count > 0)
+        add(own, GAPS, &a);
+}
+
+/* ---- rules of the variables on the worst tile ---- */
+
+/* What is on the worst tile: by unlowered variable and category, at its peak. */
+typedef struct worst_tile {
+    uint64_t *of_unlowered;              /* [num_unlowered] */
+    uint64_t at_peak[PL_MAX_CATEGORIES]; /* by category */
+    uint64_t always[PL_MAX_CATEGORIES];  /* the same that is always live */
+} worst_tile;
+
+static void sum_up_worst(const look *own, worst_tile *sums) {
+    const popliner_profile *p = own->profile;
+    for (uint64_t v = p->tile_variables_start[own->worst];
+         v < p->tile_variables_start[own->worst + 1]; v++) {
+        const uint32_t size = p->variable_size_bytes[v];
+        const bool is_always = p->class_always_live[p->variable_class[v]] != 0;
+        if (!is_always && !popliner_liveness_is_live(p, v, own->peak_step))
+            continue;
+        sums->at_peak[p->variable_category[v]] += size;
+        sums->always[p->variable_category[v]] += is_always ? size : 0;
+        if (p->variable_unlowered[v] != PL_NONE)
+            sums->of_unlowered[p->variable_unlowered[v]] += size;
+    }
+}
+
+static void look_at_always_live(const look *own, const worst_tile *sums) {
+    const popliner_profile *p = own->profile;
+    const uint64_t bytes = p->tile_always_live_bytes[own->worst];
+    size_t most = 0;
+    for (size_t i = 1; i < p->num_categories; i++)
+        most = sums->always[i] > sums->always[most] ? i : most;
+    const bool is_known = p->num_categories > 0 && sums->always[most] > 0;
+    const advice a = {is_known ? pl_profile_string(p, p->category_name[most]) : NULL,
+                      own->worst,
+                      bytes,
+                      own->live_bytes,
+                      SIZE_MAX,
+                      SIZE_MAX};
+    if (2 * bytes >= own->live_bytes)
+        add(own, ALWAYS_LIVE, &a);
+}
+
+/* Counts the tiles that have some of each variable that is marked. */
+static void count_tiles(const popliner_profile *p, const uint8_t *marks, size_t *num_tiles,
+                        size_t *last_tile) {
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
+             v++) {
+            const uint32_t unlowered = p->variable_unlowered[v];
+            if (unlowered == PL_NONE || marks[unlowered] == 0 || p->variable_size_bytes[v] == 0)
+                continue;
+            num_tiles[unlowered] += last_tile[unlowered] != tile + 1;
+            last_tile[unlowered] = tile + 1;
+        }
+    }
+}
+
+static popliner_status look_at_few_tiles(const look *own, const worst_tile *sums,
+                                         popliner_error *error) {
+    const popliner_profile *p = own->profile;
+    uint8_t *marks = pl_new_array(p->num_unlowered, sizeof *marks);
+    size_t *num_tiles = pl_new_array(p->num_unlowered, sizeof *num_tiles);
+    size_t *last_tile = pl_new_array(p->num_unlowered, sizeof *last_tile); /* plus one */
+    popliner_status status = marks == NULL || num_tiles == NULL || last_tile == NULL
+                                 ? pl_fail_memory(error, "the advice")
+                                 : POPLINER_OK;
+    largest found = {0};
+    bool is_any = false;
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
+        const uint64_t bytes = sums->of_unlowered[i];
+        marks[i] = bytes > 0 && 100 * bytes >= own->live_bytes;
+        is_any = is_any || marks[i] != 0;
+    }
+    if (status == POPLINER_OK && is_any)
+        count_tiles(p, marks, num_tiles, last_tile);
+    for (size_t i = 0; status == POPLINER_OK && is_any && i < p->num_unlowered; i++) {
+        if (marks[i] != 0 && 8 * num_tiles[i] <= p->target.num_tiles)
+            take(&found, i, sums->of_unlowered[i]);
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const char *name = pl_profile_string(p, p->unlowered_name[found.of[i]]);
+        const advice a = {
+            *name == '\0' ? NULL : name, own->worst, found.bytes[i], own->live_bytes, SIZE_MAX,
+            num_tiles[found.of[i]]};
+        add(own, FEW_TILES, &a);
+    }
+    free(last_tile);
+    free(num_tiles);
+    free(marks);
+    return status;
+}
+
+/* Whether bytes on the worst tile are a share of what is live there. */
+static void look_at_share(const look *own, rule which, uint64_t bytes) {
+    const advice a = {NULL, own->worst, bytes, own->live_bytes, SIZE_MAX, SIZE_MAX};
+    if (10 * bytes >= own->live_bytes)
+        add(own, which, &a);
+}
+
+static void look_at_shares(const look *own, const worst_tile *sums) {
+    const popliner_profile *p = own->profile;
+    uint64_t copies = 0;
+    uint64_t code = 0;
+    for (size_t i = 0; i < p->num_categories; i++) {
+        const char *name = pl_profile_string(p, p->category_name[i]);
+        const pl_category category = (pl_category)p->category[i];
+        if (category == PL_CATEGORY_MESSAGE || category == PL_CATEGORY_GLOBAL_MESSAGE ||
+            category == PL_CATEGORY_REARRANGEMENT)
+            copies += sums->at_peak[i];
+        if (category == PL_CATEGORY_INTERNAL_EXCHANGE_CODE ||
+            strcmp(name, "globalExchangeCode") == 0 || strcmp(name, "hostExchangeCode") == 0)
+            code += sums->at_peak[i];
+    }
+    look_at_share(own, COPIES, copies);
+    look_at_share(own, EXCHANGE_CODE, code);
+}
+
+static popliner_status look_at_worst_tile(const look *own, popliner_error *error) {
+    worst_tile sums = {.of_unlowered = pl_new_array(own->profile->num_unlowered, sizeof(uint64_t))};
+    if (sums.of_unlowered == NULL)
+        return pl_fail_memory(error, "the advice");
+    sum_up_worst(own, &sums);
+    look_at_always_live(own, &sums);
+    popliner_status status = look_at_few_tiles(own, &sums, error);
+    if (status == POPLINER_OK)
+        look_at_shares(own, &sums);
+    free(sums.of_unlowered);
+    return status;
+}
+
+static popliner_status look_at_vertex_code(const look *own, popliner_error *error) {
+    const popliner_profile *p = own->profile;
+    uint64_t *code = pl_new_array(p->target.num_tiles, sizeof *code);
+    largest found = {0};
+    if (code == NULL)
+        return pl_fail_memory(error, "the advice");
+    for (size_t type = 0; type < p->num_vertex_types; type++) {
+        memset(code, 0, p->target.num_tiles * sizeof *code);
+        pl_series_add(p, p->vertex_type_code[type], 1, code);
+        if (code[own->worst] > 0 && 20 * code[own->worst] >= own->live_bytes)
+            take(&found, type, code[own->worst]);
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const size_t type = found.of[i];
+        advice a = {pl_profile_string(p, p->vertex_type_name[type]),
+                    own->worst,
+                    found.bytes[i],
+                    own->live_bytes,
+                    SIZE_MAX,
+                    0};
+        memset(code, 0, p->target.num_tiles * sizeof *code);
+        pl_series_add(p, p->vertex_type_code[type], 1, code);
+        for (size_t tile = 0; tile < p->target.num_tiles; tile++)
+            a.count += code[tile] > 0;
+        add(own, VERTEX_CODE, &a);
+    }
+    free(code);
+    return POPLINER_OK;
+}
+
+/* ---- rules of what is there again and again ---- */
+
+/* Replaces the text by a name in which each number is '#'. */
+static void make_pattern(pl_text *pattern, const char *name) {
+    pattern->length = 0;
+    pl_text_add(pattern, "");
+    while (*name != '\0') {
+        const size_t digits = strspn(name, "0123456789");
+        const size_t others = strcspn(name, "0123456789");
+        if (digits > 0)
+            pl_text_add(pattern, "#");
+        else
+            pl_text_append(pattern, name, others);
+        name += digits > 0 ? digits : others;
+    }
+}
+
+/* What has a name but for its numbers. */
+typedef struct repeated {
+    pl_names patterns;
+    pl_text pattern; /* while one is made */
+    size_t *group;   /* of each item; SIZE_MAX: of none */
+    uint64_t *bytes; /* by group, and the two below, too */
+    uint64_t *one;
+    size_t *count;
+} repeated;
+
+static void free_repeated(repeated *own) {
+    pl_names_free(&own->patterns);
+    free(own->pattern.data);
+    free(own->group);
+    free(own->bytes);
+    free(own->one);
+    free(own->count);
+}
+
+/* Room for the sums of all groups. */
+static bool make_sums(repeated *own) {
+    own->bytes = pl_new_array(own->patterns.count, sizeof *own->bytes);
+    own->one = pl_new_array(own->patterns.count, sizeof *own->one);
+    own->count = pl_new_array(own->patterns.count, sizeof *own->count);
+    return own->bytes != NULL && own->one != NULL && own->count != NULL;
+}
+
+/* Those that are there more than once, and are 1% of all. */
+static void add_repeated(const look *own, rule which, const repeated *groups, uint64_t all_bytes) {
+    largest found = {0};
+    for (size_t i = 0; i < groups->patterns.count; i++) {
+        if (groups->count[i] > 1 && groups->bytes[i] > 0 && 100 * groups->bytes[i] >= all_bytes)
+            take(&found, i, groups->bytes[i]);
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        const size_t group = found.of[i];
+        const char *pattern = groups->patterns.items[group];
+        const char *subject = which == REPEATED_CONSTANTS ? strchr(pattern, ' ') + 1 : pattern;
+        const advice a = {subject,   SIZE_MAX,           found.bytes[i],
+                          all_bytes, groups->one[group], groups->count[group]};
+        add(own, which, &a);
+    }
+}
+
+/* Sums up the exchange code of each pattern by unit: of programs, those of the first operation that
+ * has them. */
+static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *all_bytes,
+                                   popliner_error *error) {
+    const popliner_profile *p = own->profile;
+    const size_t num_units = own->source->chain->num_units;
+    uint32_t *operation_of = pl_section_operations_of(own->source);
+    uint64_t *by_unit = pl_new_array(groups->patterns.count * num_units, sizeof *by_unit);
+    popliner_status status = operation_of == NULL || by_unit == NULL || !make_sums(groups)
+                                 ? pl_fail_memory(error, "the advice")
+                                 : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++) {
+        const uint64_t bytes = pl_series_sum(p, p->program_exchange_code[i]);
+        *all_bytes += bytes;
+        if (operation_of[i] == PL_NONE)
+            continue;
+        const size_t unit = pl_chain_unit_of(own->source->chain, operation_of[i]);
+        by_unit[groups->group[operation_of[i]] * num_units + unit] += bytes;
+    }
+    for (size_t i = 0; status == POPLINER_OK && i < groups->patterns.count; i++) {
+        for (size_t unit = 0; unit < num_units; unit++) {
+            const uint64_t bytes = by_unit[i * num_units + unit];
+            groups->bytes[i] += bytes;
+            groups->count[i] += bytes > 0;
+            groups->one[i] = bytes > groups->one[i] ? bytes : groups->one[i];
+        }
+    }
+    free(by_unit);
+    free(operation_of);
+    return status;
+}
+
+static popliner_status look_at_repeated_code(const look *own, popliner_error *error) {
+    const popliner_operations *operations = own->source->operations;
+    const size_t count = popliner_operations_count(operations);
+    repeated groups = {.group = pl_new_array(count, sizeof(size_t))};
+    uint64_t all_bytes = 0;
+    popliner_status status =
+        groups.group == NULL ? pl_fail_memory(error, "the advice") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        make_pattern(&groups.pattern, pl_operation_at(operations, i)->name);
+        groups.group[i] = groups.pattern.failed
+                              ? SIZE_MAX
+                              : pl_names_number(&groups.patterns, groups.pattern.data);
+        if (groups.group[i] == SIZE_MAX)
+            status = pl_fail_memory(error, "the advice");
+    }
+    if (status == POPLINER_OK)
+        status = sum_up_code(own, &groups, &all_bytes, error);
+    if (status == POPLINER_OK)
+        add_repeated(own, REPEATED_CODE, &groups, all_bytes);
+    free_repeated(&groups);
+    return status;
+}
+
+/* Sums up the constants, all of them and by unlowered variable. */
+static uint64_t sum_up_constants(const popliner_profile *p, uint64_t *bytes) {
+    uint64_t all_bytes = 0;
+    for (size_t v = 0; v < p->num_variables; v++) {
+        if (p->category[p->variable_category[v]] != PL_CATEGORY_CONSTANT)
+            continue;
+        all_bytes += p->variable_size_bytes[v];
+        if (p->variable_unlowered[v] != PL_NONE)
+            bytes[p->variable_unlowered[v]] += p->variable_size_bytes[v];
+    }
+    return all_bytes;
+}
+
+static popliner_status look_at_repeated_constants(const look *own, popliner_error *error) {
+    const popliner_profile *p = own->profile;
+    repeated groups = {.group = pl_new_array(p->num_unlowered, sizeof(size_t))};
+    uint64_t *bytes = pl_new_array(p->num_unlowered, sizeof *bytes);
+    popliner_status status =
+        groups.group == NULL || bytes == NULL ? pl_fail_memory(error, "the advice") : POPLINER_OK;
+    const uint64_t all_bytes = status == POPLINER_OK ? sum_up_constants(p, bytes) : 0;
+    pl_text key = {0}; /* those of one size */
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
+        const char *name = pl_profile_string(p, p->unlowered_name[i]);
+        groups.group[i] = SIZE_MAX;
+        if (bytes[i] == 0 || *name == '\0')
+            continue;
+        make_pattern(&groups.pattern, name);
+        key.length = 0;
+        pl_text_format(&key, "%" PRIu64 " ", bytes[i]);
+        pl_text_add(&key, groups.pattern.failed ? "" : groups.pattern.data);
+        groups.group[i] = key.failed || groups.pattern.failed
+                              ? SIZE_MAX
+                              : pl_names_number(&groups.patterns, key.data);
+        if (groups.group[i] == SIZE_MAX)
+            status = pl_fail_memory(error, "the advice");
+    }
+    if (status == POPLINER_OK && !make_sums(&groups))
+        status = pl_fail_memory(error, "the advice");
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
+        const size_t group = groups.group[i];
+        if (group == SIZE_MAX)
+            continue;
+        groups.bytes[group] += bytes[i];
+        groups.one[group] = bytes[i];
+        groups.count[group]++;
+    }
+    if (status == POPLINER_OK)
+        add_repeated(own, REPEATED_CONSTANTS, &groups, all_bytes);
+    free(key.data);
+    free(bytes);
+    free_repeated(&groups);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+/* The first step at which most is live on the worst tile. */
+static popliner_status find_peak(look *own, popliner_error *error) {
+    const popliner_profile *p = own->profile;
+    uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
+    if (bytes == NULL)
+        return pl_fail_memory(error, "the advice");
+    popliner_status status =
+        popliner_liveness_by_step(p, own->worst, NULL, 0, p->num_steps, bytes, error);
+    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
+        if (step == 0 || bytes[step] > bytes[own->peak_step])
+            own->peak_step = step;
+    }
+    free(bytes);
+    return status;
+}
+
+popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *sheet,
+                                  popliner_error *error) {
+    static const char *const columns[] = {
+        "rule",      "subject", "tile",     "bytes",      "of_bytes",
+        "one_bytes", "count",   "measured", "suggestion",
+    };
+    const popliner_profile *p = source->profile;
+    look own = {source, p, sheet, pl_tiles_largest(p), 0, SIZE_MAX};
+    pl_sheet_begin(sheet, sheet->format, "advice", columns, sizeof columns / sizeof *columns);
+    popliner_status status = pl_profile_require_variables(p, error);
+    if (status == POPLINER_OK)
+        status = find_peak(&own, error);
+    own.live_bytes = live_bytes(p, own.worst);
+    if (status == POPLINER_OK && own.live_bytes > 0) { /* there is an account by tile */
+        look_at_memory(&own);
+        look_at_balance(&own);
+        status = look_at_worst_tile(&own, error);
+        if (status == POPLINER_OK)
+            status = look_at_vertex_code(&own, error);
+    }
+    if (status == POPLINER_OK)
+        status = look_at_repeated_code(&own, error);
+    if (status == POPLINER_OK)
+        status = look_at_repeated_constants(&own, error);
+    if (status == POPLINER_OK && own.live_bytes > 0)
+        look_at_gaps(&own);
+    return status;
+}

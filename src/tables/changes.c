@@ -1,0 +1,514 @@
+/* Comparing two tables, row by row and column by column.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/numbers.h"
+#include "tables/changes_data.h"
+
+/* ---- tables that were kept ---- */
+
+size_t pl_kept_num_rows(const pl_sheet *sheet) {
+    return sheet->num_columns == 0 ? 0 : sheet->cells.count / sheet->num_columns - 1;
+}
+
+static const char *text_of(const pl_sheet *sheet, const pl_cell *cell) {
+    return cell->kind == PL_CELL_TEXT ? sheet->cells.names.items[cell->value.number] : "";
+}
+
+static const char *column_name(const pl_sheet *sheet, size_t column) {
+    return text_of(sheet, &sheet->cells.items[column]);
+}
+
+size_t pl_kept_column(const pl_sheet *sheet, const char *name) {
+    for (size_t i = 0; i < sheet->num_columns; i++)
+        if (strcmp(column_name(sheet, i), name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+const pl_cell *pl_kept_cell(const pl_sheet *sheet, size_t row, size_t column) {
+    return &sheet->cells.items[(row + 1) * sheet->num_columns + column];
+}
+
+const char *pl_kept_text(const pl_sheet *sheet, size_t row, size_t column) {
+    return text_of(sheet, pl_kept_cell(sheet, row, column));
+}
+
+bool pl_kept_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number) {
+    const pl_cell *cell = pl_kept_cell(sheet, row, column);
+    *number = 0;
+    if (cell->kind == PL_CELL_NUMBER) /* the numbers of a profile are not larger */
+        *number = cell->value.number > INT64_MAX ? INT64_MAX : (int64_t)cell->value.number;
+    else if (cell->kind == PL_CELL_SIGNED)
+        *number = cell->value.signed_number;
+    return cell->kind == PL_CELL_NUMBER || cell->kind == PL_CELL_SIGNED;
+}
+
+/* ---- differences ---- */
+
+int64_t pl_change_of(const popliner_change *difference) {
+    const popliner_change *d = difference;
+    if (d->before < 0 && d->now > INT64_MAX + d->before)
+        return INT64_MAX;
+    if (d->before > 0 && d->now < INT64_MIN + d->before)
+        return INT64_MIN;
+    return d->now - d->before;
+}
+
+bool pl_change_percent(const popliner_change *difference, double *percent) {
+    const popliner_change *d = difference;
+    if (!d->has_before || !d->has_now || d->before <= 0)
+        return false;
+    *percent = (double)pl_change_of(d) / (double)d->before * 100;
+    return true;
+}
+
+bool pl_change_is_one(const popliner_change *difference) {
+    const popliner_change *d = difference;
+    return d->presence != POPLINER_ON_BOTH_SIDES || d->has_before != d->has_now ||
+           (d->has_before && d->before != d->now);
+}
+
+const char *pl_changes_name(popliner_changes *changes, const char *name) {
+    size_t number = pl_names_number(&changes->names, name);
+    if (number != SIZE_MAX)
+        return changes->names.items[number];
+    changes->failed = true;
+    return "";
+}
+
+void pl_changes_add(popliner_changes *changes, const popliner_change *difference) {
+    popliner_changes *c = changes;
+    if (c->failed || !pl_grow(&c->items, &c->capacity, c->count + 1, sizeof *c->items)) {
+        c->failed = true;
+        return;
+    }
+    c->items[c->count++] = *difference;
+    c->num_changed += pl_change_is_one(difference);
+}
+
+/* ---- rows of two tables ---- */
+
+/* A row by what it is matched by. */
+typedef struct row_key {
+    const char *kind;
+    const char *name;
+    uint64_t number; /* of those that have one instead of a name */
+    size_t row;
+} row_key;
+
+static int compare_names(const row_key *a, const row_key *b) {
+    int order = strcmp(a->kind, b->kind);
+    if (order == 0)
+        order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+static int compare_keys(const void *left, const void *right) {
+    const row_key *a = left;
+    const row_key *b = right;
+    int order = compare_names(a, b);
+    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+/* The keys of all rows in order; NULL without memory. */
+static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
+    const size_t kind = pairing->kind == NULL ? SIZE_MAX : pl_kept_column(sheet, pairing->kind);
+    const size_t name = pl_kept_column(sheet, pairing->name);
+    const size_t num_rows = pl_kept_num_rows(sheet);
+    row_key *keys = pl_new_array(num_rows, sizeof *keys);
+    for (size_t row = 0; keys != NULL && row < num_rows; row++) {
+        const pl_cell *cell = pl_kept_cell(sheet, row, name);
+        keys[row] =
+            (row_key){kind == SIZE_MAX ? "" : pl_kept_text(sheet, row, kind), text_of(sheet, cell),
+                      cell->kind == PL_CELL_NUMBER ? cell->value.number : 0, row};
+    }
+    if (keys != NULL && num_rows > 0)
+        qsort(keys, num_rows, sizeof *keys, compare_keys);
+    return keys;
+}
+
+bool pl_changes_match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
+                           size_t *match, bool *is_matched) {
+    const size_t num_before = pl_kept_num_rows(before);
+    const size_t num_now = pl_kept_num_rows(now);
+    row_key *left = sort_rows(before, pairing);
+    row_key *right = sort_rows(now, pairing);
+    bool done = left != NULL && right != NULL;
+    size_t place = 0;
+    for (size_t i = 0; done && i < num_now; i++) {
+        while (place < num_before && compare_names(&left[place], &right[i]) < 0)
+            place++;
+        bool found = place < num_before && compare_names(&left[place], &right[i]) == 0;
+        match[right[i].row] = found ? left[place].row : SIZE_MAX;
+        if (found)
+            is_matched[left[place++].row] = true;
+    }
+    free(left);
+    free(right);
+    return done;
+}
+
+/* A column of quantities, with its place in each table; SIZE_MAX: not there. */
+typedef struct compared_column {
+    const char *name;
+    size_t place[PL_NUM_SIDES];
+} compared_column;
+
+static bool is_quantity(const char *column) {
+    static const char bytes[] = "_bytes";
+    const size_t end = sizeof bytes - 1;
+    size_t length = strlen(column);
+    return (length > end && strcmp(column + length - end, bytes) == 0) ||
+           strcmp(column, "cycles") == 0 || strcmp(column, "num_operations") == 0;
+}
+
+/* The columns of `now`, then those of `before` alone; NULL without memory. */
+static compared_column *find_columns(popliner_changes *c, const pl_sheet *before,
+                                     const pl_sheet *now, size_t *count) {
+    compared_column *columns =
+        pl_new_array(before->num_columns + now->num_columns, sizeof *columns);
+    *count = 0;
+    for (size_t i = 0; columns != NULL && i < now->num_columns; i++) {
+        const char *name = column_name(now, i);
+        if (is_quantity(name))
+            columns[(*count)++] =
+                (compared_column){pl_changes_name(c, name), {pl_kept_column(before, name), i}};
+    }
+    for (size_t i = 0; columns != NULL && i < before->num_columns; i++) {
+        const char *name = column_name(before, i);
+        if (is_quantity(name) && pl_kept_column(now, name) == SIZE_MAX)
+            columns[(*count)++] = (compared_column){pl_changes_name(c, name), {i, SIZE_MAX}};
+    }
+    return columns;
+}
+
+/* The quantity of a row, which has 0 of a column that its table does not have. */
+static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number) {
+    *number = 0;
+    return row != SIZE_MAX && (column == SIZE_MAX || pl_kept_number(sheet, row, column, number));
+}
+
+const char *pl_changes_row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
+                                size_t column) {
+    popliner_changes *c = changes;
+    const pl_cell *cell = pl_kept_cell(sheet, row, column);
+    char digits[24];
+    if (cell->kind != PL_CELL_NUMBER)
+        return pl_changes_name(c, text_of(sheet, cell));
+    snprintf(digits, sizeof digits, "%" PRIu64, cell->value.number);
+    return pl_changes_name(c, digits);
+}
+
+typedef struct row_pair {
+    const pl_sheet *sheets[PL_NUM_SIDES];
+    size_t rows[PL_NUM_SIDES]; /* SIZE_MAX: there is none */
+} row_pair;
+
+/* Adds all quantities of a row and its match. */
+static void add_rows(popliner_changes *c, const pl_pairing *pairing, const row_pair *pair,
+                     const compared_column *columns, size_t num_columns) {
+    const int side = pair->rows[PL_NOW] == SIZE_MAX ? PL_BEFORE : PL_NOW;
+    const pl_sheet *sheet = pair->sheets[side];
+    const size_t row = pair->rows[side];
+    popliner_change d = {
+        .what = pairing->what != NULL
+                    ? pl_changes_name(c, pairing->what)
+                    : pl_changes_row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
+        .name = pl_changes_row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
+        .presence = side == PL_BEFORE                   ? POPLINER_ONLY_BEFORE
+                    : pair->rows[PL_BEFORE] == SIZE_MAX ? POPLINER_ONLY_NOW
+                                                        : POPLINER_ON_BOTH_SIDES,
+    };
+    for (size_t i = 0; i < num_columns; i++) {
+        const compared_column *column = &columns[i];
+        d.quantity = column->name;
+        d.has_before = take_number(pair->sheets[PL_BEFORE], pair->rows[PL_BEFORE],
+                                   column->place[PL_BEFORE], &d.before);
+        d.has_now =
+            take_number(pair->sheets[PL_NOW], pair->rows[PL_NOW], column->place[PL_NOW], &d.now);
+        pl_changes_add(c, &d);
+    }
+}
+
+void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
+                           const pl_sheet *before, const pl_sheet *now) {
+    popliner_changes *c = changes;
+    const size_t num_before = pl_kept_num_rows(before);
+    const size_t num_now = pl_kept_num_rows(now);
+    size_t num_columns = 0;
+    size_t *match = pl_new_array(num_now, sizeof *match);
+    bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
+    compared_column *columns = find_columns(c, before, now, &num_columns);
+    bool done = match != NULL && is_matched != NULL && columns != NULL &&
+                pl_changes_match_rows(pairing, before, now, match, is_matched);
+    c->failed = c->failed || !done;
+    for (size_t row = 0; !c->failed && row < num_now; row++) {
+        const row_pair pair = {{before, now}, {match[row], row}};
+        add_rows(c, pairing, &pair, columns, num_columns);
+    }
+    for (size_t row = 0; !c->failed && row < num_before; row++) {
+        const row_pair pair = {{before, now}, {row, SIZE_MAX}};
+        if (!is_matched[row])
+            add_rows(c, pairing, &pair, columns, num_columns);
+    }
+    free(columns);
+    free(is_matched);
+    free(match);
+}
+
+/* ---- what is asked of a comparison ---- */
+
+void popliner_changes_free(popliner_changes *changes) {
+    if (changes == NULL)
+        return;
+    for (size_t i = 0; i < changes->num_bounds; i++)
+        free(changes->bounds[i].exceeded);
+    free(changes->bounds);
+    free(changes->settings);
+    free(changes->stages);
+    free(changes->items);
+    pl_names_free(&changes->names);
+    free(changes);
+}
+
+const popliner_change *popliner_changes_at(const popliner_changes *changes, size_t i) {
+    return i < changes->count ? &changes->items[i] : NULL;
+}
+
+size_t popliner_changes_num_changed(const popliner_changes *changes) {
+    return changes->num_changed;
+}
+
+const popliner_change *popliner_changes_deciding(const popliner_changes *changes) {
+    return &changes->items[changes->deciding];
+}
+
+bool popliner_changes_grew(const popliner_changes *changes, double max_growth_percent) {
+    return pl_change_grew(popliner_changes_deciding(changes), max_growth_percent);
+}
+
+const popliner_change *popliner_changes_most_grown(const popliner_changes *changes,
+                                                   const char *what, const char *quantity) {
+    const popliner_change *most = NULL;
+    for (size_t i = 0; i < changes->count; i++) {
+        const popliner_change *d = &changes->items[i];
+        if (!d->has_before || !d->has_now || d->now <= d->before ||
+            strcmp(d->quantity, quantity) != 0 ||
+            !(what == NULL ? pl_change_is_of_unit(d) : strcmp(d->what, what) == 0))
+            continue;
+        if (most == NULL || pl_change_of(d) > pl_change_of(most))
+            most = d;
+    }
+    return most;
+}
+
+popliner_status popliner_changes_text(const popliner_changes *changes, popliner_changes_form form,
+                                      char **text, popliner_error *error) {
+    *text = NULL;
+    switch (form) {
+    case POPLINER_CHANGES_TEXT:
+        return pl_changes_write_text(changes, text, error);
+    case POPLINER_CHANGES_TSV:
+        return pl_changes_write_rows(changes, POPLINER_FORMAT_TSV, text, error);
+    case POPLINER_CHANGES_CSV:
+        return pl_changes_write_rows(changes, POPLINER_FORMAT_CSV, text, error);
+    case POPLINER_CHANGES_JSON:
+        return pl_changes_write_rows(changes, POPLINER_FORMAT_JSON, text, error);
+    }
+    return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a comparison", (int)form);
+}
+
+/* ---- what is no quantity ---- */
+
+/* A summary with the columns that settings are made of. */
+typedef struct side {
+    const pl_sheet *sheet;
+    size_t group;
+    size_t name;
+    size_t value;
+} side;
+
+static side side_of(const pl_sheet *sheet) {
+    return (side){sheet, pl_kept_column(sheet, "group"), pl_kept_column(sheet, "name"),
+                  pl_kept_column(sheet, "value")};
+}
+
+/* The other groups are quantities, or numbers of tiles. */
+static bool is_setting(const side *s, size_t row) {
+    static const char *const groups[] = {"version", "device", "cycles", "engine_option"};
+    const char *group = pl_kept_text(s->sheet, row, s->group);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(group, groups[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *value_of(popliner_changes *c, const side *s, size_t row) {
+    return pl_kept_cell(s->sheet, row, s->value)->kind == PL_CELL_NONE
+               ? NULL
+               : pl_changes_row_name(c, s->sheet, row, s->value);
+}
+
+bool pl_setting_is_change(const popliner_setting_change *setting) {
+    const popliner_setting_change *s = setting;
+    if (s->presence != POPLINER_ON_BOTH_SIDES || (s->before == NULL) != (s->now == NULL))
+        return true;
+    return s->before != NULL && strcmp(s->before, s->now) != 0;
+}
+
+/* Adds a row of one side or of both. SIZE_MAX: there is none. */
+static void add(popliner_changes *c, const side *sides, size_t before, size_t now) {
+    const side *own = &sides[now == SIZE_MAX ? PL_BEFORE : PL_NOW];
+    const size_t row = now == SIZE_MAX ? before : now;
+    if (!is_setting(own, row))
+        return;
+    popliner_setting_change *s = &c->settings[c->num_settings++];
+    *s = (popliner_setting_change){
+        .group = pl_changes_row_name(c, own->sheet, row, own->group),
+        .name = pl_changes_row_name(c, own->sheet, row, own->name),
+        .presence = now == SIZE_MAX      ? POPLINER_ONLY_BEFORE
+                    : before == SIZE_MAX ? POPLINER_ONLY_NOW
+                                         : POPLINER_ON_BOTH_SIDES,
+        .before = before == SIZE_MAX ? NULL : value_of(c, &sides[PL_BEFORE], before),
+        .now = now == SIZE_MAX ? NULL : value_of(c, &sides[PL_NOW], now),
+    };
+    c->num_settings_changed += pl_setting_is_change(s);
+}
+
+void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
+                             const pl_sheet *now) {
+    static const pl_pairing facts = {NULL, "group", "name"};
+    popliner_changes *c = changes;
+    const side sides[PL_NUM_SIDES] = {side_of(before), side_of(now)};
+    const size_t num_before = pl_kept_num_rows(before);
+    const size_t num_now = pl_kept_num_rows(now);
+    size_t *match = pl_new_array(num_now, sizeof *match);
+    bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
+    c->settings = pl_new_array(num_before + num_now, sizeof *c->settings);
+    c->failed = c->failed || match == NULL || is_matched == NULL || c->settings == NULL ||
+                !pl_changes_match_rows(&facts, before, now, match, is_matched);
+    for (size_t row = 0; !c->failed && row < num_now; row++)
+        add(c, sides, match[row], row);
+    for (size_t row = 0; !c->failed && row < num_before; row++)
+        if (!is_matched[row])
+            add(c, sides, row, SIZE_MAX);
+    free(is_matched);
+    free(match);
+}
+
+const popliner_setting_change *popliner_changes_setting_at(const popliner_changes *changes,
+                                                           size_t i) {
+    return i < changes->num_settings ? &changes->settings[i] : NULL;
+}
+
+size_t popliner_changes_num_settings_changed(const popliner_changes *changes) {
+    return changes->num_settings_changed;
+}
+
+/* ---- bounds of growth ---- */
+
+/* What of a comparison is held against each kind of bound. */
+static const struct {
+    const char *name;
+    const char *what; /* NULL: units of any kind */
+    const char *quantity;
+} kinds[POPLINER_NUM_GROWTHS] = {
+    [POPLINER_GROWTH_LARGEST_TILE] = {"largest-tile", "", ""}, /* the one that decides */
+    [POPLINER_GROWTH_TILES] = {"tiles", "tile", "live_bytes"},
+    [POPLINER_GROWTH_CATEGORIES] = {"categories", "category", "variables_bytes"},
+    [POPLINER_GROWTH_LAYERS] = {"layers", NULL, "total_bytes"},
+    [POPLINER_GROWTH_STAGES] = {"stages", "stage", "need_bytes"},
+    [POPLINER_GROWTH_CYCLES] = {"cycles", "device", "cycles"},
+};
+
+const char *popliner_growth_name(popliner_growth of) {
+    return (unsigned)of < POPLINER_NUM_GROWTHS ? kinds[of].name : NULL;
+}
+
+bool pl_change_is_of_unit(const popliner_change *difference) {
+    const char *what = difference->what;
+    return strcmp(what, "head") == 0 || strcmp(what, "layer") == 0 || strcmp(what, "tail") == 0 ||
+           strcmp(what, "unlayered") == 0;
+}
+
+bool pl_change_grew(const popliner_change *difference, double max_percent) {
+    static const uint64_t parts_of_one = 100000000; /* millionths of a percent */
+    const popliner_change *d = difference;
+    if (!d->has_before || !d->has_now || d->now <= d->before)
+        return false;
+    const double parts = max_percent * 1e6 + 0.5;
+    if (!(parts < 1e19)) /* also what is no number */
+        return false;
+    const uint64_t grown[] = {(uint64_t)pl_change_of(d), parts_of_one};
+    const uint64_t allowed[] = {d->before < 0 ? 0 : (uint64_t)d->before,
+                                parts < 0 ? 0 : (uint64_t)parts};
+    const pl_product left = pl_product_of(grown, 2);
+    const pl_product right = pl_product_of(allowed, 2);
+    return pl_product_compare(&left, &right) > 0;
+}
+
+static bool is_of(const popliner_changes *c, size_t place, popliner_growth of) {
+    const popliner_change *d = &c->items[place];
+    if (of == POPLINER_GROWTH_LARGEST_TILE)
+        return place == c->deciding;
+    return strcmp(d->quantity, kinds[of].quantity) == 0 &&
+           (kinds[of].what == NULL ? pl_change_is_of_unit(d)
+                                   : strcmp(d->what, kinds[of].what) == 0);
+}
+
+/* The largest share first: grown / before, by products. All of a list stand in one array. */
+static int compare_shares(const void *left, const void *right) {
+    const popliner_change *a = *(const popliner_change *const *)left;
+    const popliner_change *b = *(const popliner_change *const *)right;
+    const uint64_t own[] = {(uint64_t)pl_change_of(a), b->before < 0 ? 0 : (uint64_t)b->before};
+    const uint64_t other[] = {(uint64_t)pl_change_of(b), a->before < 0 ? 0 : (uint64_t)a->before};
+    const pl_product own_share = pl_product_of(own, 2);
+    const pl_product other_share = pl_product_of(other, 2);
+    int order = pl_product_compare(&other_share, &own_share);
+    if ((a->before <= 0) != (b->before <= 0))
+        order = a->before <= 0 ? -1 : 1;
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+static bool hold(const popliner_changes *c, const popliner_growth_bound *bound,
+                 pl_growth_found *found) {
+    size_t capacity = 0;
+    popliner_growth_result *r = &found->result;
+    r->bound = *bound;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!is_of(c, i, bound->of))
+            continue;
+        r->num_compared += c->items[i].has_before && c->items[i].has_now;
+        if (!pl_change_grew(&c->items[i], bound->max_percent))
+            continue;
+        if (!pl_grow(&found->exceeded, &capacity, r->num_exceeded + 1, sizeof *found->exceeded))
+            return false;
+        found->exceeded[r->num_exceeded++] = &c->items[i];
+    }
+    if (r->num_exceeded > 0)
+        qsort(found->exceeded, r->num_exceeded, sizeof *found->exceeded, compare_shares);
+    r->exceeded = found->exceeded;
+    return true;
+}
+
+void pl_changes_hold(popliner_changes *changes, const popliner_growth_bound *bounds,
+                     size_t num_bounds) {
+    popliner_changes *c = changes;
+    c->bounds = pl_new_array(num_bounds, sizeof *c->bounds);
+    c->failed = c->failed || c->bounds == NULL;
+    for (size_t i = 0; !c->failed && i < num_bounds; i++) {
+        c->num_bounds = i + 1;
+        c->failed = !hold(c, &bounds[i], &c->bounds[i]);
+    }
+}
+
+const popliner_growth_result *popliner_changes_bound_at(const popliner_changes *changes, size_t i) {
+    return i < changes->num_bounds ? &changes->bounds[i].result : NULL;
+}

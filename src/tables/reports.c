@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/certificate_data.h"
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/text.h"
+#include "memory/chain_data.h"
+#include "memory/part_sums.h"
+#include "memory/parts.h"
+#include "model/layers.h"
+#include "model/operations.h"
+#include "popliner/liveness.h"
+#include "profile/profile_data.h"
+#include "tables/reports.h"
+
+static void add_names(pl_text *text, const char *const *names, size_t count, char delimiter) {
+    for (size_t i = 0; i < count; i++)
+        pl_text_format(text, "%s%c", names[i], delimiter);
+}
+
+/* Column names, those of the parts of operations in the middle, each followed by the delimiter. */
+static void add_header(pl_text *text, const char *const *names, size_t count,
+                       const char *const *more_names, size_t more_count, char delimiter) {
+    add_names(text, names, count, delimiter);
+    for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
+        const char *words = pl_parts[pl_reported_parts[i]].info.text;
+        pl_text_format(text, "%c%s%c", words[0] - 'a' + 'A', words + 1, delimiter);
+    }
+    add_names(text, more_names, more_count, delimiter);
+    pl_text_add(text, "\n");
+}
+
+/* What those parts come to, with delimiters between them. */
+static void add_parts(pl_text *text, const uint64_t *part_bytes, char delimiter) {
+    for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
+        if (i > 0)
+            pl_text_format(text, "%c", delimiter);
+        pl_text_format(text, "%" PRIu64, part_bytes[pl_reported_parts[i]]);
+    }
+}
+
+/* "None" for what is in no layer, in every format of the original. */
+static const char *shown_layer(const popliner_layers *layers, size_t unit) {
+    const char *name = pl_layers_name(layers, unit);
+    return name == NULL ? "None" : name;
+}
+
+/* The compiler's account of a tile that there is. */
+static popliner_tile_memory account_of(const popliner_profile *profile, size_t tile) {
+    popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
+    popliner_profile_tile(profile, tile, &account, NULL);
+    return account;
+}
+
+popliner_status pl_report_memory_totals(const popliner_profile *profile,
+                                        const popliner_operations *operations,
+                                        pl_stage_meter *meter, char delimiter, char **result,
+                                        popliner_error *error) {
+    enum { SHOWN_TILES = 10 };
+    pl_text text = {0};
+    popliner_stage_memory memory = {0};
+    size_t count = popliner_operations_count(operations);
+    size_t *all = pl_new_array(count, sizeof *all);
+    popliner_status status = POPLINER_OK;
+    *result = NULL;
+    if (all == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < count; i++)
+        all[i] = i;
+    status = pl_stage_measure(meter, all, count, &memory, error);
+    if (status != POPLINER_OK)
+        goto done;
+
+    size_t num_tiles = profile->target.num_tiles;
+    size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
+    /* the original holds this sum as a floating-point number, and shows it */
+    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n",
+                   pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles));
+    pl_text_format(&text, "Category%c", delimiter);
+    for (size_t tile = 0; tile < shown; tile++)
+        pl_text_format(&text, "Tile %zu%c", tile, delimiter);
+    pl_text_format(&text, "\nAlways live");
+    for (size_t tile = 0; tile < shown; tile++)
+        pl_text_format(&text, "%c%" PRIu64, delimiter, account_of(profile, tile).always_live_bytes);
+    pl_text_format(&text, "\nNot-always live");
+    for (size_t tile = 0; tile < shown; tile++)
+        pl_text_format(&text, "%c%" PRIu64, delimiter,
+                       account_of(profile, tile).not_always_live_peak_bytes);
+    pl_text_add(&text, "\n");
+done:
+    pl_stage_memory_clear(&memory);
+    free(all);
+    return pl_text_finish(&text, status, result, error);
+}
+
+popliner_status pl_report_operations(const popliner_operations *operations,
+                                     const popliner_layers *layers, const popliner_chain *chain,
+                                     pl_stage_meter *meter, const popliner_listener *listener,
+                                     char delimiter, char **result, popliner_error *error) {
+    static const char *const header[] = {"Layer", "Note", "Full name"};
+    static const char *const unit_header[] = {"Unit"};
+    bool has_unit = !chain->model->has_unlayered_unit; /* which is the layer otherwise */
+    pl_text text = {0};
+    pl_part_sums *sums = NULL;
+    *result = NULL;
+    popliner_status status = pl_operation_sums_measure(operations, meter, listener, &sums, error);
+    if (status != POPLINER_OK)
+        goto done;
+    add_header(&text, header, 3, unit_header, has_unit ? 1 : 0, delimiter);
+    size_t previous_unit = 0;
+    for (size_t i = 0; i < popliner_operations_count(operations); i++) {
+        const popliner_operation *operation = pl_operation_at(operations, i);
+        size_t unit = pl_layers_unit_of(layers, i);
+        if (unit != previous_unit)
+            pl_text_add(&text, "\n");
+        previous_unit = unit;
+        pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
+                       pl_layer_at(layers, i)->note, delimiter);
+        pl_text_format(&text, "%s%c", operation->name, delimiter);
+        add_parts(&text, sums[i].part_bytes, delimiter);
+        if (has_unit)
+            pl_text_format(&text, "%c%s", delimiter,
+                           pl_chain_unit_at(chain, pl_chain_unit_of(chain, i))->label);
+        pl_text_add(&text, "\n");
+    }
+done:
+    free(sums);
+    return pl_text_finish(&text, status, result, error);
+}
+
+/* Whole MiB, a half rounded to the even one, as Python's round does. */
+static uint64_t round_to_mib(uint64_t bytes) {
+    uint64_t mib = bytes >> 20;
+    uint64_t rest = bytes & 0xfffff;
+    uint64_t half = 0x80000;
+    return mib + (rest > half || (rest == half && (mib & 1) != 0));
+}
+
+popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
+                                 char **result, popliner_error *error) {
+    static const char *const header[] = {"Name"};
+    static const char *const more_header[] = {"Total (MB)", "Unexplained"};
+    bool has_unexplained = chain->model->follows_account;
+    pl_text text = {0};
+    popliner_stage_memory memory = {0};
+    popliner_status status = POPLINER_OK;
+    add_header(&text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
+    for (size_t unit = 0; status == POPLINER_OK && unit < popliner_chain_num_units(chain); unit++) {
+        status = pl_stage_measure_units(meter, unit, unit, &memory, error);
+        if (status != POPLINER_OK)
+            break;
+        const pl_part_sums sums = pl_part_sums_of(meter, &memory);
+        pl_text_format(&text, "%s%c", pl_chain_unit_at(chain, unit)->label, delimiter);
+        add_parts(&text, sums.part_bytes, delimiter);
+        pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
+        if (has_unexplained)
+            pl_text_format(&text, "%c%" PRIu64, delimiter,
+                           sums.part_bytes[POPLINER_PART_UNEXPLAINED]);
+        pl_text_add(&text, "\n");
+    }
+    pl_text_add(&text, "\n");
+    pl_stage_memory_clear(&memory);
+    return pl_text_finish(&text, status, result, error);
+}
+
+popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
+                                      char delimiter, char **result, popliner_error *error) {
+    pl_text text = {0};
+    size_t n = pl_layers_num_units(layers) - 1;
+    pl_text_add(&text, "layer");
+    for (size_t j = 0; j < n; j++)
+        pl_text_format(&text, "%c%s", delimiter, pl_layers_name(layers, j + 1));
+    pl_text_add(&text, "\n");
+    for (size_t i = 0; i < n; i++) {
+        pl_text_add(&text, pl_layers_name(layers, i + 1));
+        for (size_t j = 0; j < n; j++)
+            pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
+        pl_text_add(&text, "\n");
+    }
+    return pl_text_finish(&text, POPLINER_OK, result, error);
+}
+
+/* ---- bytes by tile ---- */
+
+static const char *const measures[PL_NUM_TILES_MEASURES] = {
+    [PL_TILES_ALWAYS_LIVE] = "Always live",
+    [PL_TILES_NOT_ALWAYS_LIVE] = "Not-always live",
+    [PL_TILES_LIVE] = "Live",
+    [PL_TILES_TOTAL] = "Total",
+    [PL_TILES_WITH_GAPS] = "Total including gaps",
+    [PL_TILES_OVERHEAD] = "Layout overhead",
+};
+
+/* The column of a category, which is added when it is met first. Nearly always the address tells;
+ * only a profile with one name for two categories needs the comparison. */
+static size_t column_of(pl_tiles_table *table, const char *category) {
+    for (size_t i = PL_NUM_TILES_MEASURES; i < table->num_columns; i++) {
+        if (table->names[i] == category)
+            return i;
+    }
+    for (size_t i = PL_NUM_TILES_MEASURES; i < table->num_columns; i++) {
+        if (strcmp(table->names[i], category) == 0)
+            return i;
+    }
+    table->names[table->num_columns] = category;
+    return table->num_columns++;
+}
+
+popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profile *profile,
+                                    popliner_error *error) {
+    popliner_status status = pl_profile_require_variables(profile, error);
+    if (status != POPLINER_OK)
+        return status;
+    table->num_tiles = profile->target.num_tiles;
+    table->num_columns = PL_NUM_TILES_MEASURES;
+    memcpy(table->names, measures, sizeof measures);
+    size_t column[PL_MAX_CATEGORIES] = {0}; /* by category; 0: of none yet */
+    for (size_t i = 0; i < profile->num_variables; i++) {
+        uint8_t category = profile->variable_category[i];
+        if (column[category] == 0)
+            column[category] =
+                column_of(table, pl_profile_string(profile, profile->category_name[category]));
+    }
+    table->bytes = pl_new_array(table->num_tiles * table->num_columns, sizeof *table->bytes);
+    if (table->bytes == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t tile = 0; tile < table->num_tiles; tile++)
+        for (size_t i = profile->tile_variables_start[tile];
+             i < profile->tile_variables_start[tile + 1]; i++)
+            table->bytes[tile * table->num_columns + column[profile->variable_category[i]]] +=
+                profile->variable_size_bytes[i];
+    for (size_t tile = 0; tile < table->num_tiles; tile++) {
+        popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
+        popliner_profile_tile(profile, tile, &memory, NULL);
+        uint64_t *row = table->bytes + tile * table->num_columns;
+        row[PL_TILES_ALWAYS_LIVE] = memory.always_live_bytes;
+        row[PL_TILES_NOT_ALWAYS_LIVE] = memory.not_always_live_peak_bytes;
+        row[PL_TILES_LIVE] = memory.always_live_bytes + memory.not_always_live_peak_bytes;
+        row[PL_TILES_TOTAL] = memory.total_bytes;
+        row[PL_TILES_WITH_GAPS] = memory.total_including_gaps_bytes;
+        row[PL_TILES_OVERHEAD] = row[PL_TILES_WITH_GAPS] > row[PL_TILES_LIVE]
+                                     ? row[PL_TILES_WITH_GAPS] - row[PL_TILES_LIVE]
+                                     : 0;
+        size_t place = tile < PL_WORST_TILES ? tile : PL_WORST_TILES;
+        for (; place > 0 &&
+               table->bytes[table->worst[place - 1] * table->num_columns + PL_TILES_LIVE] <
+                   row[PL_TILES_LIVE];
+             place--) {
+            if (place < PL_WORST_TILES)
+                table->worst[place] = table->worst[place - 1];
+        }
+        if (place < PL_WORST_TILES)
+            table->worst[place] = tile;
+    }
+    return POPLINER_OK;
+}
+
+void pl_tiles_table_clear(pl_tiles_table *table) {
+    free(table->bytes);
+    table->bytes = NULL;
+}
+
+size_t pl_tiles_largest(const popliner_profile *p) {
+    size_t largest = 0;
+    for (size_t tile = 1; tile < p->target.num_tiles; tile++) {
+        if (p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile] >
+            p->tile_always_live_bytes[largest] + p->tile_not_always_live_peak_bytes[largest])
+            largest = tile;
+    }
+    return largest;
+}
+
+uint64_t pl_tiles_always_live(const popliner_profile *p, size_t tile, const uint8_t *selection) {
+    bool is_of_all = tile == POPLINER_ALL_TILES;
+    size_t first = is_of_all ? 0 : (size_t)p->tile_variables_start[tile];
+    size_t end = is_of_all ? p->num_variables : (size_t)p->tile_variables_start[tile + 1];
+    uint64_t bytes = 0;
+    for (size_t v = first; v < end; v++) {
+        if ((selection == NULL || selection[v] != 0) &&
+            p->class_always_live[p->variable_class[v]] != 0)
+            bytes += p->variable_size_bytes[v];
+    }
+    return bytes;
+}
+
+/* ---- the account, tile by tile ---- */
+
+/* Smallest, largest and sum of a column. */
+typedef struct summary {
+    uint64_t min;
+    uint64_t max;
+    uint64_t sum;
+    double mean;
+} summary;
+
+static summary summarise(const pl_tiles_table *table, size_t column) {
+    summary s = {.min = UINT64_MAX};
+    for (size_t tile = 0; tile < table->num_tiles; tile++) {
+        uint64_t bytes = table->bytes[tile * table->num_columns + column];
+        s.min = bytes < s.min ? bytes : s.min;
+        s.max = bytes > s.max ? bytes : s.max;
+        s.sum += bytes;
+    }
+    s.mean = (double)s.sum / (double)table->num_tiles;
+    return s;
+}
+
+/* The name of a category, which the profile gave. */
+static void add_name(pl_text *text, const char *name, char delimiter) {
+    if (delimiter == ',')
+        pl_certificate_add_field(text, name, delimiter);
+    else
+        pl_text_add(text, name); /* all of the text is made printable in the end */
+}
+
+static void write_rows(const pl_tiles_table *table, const size_t *tiles, size_t count,
+                       char delimiter, pl_text *text) {
+    pl_text_add(text, "Tile");
+    for (size_t column = 0; column < table->num_columns; column++) {
+        pl_text_append(text, &delimiter, 1);
+        add_name(text, table->names[column], delimiter);
+    }
+    pl_text_add(text, "\n");
+    for (size_t i = 0; i < count; i++) {
+        size_t tile = tiles == NULL ? i : tiles[i];
+        pl_text_format(text, "%zu", tile);
+        for (size_t column = 0; column < table->num_columns; column++)
+            pl_text_format(text, "%c%" PRIu64, delimiter,
+                           table->bytes[tile * table->num_columns + column]);
+        pl_text_add(text, "\n");
+    }
+}
+
+/* The number of tiles in table->worst. */
+static size_t num_worst(const pl_tiles_table *table) {
+    return table->num_tiles < PL_WORST_TILES ? table->num_tiles : PL_WORST_TILES;
+}
+
+static void write_text(const pl_tiles_table *table, char delimiter, pl_text *text) {
+    pl_text_format(text, "Category%cMin%cMean%cMax%cSum\n", delimiter, delimiter, delimiter,
+                   delimiter);
+    for (size_t column = 0; column < table->num_columns; column++) {
+        summary s = summarise(table, column);
+        add_name(text, table->names[column], delimiter);
+        pl_text_format(text, "%c%" PRIu64 "%c%.2f%c%" PRIu64 "%c%" PRIu64 "\n", delimiter, s.min,
+                       delimiter, s.mean, delimiter, s.max, delimiter, s.sum);
+    }
+    pl_text_add(text, "\n");
+    write_rows(table, table->worst, num_worst(table), delimiter, text);
+    pl_text_add(text, "\n");
+    write_rows(table, NULL, table->num_tiles, delimiter, text);
+}
+
+static void put_rows(const pl_tiles_table *table, const char *key, const size_t *tiles,
+                     size_t count, pl_json *json) {
+    pl_put_open(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        const size_t tile = tiles == NULL ? i : tiles[i];
+        pl_put_open(json, NULL, '{');
+        pl_put_number(json, "Tile", tile);
+        for (size_t column = 0; column < table->num_columns; column++)
+            pl_put_number(json, table->names[column],
+                          table->bytes[tile * table->num_columns + column]);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
+static void put_tiles(const pl_tiles_table *table, pl_json *json) {
+    pl_put_open(json, NULL, '{');
+    pl_put_open(json, "summary", '{');
+    for (size_t column = 0; column < table->num_columns; column++) {
+        const summary s = summarise(table, column);
+        pl_put_open(json, table->names[column], '{');
+        pl_put_number(json, "min", s.min);
+        pl_put_real(json, "mean", s.mean);
+        pl_put_number(json, "max", s.max);
+        pl_put_number(json, "sum", s.sum);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+    put_rows(table, "worst_tiles", table->worst, num_worst(table), json);
+    put_rows(table, "tiles", NULL, table->num_tiles, json);
+    pl_put_close(json);
+}
+
+popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format format,
+                                char **result, popliner_error *error) {
+    pl_text text = {0};
+    pl_tiles_table table = {0};
+    popliner_status status = pl_tiles_table_fill(&table, profile, error);
+    if (status == POPLINER_OK && format == POPLINER_FORMAT_JSON) {
+        put_tiles(&table, &(pl_json){.text = &text});
+    } else if (status == POPLINER_OK) {
+        write_text(&table, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
+    }
+    pl_tiles_table_clear(&table);
+    return pl_text_finish_printable(&text, status, result, error);
+}

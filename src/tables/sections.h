@@ -1,0 +1,73 @@
+/* The sections of popliner/sections.h, each made by a function of its own.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SECTIONS_SECTIONS_H
+#define PL_SECTIONS_SECTIONS_H
+
+#include "memory/stage.h"
+#include "popliner/certificate.h"
+#include "popliner/diagnosis.h"
+#include "popliner/listener.h"
+#include "popliner/sections.h"
+#include "profile/debug_info.h"
+#include "tables/sheet.h"
+
+/* What sections are made of. */
+typedef struct pl_section_source {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_layers *layers;
+    const popliner_chain *chain;
+    pl_stage_meter *meter;        /* of the chain */
+    const pl_debug_info *info;    /* NULL: there is none */
+    const popliner_check *checks; /* [num_checks] */
+    size_t num_checks;
+    const popliner_layer_pairs *pairs;       /* of PAIRS alone */
+    const popliner_diagnosis *diagnosis;     /* of DIAGNOSIS and MISSING alone */
+    const popliner_certificate *certificate; /* of PLAN alone */
+    const popliner_listener *listener;
+} pl_section_source;
+
+/* Begins the sheet, which was given its format, and writes all rows. Errors: MEMORY; USAGE where
+ * the variables are not loaded. */
+typedef popliner_status pl_section_writer(const pl_section_source *source, pl_sheet *sheet,
+                                          popliner_error *error);
+
+pl_section_writer pl_section_summary;
+pl_section_writer pl_section_plan;
+pl_section_writer pl_section_tiles;
+pl_section_writer pl_section_categories;
+pl_section_writer pl_section_liveness;
+pl_section_writer pl_section_variables;
+pl_section_writer pl_section_operations;
+pl_section_writer pl_section_programs;
+pl_section_writer pl_section_layers;
+pl_section_writer pl_section_pairs;
+pl_section_writer pl_section_execution;
+pl_section_writer pl_section_checks;
+pl_section_writer pl_section_vertices;
+pl_section_writer pl_section_exchanges;
+pl_section_writer pl_section_advice;
+pl_section_writer pl_section_diagnosis;
+pl_section_writer pl_section_missing;
+
+/* For pages, which hold no long table of executions: PL_SECTION_EXECUTION_SUMS. */
+pl_section_writer pl_section_execution_sums;
+
+/* Names of columns, to which those of parts of the memory belong. */
+typedef struct pl_column_names {
+    size_t count;
+    const char *names[40];
+} pl_column_names;
+
+void pl_column_names_add(pl_column_names *columns, const char *const *names, size_t count);
+void pl_column_names_add_parts(pl_column_names *columns, const popliner_part *parts, size_t count);
+
+/* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
+ * memory. */
+uint32_t *pl_section_operations_of(const pl_section_source *source);
+
+/* The label of the unit of an operation; NULL for SIZE_MAX. */
+const char *pl_section_unit(const pl_section_source *source, size_t operation);
+
+#endif
