@@ -484,7 +484,7 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
                 copy.write(file.read(size))
             refuse(3, damaged, damaged)
     for bound in ("few", "layers", "layers=", "layers=few", "layers=101", "layers=1,", ",", "=1",
-                  "lyers=1", "1,tiles=-1", "layers=5%", "layers=1=2"):
+                  "lyers=1", "1,tiles=-1", "layers=5%%", "layers=1=2"):
         refuse(2, f"--max-growth {bound}: expected ", sample, "--max-growth", bound)
     refuse(2, "did you mean layers?", sample, "--max-growth", "lyers=1")
     refuse(2, "there are no stages without", sample, "--max-growth", "1,stages=1")

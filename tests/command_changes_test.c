@@ -71,7 +71,7 @@ static void json_is_as_the_schema_says(void **state) {
         {"--evaluate=whole", "--device-map=3"},
         {"--memory-model=popliner"},
         {"--max-growth=0,tiles=0,categories=0,layers=0,cycles=0"},
-        {"--max-growth=layers=0", "--max-growth=stages=1", "--evaluate=whole"},
+        {"--max-growth=layers=0%", "--max-growth=stages=1", "--evaluate=whole"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *const arguments[] = {TRAINING,      "-q",          "--format",    "json",

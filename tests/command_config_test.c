@@ -55,7 +55,7 @@ static void a_file_says_what_a_command_line_says(void **state) {
         {"{\"solve\": true, \"num-ipus\": \"3\", \"quiet\": false, \"slack\": null}",
          {"--solve", "--num-ipus", "3"}},
         {"{\"solve\": true, \"objective\": [\"ipus\", \"memory\"], \"slack\": 2.5}",
-         {"--solve", "--objective", "ipus,memory", "--slack", "2.5"}},
+         {"--solve", "--objective", "ipus,memory", "--slack", "2.5%"}},
         {"{\"solve\": true, \"cut-after\": [0, \"2\"], \"num-ipus\": 4, \"format\": \"json\"}",
          {"--solve", "--cut-after", "0", "--cut-after", "2", "--num-ipus", "4", "--format",
           "json"}},

@@ -448,14 +448,15 @@ static void refuses_reserves_and_other_wrong_values(void **state) {
     (void)state;
     static const char *const reserves[] = {"-1",  "x",    "1k",  "%",   "-5%",    "101%",
                                            "5%%", "GAPS", "gap", "1e3", "1.2.3%", ".%"};
-    static const char *const tolerances[] = {"-1", "x", "101", "5%", "1e1", "1.2.3", "."};
+    static const char *const tolerances[] = {"-1",  "x",   "101", "101%", "%",     "5%%",
+                                             "5 %", "5%5", "1e1", "0x5",  "1.2.3", "."};
     for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++) {
         RUN(&run, CASE_PROFILE, "--solve", "--reserve", reserves[i]);
         assert_refused(&run, 2, "--reserve");
     }
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
         RUN(&run, CASE_PROFILE, "--diagnose", "--tolerance", tolerances[i]);
-        assert_refused(&run, 2, "--tolerance");
+        assert_refused(&run, 2, ": expected a percentage from 0 to 100, like 2.5 or 2.5%");
     }
     RUN(&run, CASE_PROFILE, "--evaluate=1", "--reserve", "1001", "--mem-per-tile=1000", "-q");
     assert_refused(&run, 2, "--reserve: 1001 bytes are more than a tile has (1000)");

@@ -442,11 +442,12 @@ static popliner_status set_bytes(const option *o, const char *value, uint64_t *b
 static popliner_status set_percent(const option *o, const char *value, double *percent,
                                    popliner_error *error) {
     char *end = NULL;
-    if (*value == '\0' || strspn(value, "0123456789.") != strlen(value))
-        return fail(error, "--%s %s: expected a percentage", o->name, value);
+    const size_t length = strspn(value, "0123456789.");
     *percent = strtod(value, &end);
-    if (*end != '\0' || *percent > 100)
-        return fail(error, "--%s %s: expected a percentage from 0 to 100", o->name, value);
+    if (length == 0 || end != value + length || (*end != '\0' && strcmp(end, "%") != 0) ||
+        *percent > 100)
+        return fail(error, "--%s %s: expected a percentage from 0 to 100, like 2.5 or 2.5%%",
+                    o->name, value);
     return POPLINER_OK;
 }
 
@@ -481,12 +482,9 @@ static popliner_status set_reserve(const option *o, const char *value, options *
         result->reserve = RESERVE_GAPS;
         return POPLINER_OK;
     }
-    if (length > 1 && length < 20 && value[length - 1] == '%') {
-        char number[20];
+    if (length > 1 && value[length - 1] == '%') {
         double percent = 0;
-        memcpy(number, value, length - 1);
-        number[length - 1] = '\0';
-        popliner_status status = set_percent(o, number, &percent, error);
+        popliner_status status = set_percent(o, value, &percent, error);
         result->reserve = RESERVE_PERCENT;
         result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
         return status;
@@ -567,7 +565,9 @@ static popliner_status set_growth(const option *o, const char *value, options *r
             memcpy(number, part + start, length - start);
         popliner_status status = set_percent(o, number, &result->max_growth_percent[of], error);
         if (status != POPLINER_OK)
-            return fail(error, "--%s %s: expected a percentage from 0 to 100", o->name, value);
+            return fail(error,
+                        "--%s %s: expected percentages from 0 to 100, like 2.5 or layers=2.5%%",
+                        o->name, value);
         if (result->max_growth[of] != NULL && strcmp(result->max_growth[of], value) != 0)
             result->overridden = (overridden){o->name, result->max_growth[of], value};
         result->max_growth[of] = value;
