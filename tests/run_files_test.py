@@ -221,6 +221,13 @@ def files_that_are_not_there_yet(popliner, sample, place):
     done = subprocess.run([popliner, "-q", report, "--output", f"tiles={report}/tiles.csv"],
                           capture_output=True, check=False)
     check(done.returncode == 0 and os.path.exists(f"{report}/tiles.csv"), done)
+    for words in WRITING.values():
+        if words:
+            done = subprocess.run([popliner, os.path.join(os.path.abspath(sample), "profile.pop"),
+                                   "--solve", *(word.format("-") for word in words)], cwd=report,
+                                  capture_output=True, check=False)
+            check(done.returncode == 2 and b" -: is not standard output; " in done.stderr
+                  and not done.stdout and "-" not in os.listdir(report), done)
     stored = os.path.join(place, "again")
     for words in (["--save-to-file", stored], ["--load-from-file", "--save-to-file", stored]):
         done = subprocess.run([popliner, "-q", stored if "--load-from-file" in words else report,

@@ -378,6 +378,10 @@ static int fault_of_writing(const char *path) {
 }
 
 static popliner_status check_writable(const run_file *f, popliner_error *error) {
+    if (strcmp(f->path, "-") == 0)
+        return session_fail(error, POPLINER_ERROR_USAGE,
+                            "--%s -: is not standard output; give %s./- for a file of that name",
+                            f->option, is_stored(f) ? "" : "/dev/stdout for that, or ");
     static const struct {
         const char *option;
         const char *what;
