@@ -291,6 +291,9 @@ def check_directories(tests, whole, path, options):
     for stage, report in zip(stages, (whole, other), strict=True):
         require((stage["compiled"]["live"], stage["compiled"]["with_layout"]) ==
                 compiled(report, 0), "directories", report)
+    log = subprocess.run([tests.popliner, whole, "--evaluate", "1", *options, "--calibrate", path],
+                         capture_output=True, text=True, check=True).stderr
+    require(f" {path}: IPU 0 alone: the tiles 0 to {TILES - 1} " in log, log)
     tests.refuse(2, ["3 stages", "2 IPUs"], whole, "--evaluate", "0|1", "--calibrate", reports)
     shutil.rmtree(os.path.join(reports, "ipu10"))
     shutil.copytree(path, os.path.join(reports, "ipu10"))

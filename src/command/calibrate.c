@@ -156,6 +156,7 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
         const char *path = is_alone ? r->directories[i] : s->options.calibrate;
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         how.ipu = is_alone ? 0 : i;
+        s->log.about = path;
         status = popliner_analysis_read(path, NULL, &how, &r->ipus[i], error);
         if (status != POPLINER_OK)
             return status;
@@ -195,7 +196,9 @@ popliner_status calibrate_and_print(session *s, const popliner_request *asked,
     reports r = {0};
     popliner_comparison *comparison = NULL;
     char *text = NULL;
+    const char *about = s->log.about;
     popliner_status status = read_ipus(s, &r, num_cuts + 1, error);
+    s->log.about = about;
     if (status == POPLINER_OK)
         status = popliner_analysis_compare(s->analysis, asked, first_units, num_cuts, r.ipus,
                                            &comparison, error);
