@@ -482,7 +482,7 @@ static void names_the_nearest_layer(void **state) {
         {{"--diagnose", "--layers", "Layer0-Layre2"}, "or of one; did you mean Layer2?\n"},
         {{"--diagnose", "--layers", "Layer2-Layer0"}, "in their order, like 2-5, or of one\n"},
         {{"--solve", "--cut-after", "encoder"}, "no layer of this name; --layer-breakdown lists"},
-        {{"--evaluate=encoder", NULL}, "no layer 'encoder'\n"},
+        {{"--evaluate=encoder", NULL}, "no layer 'encoder'; --layer-breakdown lists them\n"},
         /* a number is wrong, not mistyped */
         {{"--solve", "--cut-after", "100"}, "no layer of this name; --layer-breakdown lists"},
     };

@@ -48,9 +48,9 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
         size_t unit = request_find_unit(r, name, length);
         char hint[NEAREST_HINT_BYTES];
         if (unit == SIZE_MAX)
-            return session_fail(error, POPLINER_ERROR_USAGE, "--evaluate %s: no layer '%.*s'%s",
-                                split, (int)length, name,
-                                request_suggest(r, name, length, "", hint));
+            return session_fail(
+                error, POPLINER_ERROR_USAGE, "--evaluate %s: no layer '%.*s'%s", split, (int)length,
+                name, request_suggest(r, name, length, "; --layer-breakdown lists them", hint));
         if (unit < next_unit || unit + 1 == r->num_units)
             return session_fail(error, POPLINER_ERROR_USAGE,
                                 "--evaluate %s: nothing is left for a stage %s layer '%.*s'", split,

@@ -151,7 +151,7 @@ static const option table[] = {
     {KIND_REPEATED, 0, "link-bandwidth", "[I-J=]BYTES,...", NULL, offsetof(options, link_bandwidth),
      "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
      "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take; not where stages\nshare "
-     "IPUs"},
+     "IPUs (default: of a profile 64 GB/s, of costs no\nlimit)"},
     {KIND_TEXT, 0, "sweep", "WHAT=A..B", "num-ipus|mem-per-tile", offsetof(options, sweep),
      "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
      "mem-per-tile=200K..600K:50K"},
@@ -1374,7 +1374,9 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return status == POPLINER_OK ? check_uses(o, g, error) : status;
     }
     if (o->profile == NULL)
-        return fail(error, "no profile given; usage: popliner [options] PROFILE [DEBUG]");
+        return fail(error,
+                    "no profile given; usage: popliner [options] PROFILE [DEBUG]; see popliner "
+                    "--help");
     if (o->load_from_file && o->debug != NULL)
         return fail(error,
                     "--load-from-file: a stored analysis needs no debug information, but "
