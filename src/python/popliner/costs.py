@@ -489,13 +489,13 @@ class Costs(Owner):
                        bandwidth: Optional[Bandwidth] = None,
                        costs_for: Optional[Callable[[int, int], "Costs"]] = None,
                        request: Optional[Request] = None, **members: Any) -> Replicas:
-        """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in
-        each pipeline, or `batch` of all together. `parameter_bytes` of each unit are added up over
-        the replicas, which exchange so many bytes in so many cycles: `bandwidth`. Without a word
-        the parameters are those of the file. Where units share parameters,
-        `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with these
-        stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines, where
-        these are not the same for all."""
+        """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in each
+        pipeline, or `batch` of all together; without either, one micro-batch. `parameter_bytes` of
+        each unit are added up over the replicas, which exchange so many bytes in so many cycles:
+        `bandwidth`. Without a word the parameters are those of the file. Where units share
+        parameters, `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with
+        these stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines,
+        where these are not the same for all."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth)
