@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "memory/calibration.h"
 #include "memory/needs.h"
 #include "pipeline/pipeline.h"
 

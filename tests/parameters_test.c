@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "memory/chain_data.h"
-#include "memory/parameters.h"
+#include "memory/passes.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"

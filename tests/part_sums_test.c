@@ -101,9 +101,11 @@ static void check_chain(const golden_case *c, const popliner_layers *layers, uin
         pl_unit_usage usage = {0};
         for (size_t i = 0; i < num_operations; i++)
             part_of[i] = (uint32_t)pl_random_below(random, num_parts - 1);
-        assert_int_equal(pl_unit_usage_find(&usage, c->profile, c->operations, chain->usage,
-                                            part_of, num_parts, &account, NULL),
-                         POPLINER_OK);
+        assert_int_equal(
+            pl_unit_usage_find(&usage, c->profile, c->operations, chain->usage,
+                               &(pl_unit_map){part_of, num_parts, account.variable_flags != NULL},
+                               NULL),
+            POPLINER_OK);
         check_parts(c, meter, chain, part_of, num_parts, &usage);
         pl_unit_usage_free(&usage);
     }

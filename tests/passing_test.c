@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/passing.h"
+#include "memory/passes.h"
 #include "test_data.h"
 
 /* A usage with these sets, each given by bits: bit u for a unit that begins forward, bit

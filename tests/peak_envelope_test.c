@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/peak_envelope.h"
+#include "memory/stage_details.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
@@ -154,9 +155,9 @@ static void check_usage(const golden_case *c) {
         size_t num_units = pl_layers_num_units(layers);
         for (size_t i = 0; i < count; i++)
             unit_of[i] = (uint32_t)popliner_layers_at(layers, i)->unit;
-        assert_int_equal(
-            pl_unit_usage_find(&usage, p, c->operations, NULL, unit_of, num_units, NULL, NULL),
-            POPLINER_OK);
+        assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, NULL,
+                                            &(pl_unit_map){unit_of, num_units, false}, NULL),
+                         POPLINER_OK);
         assert_int_equal(usage.num_units, num_units);
         assert_usage(c, &usage, unit_of, false);
         pl_unit_usage_free(&usage);
@@ -172,10 +173,13 @@ static void check_usage(const golden_case *c) {
                 pl_account_create(&account, chain->model, p, c->operations, chain->usage, NULL),
                 POPLINER_OK);
             for (int has_account = 0; has_account < 2; has_account++) {
-                assert_int_equal(pl_unit_usage_find(&usage, p, c->operations, chain->usage, unit_of,
-                                                    popliner_chain_num_units(chain),
-                                                    has_account != 0 ? &account : NULL, NULL),
-                                 POPLINER_OK);
+                assert_int_equal(
+                    pl_unit_usage_find(
+                        &usage, p, c->operations, chain->usage,
+                        &(pl_unit_map){unit_of, popliner_chain_num_units(chain),
+                                       has_account != 0 && account.variable_flags != NULL},
+                        NULL),
+                    POPLINER_OK);
                 assert_usage(c, &usage, unit_of,
                              has_account != 0 && model == POPLINER_MEMORY_MODEL_FULL);
                 pl_unit_usage_free(&usage);

@@ -11,10 +11,10 @@
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/calibration.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/stage.h"
+#include "pipeline/pipeline.h"
 #include "popliner/calibration.h"
 #include "profile/profile_data.h"
 

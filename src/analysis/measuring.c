@@ -9,7 +9,6 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
-#include "memory/stage_ipus.h"
 #include "profile/profile_data.h"
 
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,

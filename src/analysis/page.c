@@ -22,7 +22,6 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parts.h"
-#include "memory/stage_ipus.h"
 #include "page/page_data.h"
 #include "profile/profile_data.h"
 #include "solve/links.h"

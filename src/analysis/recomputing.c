@@ -7,7 +7,6 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/passes.h"
-#include "memory/unit_cycles.h"
 #include "profile/profile_data.h"
 
 /* What computing units once more takes: cycles[units], to be freed. */

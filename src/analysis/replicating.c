@@ -5,7 +5,7 @@
 
 #include "base/failure.h"
 #include "base/structs.h"
-#include "memory/trained_parameters.h"
+#include "memory/stage.h"
 #include "pipeline/pipeline.h"
 
 /* A search for stages and replicas. Zero-initialise; free with free_replicas_search. */

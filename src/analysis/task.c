@@ -10,7 +10,7 @@
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
-#include "memory/parameters.h"
+#include "memory/passes.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/links.h"

@@ -4,7 +4,7 @@
 #ifndef PL_SHOW_CALIBRATION_DATA_H
 #define PL_SHOW_CALIBRATION_DATA_H
 
-#include "memory/calibration.h"
+#include "pipeline/pipeline.h"
 #include "popliner/calibration.h"
 
 struct popliner_comparison {

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "costs/costs.h"
 #include "memory/chain_data.h"
-#include "memory/stage_ipus.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "solve/objectives.h"

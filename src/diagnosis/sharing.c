@@ -140,8 +140,8 @@ popliner_status pl_sharing_measure(const popliner_profile *profile,
         sharing->communication_bytes == NULL)
         status = pl_fail_memory(error, "the tables of layers");
     if (status == POPLINER_OK)
-        status = pl_unit_usage_find(&usage, profile, operations, by_operation, unit_of_operation,
-                                    n + 1, NULL, error);
+        status = pl_unit_usage_find(&usage, profile, operations, by_operation,
+                                    &(pl_unit_map){unit_of_operation, n + 1, false}, error);
     if (status == POPLINER_OK)
         status = find_groups(&all, profile, &usage, error);
     for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {

@@ -11,6 +11,7 @@
 #include "memory/memory_model.h"
 #include "model/layers.h"
 #include "popliner/chain.h"
+#include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
@@ -84,5 +85,19 @@ static inline bool pl_layer_is_guess(const popliner_layers *layers, size_t opera
 /* All that the chain depends on beside the profile: the unit of the operation in `layers`, and
  * whether that is but a guess. Two assignments with the same keys have the same chain. */
 uint32_t pl_layer_key(const popliner_layers *layers, size_t operation);
+
+/* Marks the IPUs of the profile on which operations of the stages compute, in
+ * is_used[target.num_ipus], which is 0; where that is not known, all of them. Returns how many are
+ * marked. A stage of more than one was never compiled for one IPU: no tile tells what it would need
+ * there. O(steps * runs of their vertices); of a profile of one IPU O(1). */
+size_t pl_stage_ipus_mark(const popliner_profile *profile, const popliner_operations *operations,
+                          const popliner_chain *chain, const popliner_interval *stages,
+                          size_t num_stages, uint8_t *is_used);
+
+/* How many there are. Errors: MEMORY. */
+popliner_status pl_stage_ipus_count(const popliner_profile *profile,
+                                    const popliner_operations *operations,
+                                    const popliner_chain *chain, const popliner_interval *stages,
+                                    size_t num_stages, size_t *num_ipus, popliner_error *error);
 
 #endif

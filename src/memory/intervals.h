@@ -7,42 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/bounds.h"
-#include "memory/passes.h"
-#include "memory/stage.h"
+#include "memory/interval_inputs.h"
 #include "memory/stage_details.h"
 #include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
-
-/* What an IPU can send to its neighbour, and receive from it, at the same time. */
-#define PL_LINK_BYTES_PER_SECOND ((double)POPLINER_LINK_BYTES_PER_SECOND)
-
-typedef struct pl_interval_options {
-    popliner_pipeline pipeline;
-    popliner_need need;           /* that is to be known; with details all are */
-    uint64_t max_bytes;           /* that a tile may need: what is beyond need not be known */
-    bool with_cycles;             /* fill the table of cycles, too */
-    double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
-    size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
-    const popliner_listener *listener; /* of the progress; may be NULL */
-    bool with_tile_needs;              /* details have tile_needs */
-    pl_stage_meter *meter; /* of the chain, whose account and pass usage are then taken, or NULL */
-    pl_bounds *bounds;     /* or NULL */
-} pl_interval_options;
-
-#define PL_INTERVAL_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        {POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE, 1,    0,   POPLINER_ACCUMULATORS_NONE,   \
-         {{0, 0, 0}, {0, 0, 0}}, POPLINER_COPIES_UNSET,   NULL, NULL},                             \
-            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, false,   \
-            NULL, NULL                                                                             \
-    }
 
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
  * again after the last one has begun. Without it no pipeline keeps anything. Errors: MEMORY.

@@ -8,13 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "memory/stage.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
+#include "popliner/stage.h"
 
 struct pl_vertex_kinds;
+struct pl_stage_meter;
 
 /* The place of an operation behind all layers, while a chain is made. Those before all layers, or
  * in none, are in place 0, and each layer is in that of its number. */
@@ -75,15 +76,15 @@ typedef struct pl_memory_model {
 
     /* Makes meter->work, what measuring needs beside the meter, and frees it, also after an error.
      * Errors: MEMORY. */
-    popliner_status (*begin_work)(pl_stage_meter *meter, popliner_error *error);
-    void (*free_work)(pl_stage_meter *meter);
+    popliner_status (*begin_work)(struct pl_stage_meter *meter, popliner_error *error);
+    void (*free_work)(struct pl_stage_meter *meter);
 
     /* Forgets the peaks that it remembered; NULL if it never does. */
-    void (*forget_peaks)(pl_stage_meter *meter);
+    void (*forget_peaks)(struct pl_stage_meter *meter);
 
     /* Marks the variables of a stage and finds variables_bytes, peak_step, and of unexplained_bytes
      * what is not always live, of each tile, which are 0 before. Errors: MEMORY. */
-    popliner_status (*measure_data)(pl_stage_meter *meter, const size_t *operations,
+    popliner_status (*measure_data)(struct pl_stage_meter *meter, const size_t *operations,
                                     size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error);
 } pl_memory_model;

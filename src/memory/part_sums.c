@@ -12,7 +12,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/stage_data.h"
+#include "memory/stage_meter.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
@@ -436,8 +436,9 @@ static popliner_status measure_shares(const pl_stage_meter *meter, pl_part_sums 
     for (size_t i = 0; status == POPLINER_OK && i < count; i++)
         numbers[i] = (uint32_t)i;
     if (status == POPLINER_OK)
-        status = pl_unit_usage_find(&usage, meter->profile, meter->operations, meter->chain->usage,
-                                    numbers, count, &meter->account, error);
+        status = pl_unit_usage_find(
+            &usage, meter->profile, meter->operations, meter->chain->usage,
+            &(pl_unit_map){numbers, count, meter->account.variable_flags != NULL}, error);
     const pl_shares shares = {.count = count, .share_of_operation = numbers, .usage = &usage};
     if (status == POPLINER_OK)
         status = pl_part_sums_measure(meter, &shares, sums, error);

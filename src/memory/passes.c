@@ -3,11 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
+#include "pipeline/pipeline.h"
+#include "popliner/costs.h"
 #include "profile/profile_data.h"
 
 void pl_passes_free(pl_passes *passes) {
@@ -170,8 +173,9 @@ static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
         if (!pl_begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
-    popliner_status status = pl_unit_usage_find(usage, profile, operations, chain->usage, unit,
-                                                2 * chain->num_units, account, error);
+    const pl_unit_map map = {unit, 2 * chain->num_units, account->variable_flags != NULL};
+    popliner_status status =
+        pl_unit_usage_find(usage, profile, operations, chain->usage, &map, error);
     free(unit);
     return status;
 }
@@ -338,5 +342,192 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
         if (is_carried(p, b, i))
             add_carried(&own->passes, p, p->variable_class[i], p->variable_size_bytes[i], b,
                         forward_bytes, backward_bytes);
+    }
+}
+
+/* ---- passing ---- */
+
+/* Which units touch what each set stands for, in any pass, as bits: [sets][words]. */
+static uint64_t *mark_touching(const pl_unit_usage *usage, uint32_t num_units, size_t words) {
+    const pl_unit_sets *sets = &usage->sets;
+    uint64_t *bits = pl_new_array(sets->count * words, sizeof *bits);
+    for (uint32_t all = 1; bits != NULL && all < sets->count; all++) {
+        for (uint32_t set = all; set != 0; set = sets->rest[set]) {
+            uint32_t unit = sets->last_unit[set] % num_units; /* in any pass */
+            bits[all * words + unit / 64] |= UINT64_C(1) << unit % 64;
+        }
+    }
+    return bits;
+}
+
+/* Adds the current unit of the sets to those of one set of the usage. */
+static bool add_unit(pl_passing *passing, uint32_t set, uint32_t unit, bool touches,
+                     const pl_pass_bounds *b, bool passes_through) {
+    pl_unit_sets *sets = &passing->sets;
+    bool is_forward = touches || (passes_through && pl_passes_forward(b, unit, unit));
+    bool is_backward = touches || (passes_through && pl_passes_backward(b, false, unit, unit));
+    return (!touches || pl_unit_sets_add(sets, &passing->touching[set])) &&
+           (!is_forward || pl_unit_sets_add(sets, &passing->forward[set])) &&
+           (!is_backward || pl_unit_sets_add(sets, &passing->backward[set]));
+}
+
+popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *own, bool passes_through,
+                                popliner_error *error) {
+    const pl_unit_usage *usage = &own->usage;
+    uint32_t num_units = (uint32_t)usage->num_units / 2;
+    size_t words = num_units / 64 + 1;
+    uint64_t *touching = mark_touching(usage, num_units, words);
+    passing->touching = pl_new_array(usage->sets.count, sizeof *passing->touching);
+    passing->forward = pl_new_array(usage->sets.count, sizeof *passing->forward);
+    passing->backward = pl_new_array(usage->sets.count, sizeof *passing->backward);
+    bool memory = touching != NULL && passing->touching != NULL && passing->forward != NULL &&
+                  passing->backward != NULL && pl_unit_sets_begin(&passing->sets);
+    for (uint32_t unit = 0; memory && unit < num_units; unit++) {
+        pl_unit_sets_begin_unit(&passing->sets, unit);
+        for (uint32_t set = 1; memory && set < usage->sets.count; set++)
+            memory = add_unit(passing, set, unit,
+                              (touching[set * words + unit / 64] >> unit % 64 & 1) != 0,
+                              &own->bounds[set], passes_through);
+    }
+    free(touching);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the layers of the variables");
+}
+
+void pl_passing_free(pl_passing *passing) {
+    pl_unit_sets_free(&passing->sets);
+    free(passing->touching);
+    free(passing->forward);
+    free(passing->backward);
+    *passing = (pl_passing){0};
+}
+
+/* ---- parameters ---- */
+
+static bool is_accumulator_name(const char *name) {
+    static const char word[] = "accum";
+    for (; *name != '\0'; name++)
+        if ((*name == 'a' || *name == 'A') && strncasecmp(name, word, sizeof word - 1) == 0)
+            return true;
+    return false;
+}
+
+bool pl_has_accumulators(const popliner_profile *p) {
+    size_t named = 0; /* the first tensor that may be one */
+    while (named < p->num_unlowered &&
+           !is_accumulator_name(pl_profile_string(p, p->unlowered_name[named])))
+        named++;
+    for (size_t i = 0; named < p->num_unlowered && i < p->num_variables; i++) {
+        uint32_t unlowered = p->variable_unlowered[i];
+        if (unlowered != PL_NONE && unlowered >= named &&
+            p->class_always_live[p->variable_class[i]] &&
+            p->category[p->variable_category[i]] == PL_CATEGORY_VARIABLE &&
+            is_accumulator_name(pl_profile_string(p, p->unlowered_name[unlowered])))
+            return true;
+    }
+    return false;
+}
+
+bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) {
+    return is_training && pipeline->accumulators != POPLINER_ACCUMULATORS_NONE &&
+           pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN;
+}
+
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
+    switch (pipeline->accumulators) {
+    case POPLINER_ACCUMULATORS_NONE:
+        break;
+    case POPLINER_ACCUMULATORS_FP16:
+        return 1;
+    case POPLINER_ACCUMULATORS_FP32:
+        return 2;
+    case POPLINER_ACCUMULATORS_AUTO:
+        return has_accumulators ? 0 : 1;
+    }
+    return 0;
+}
+
+/* ---- cycles ---- */
+
+static uint64_t multiply(uint64_t a, uint64_t b) {
+    return b != 0 && a > POPLINER_MAX_CYCLES / b ? POPLINER_MAX_CYCLES : a * b;
+}
+
+static uint64_t add(uint64_t a, uint64_t b) {
+    return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
+}
+
+/* The cycles of the steps that run for operations, how often each runs counted: [num_steps], to be
+ * freed; NULL without memory. */
+static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_operations *operations,
+                                  const pl_passes *passes) {
+    uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* that each step runs */
+    uint64_t *cycles = pl_new_array(p->num_steps, sizeof *cycles);
+    bool memory = times != NULL && cycles != NULL;
+    for (size_t step = 0; memory && p->num_timed_programs > 0 && step < p->num_steps; step++) {
+        uint32_t parent = p->step_parent[step];
+        times[step] = parent == PL_NONE
+                          ? 1
+                          : multiply(times[parent], p->program_repeats[p->step_program[parent]]);
+        if (operations->step_operation[step] != PL_NONE && passes->step_runs[step] != 0)
+            cycles[step] = multiply(times[step], p->program_cycles[p->step_program[step]]);
+    }
+    free(times);
+    if (memory)
+        return cycles;
+    free(cycles);
+    return NULL;
+}
+
+/* Adds them up by unit: those of all steps, or of the forward passes alone. */
+static popliner_status sum_by_unit(const popliner_profile *p, const popliner_operations *operations,
+                                   const popliner_chain *chain, const pl_passes *passes,
+                                   bool is_forward, uint64_t *cycles, popliner_error *error) {
+    uint64_t *of_steps = find_step_cycles(p, operations, passes);
+    size_t end = p->num_steps;
+    if (of_steps == NULL)
+        return pl_fail_memory(error, "the cycles of the layers");
+    for (size_t unit = 0; unit < chain->num_units; unit++)
+        cycles[unit] = 0;
+    if (is_forward)
+        end = passes->is_training ? passes->backward_step[passes->last_layer] : 0;
+    for (size_t step = 0; step < p->num_steps && step < end; step++) {
+        uint32_t operation = operations->step_operation[step];
+        if (operation == PL_NONE)
+            continue;
+        size_t unit = chain->unit_of_operation[operation];
+        if (!is_forward || unit >= passes->last_layer || step < passes->turn_step)
+            cycles[unit] = add(cycles[unit], of_steps[step]);
+    }
+    free(of_steps);
+    return POPLINER_OK;
+}
+
+popliner_status pl_unit_cycles_find(const popliner_profile *p,
+                                    const popliner_operations *operations,
+                                    const popliner_chain *chain, const pl_passes *passes,
+                                    uint64_t *cycles, popliner_error *error) {
+    return sum_by_unit(p, operations, chain, passes, false, cycles, error);
+}
+
+popliner_status pl_unit_cycles_find_forward(const popliner_profile *p,
+                                            const popliner_operations *operations,
+                                            const popliner_chain *chain, const pl_passes *passes,
+                                            uint64_t *cycles, popliner_error *error) {
+    return sum_by_unit(p, operations, chain, passes, true, cycles, error);
+}
+
+void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,
+                                popliner_costs *costs) {
+    size_t num_units = popliner_costs_num_units(costs);
+    if (!popliner_costs_has_cycles(costs))
+        return;
+    for (size_t first = 0; first < num_units; first++) {
+        uint64_t sum = 0;
+        for (size_t last = first; last < num_units; last++) {
+            sum = add(sum, forward_cycles[last]);
+            if (pl_pipeline_recomputes(pipeline, first == 0, last + 1 == num_units))
+                pl_costs_set_cycles(costs, first, last,
+                                    add(popliner_costs_cycles(costs, first, last), sum));
+        }
     }
 }

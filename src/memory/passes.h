@@ -18,11 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "costs/costs.h"
 #include "memory/account.h"
 #include "memory/unit_usage.h"
 #include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
+#include "popliner/pipeline.h"
 #include "popliner/profile.h"
 
 typedef struct pl_passes {
@@ -134,5 +136,96 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
 /* Which variables a copy from the host fills, into a new array [num_variables] of marks; NULL
  * without memory. O(variables). */
 uint8_t *pl_mark_fed(const popliner_profile *profile);
+
+/* ---- passing ---- */
+
+/* For each set of a pl_pass_usage, the units that count a variable of that set; as
+ * sets of `sets`, whose units are those of the chain. */
+typedef struct pl_passing {
+    pl_unit_sets sets;
+    uint32_t *touching; /* [usage sets]: at any step, if nothing passes */
+    uint32_t *forward;  /* [usage sets]: before the turn */
+    uint32_t *backward; /* [usage sets]: from the turn on, unless it was kept until then */
+} pl_passing;
+
+/* Finds them out; nothing passes unless `passes_through`. Zero-initialise before, free with
+ * pl_passing_free, also after an error. Errors: MEMORY. O(units * sets). */
+popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *usage,
+                                bool passes_through, popliner_error *error);
+void pl_passing_free(pl_passing *passing);
+
+/* Whether a variable passes through one of the units first_unit ... last_unit, not to say that they
+ * do not touch it, at steps before the turn or from it on. It was kept if pl_class_crosses the
+ * turn. O(1). */
+static inline bool pl_passes_forward(const pl_pass_bounds *bounds, size_t first_unit,
+                                     size_t last_unit) {
+    if (bounds->first_forward == PL_NO_UNIT)
+        return false;
+    size_t first = (size_t)bounds->first_forward + 1;
+    size_t end = bounds->last_forward;
+    return (first > first_unit ? first : first_unit) < (end <= last_unit ? end : last_unit + 1);
+}
+
+static inline bool pl_passes_backward(const pl_pass_bounds *bounds, bool was_kept,
+                                      size_t first_unit, size_t last_unit) {
+    const pl_pass_bounds as_forward = {bounds->first_backward, bounds->last_backward, PL_NO_UNIT,
+                                       PL_NO_UNIT};
+    return !was_kept && pl_passes_forward(&as_forward, first_unit, last_unit);
+}
+
+/* ---- parameters ---- */
+
+/* Whether the profile has accumulators: an always-live variable that is called so. Needs the
+ * variables. O(bytes of names), and O(variables) if some name has the word. */
+bool pl_has_accumulators(const popliner_profile *profile);
+
+/* Whether a stage in the pipeline may get accumulators, by what was asked for and whether the
+ * profile trains. */
+bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
+
+/* How many bytes of them it gets then for a byte of parameters. */
+uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
+
+/* The units that need accumulators for a variable, as a set of own->usage.sets; 0 for none. What no
+ * operation of the backward pass touches is not trained. O(units that touch it backward). */
+static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const popliner_profile *profile,
+                                          const pl_account *account, uint64_t variable) {
+    const pl_unit_sets *sets = &own->usage.sets;
+    uint32_t set = pl_unit_usage_of(&own->usage, variable);
+    if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
+        profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
+        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
+        return 0;
+    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
+        set = sets->rest[set]; /* other operations */
+    return set;
+}
+
+/* ---- cycles ---- */
+
+/* The cycles of each unit in one run of the main program: those of the programs of its steps that
+ * run, each as often as the Repeats around it repeat it. Steps that run for no operation count for
+ * nobody. Into cycles[num_units], at most POPLINER_MAX_CYCLES each. Errors: MEMORY. O(steps). */
+popliner_status pl_unit_cycles_find(const popliner_profile *profile,
+                                    const popliner_operations *operations,
+                                    const popliner_chain *chain, const pl_passes *passes,
+                                    uint64_t *cycles, popliner_error *error);
+
+/* Of the cycles above those of the forward pass, which computing a unit once more takes: of the
+ * steps before the turn. Of the last layer and of what is behind it, where the turn cannot be told,
+ * those of all steps before an earlier unit works backward, which is the most that it can be. All 0
+ * without training. Into cycles[num_units]. Errors: MEMORY. O(steps). */
+popliner_status pl_unit_cycles_find_forward(const popliner_profile *profile,
+                                            const popliner_operations *operations,
+                                            const popliner_chain *chain, const pl_passes *passes,
+                                            uint64_t *cycles, popliner_error *error);
+
+/* Adds to the cycles of all stages what they recompute in the pipeline: with FULL what its units
+ * take once more. A stage that ends with the last unit recomputes nothing, unless copies of the
+ * pipeline's own are kept there: PopART (pipeline.cpp, setFinalFwdStageRecomputation) and
+ * TensorFlow (pipeline_recomputation.cc) leave it out. With STANDARD it is in the profile already.
+ * O(units^2). */
+void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,
+                                popliner_costs *costs);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/stage_data.h"
+#include "memory/stage_meter.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"

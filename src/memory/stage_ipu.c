@@ -1,13 +1,16 @@
 /* What an IPU needs: its stages, what they keep, and the layout.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/stage_data.h"
+#include "memory/stage_meter.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "costs/triangle.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
@@ -129,4 +132,356 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     free(copy_bytes);
     free(freed_bytes);
     return status;
+}
+
+/* ---- effects ---- */
+
+popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
+                                          popliner_error *error) {
+    *usage = &meter->pass_usage;
+    if (meter->has_pass_usage)
+        return POPLINER_OK;
+    popliner_status status =
+        pl_pass_usage_find(&meter->pass_usage, meter->profile, meter->operations, meter->chain,
+                           &meter->account, error);
+    meter->has_pass_usage = status == POPLINER_OK;
+    if (!meter->has_pass_usage)
+        pl_pass_usage_free(&meter->pass_usage);
+    return status;
+}
+
+bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn) {
+    const popliner_profile *p = meter->profile;
+    uint32_t class_index = p->variable_class[variable];
+    if ((meter->effects & POPLINER_EFFECT_PASSING) == 0 || p->class_always_live[class_index])
+        return false;
+    uint8_t passed = meter->passed[pl_unit_usage_of(&meter->pass_usage.usage, variable)];
+    if (is_before_turn)
+        return (passed & PL_PASSED_FORWARD) != 0;
+    return (passed & PL_PASSED_BACKWARD) != 0 &&
+           !pl_class_crosses(p, class_index, meter->pass_usage.passes.turn_step);
+}
+
+/* Finds which sets pass through the stages. */
+static popliner_status find_passed(pl_stage_meter *meter, popliner_error *error) {
+    const pl_pass_usage *usage = &meter->pass_usage;
+    size_t num_sets = usage->usage.sets.count;
+    if (meter->passed == NULL && (meter->passed = pl_new_array(num_sets, 1)) == NULL)
+        return pl_fail_memory(error, "the memory of a stage");
+    memset(meter->passed, 0, num_sets);
+    for (size_t set = 1; set < num_sets; set++)
+        for (size_t i = 0; i < meter->num_stages; i++) {
+            const popliner_interval *stage = &meter->stages[i];
+            const pl_pass_bounds *b = &usage->bounds[set];
+            if (pl_passes_forward(b, stage->first_unit, stage->last_unit))
+                meter->passed[set] |= PL_PASSED_FORWARD;
+            if (pl_passes_backward(b, false, stage->first_unit, stage->last_unit))
+                meter->passed[set] |= PL_PASSED_BACKWARD;
+        }
+    return POPLINER_OK;
+}
+
+/* What crosses the cuts behind the stages, by tile. */
+static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *handed_on,
+                                      uint64_t *handed_in, popliner_error *error) {
+    size_t num_units = meter->chain->num_units;
+    uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
+    uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
+    bool memory = forward_bytes != NULL && backward_bytes != NULL;
+    for (size_t tile = 0; memory && tile < meter->profile->target.num_tiles; tile++) {
+        memset(forward_bytes, 0, num_units * sizeof *forward_bytes);
+        memset(backward_bytes, 0, num_units * sizeof *backward_bytes);
+        pl_passes_add_tile_cuts(&meter->pass_usage, meter->profile, tile, forward_bytes,
+                                backward_bytes);
+        for (size_t i = 0; i < meter->num_stages; i++) {
+            size_t behind = meter->stages[i].last_unit + 1;
+            handed_on[tile] += behind < num_units ? forward_bytes[behind] : 0;
+            handed_in[tile] += behind < num_units ? backward_bytes[behind] : 0;
+        }
+    }
+    free(forward_bytes);
+    free(backward_bytes);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the buffers of a stage");
+}
+
+/* Adds accumulators for the parameters of the stages. */
+static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
+                             popliner_stage_memory *memory) {
+    const popliner_profile *p = meter->profile;
+    const pl_unit_sets *sets = &meter->pass_usage.usage.sets;
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        bool is_own = false;
+        tile = pl_profile_tile_from(p, i, tile);
+        for (uint32_t set = pl_parameter_units(&meter->pass_usage, p, &meter->account, i);
+             set != 0 && !is_own; set = sets->rest[set])
+            for (size_t k = 0; k < meter->num_stages; k++)
+                is_own = is_own || (sets->last_unit[set] >= meter->stages[k].first_unit &&
+                                    sets->last_unit[set] <= meter->stages[k].last_unit);
+        if (is_own)
+            pl_part_add(memory, POPLINER_PART_ACCUMULATORS, tile,
+                        factor * p->variable_size_bytes[i]);
+    }
+}
+
+popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                        const popliner_interval *stages, size_t num_stages,
+                                        popliner_stage_memory *memory, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    uint64_t *handed_on = NULL;
+    uint64_t *handed_in = NULL;
+    uint64_t factor = 0;
+    const pl_pass_usage *pass_usage;
+    meter->effects = 0;
+    meter->handed_on = meter->handed_in = NULL;
+    if (pipeline == NULL || !meter->chain->model->follows_account)
+        return pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
+    status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
+    bool is_training = meter->pass_usage.passes.is_training;
+    if (status == POPLINER_OK && pl_wants_accumulators(pipeline, is_training)) {
+        if (!meter->knows_accumulators)
+            meter->has_accumulators = pl_has_accumulators(meter->profile);
+        meter->knows_accumulators = true;
+        factor = pl_accumulator_factor(pipeline, meter->has_accumulators);
+    }
+    if (status != POPLINER_OK)
+        return status;
+    meter->effects = pipeline->effects;
+    meter->stages = stages;
+    meter->num_stages = num_stages;
+    if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
+        status = find_passed(meter, error);
+    if (status == POPLINER_OK && is_training &&
+        pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES) {
+        size_t num_tiles = meter->profile->target.num_tiles;
+        handed_on = pl_new_array(num_tiles, sizeof *handed_on);
+        handed_in = pl_new_array(num_tiles, sizeof *handed_in);
+        status = handed_on == NULL || handed_in == NULL
+                     ? pl_fail_memory(error, "the buffers of a stage")
+                     : measure_handed(meter, handed_on, handed_in, error);
+        meter->handed_on = handed_on;
+        meter->handed_in = handed_in;
+    }
+    if (status == POPLINER_OK)
+        status = pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
+    if (status == POPLINER_OK && factor > 0)
+        add_accumulators(meter, factor, memory);
+    free(handed_on);
+    free(handed_in);
+    meter->handed_on = meter->handed_in = NULL;
+    return status;
+}
+
+/* ---- the stash ---- */
+
+/* Marks with `mark` the variables that an operation touches. */
+static void mark_touched(pl_stage_meter *meter, const popliner_operation *operation, uint8_t mark) {
+    for (size_t k = 0; k < operation->num_programs; k++) {
+        pl_account_touches touches =
+            pl_account_touches_of(&meter->account, meter->profile, operation->programs[k]);
+        uint32_t variable;
+        while (pl_account_touches_next(&touches, &variable))
+            meter->touched_by[variable] |= mark;
+    }
+}
+
+popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
+                                       size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
+                                       popliner_error *error) {
+    enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
+    const popliner_profile *p = meter->profile;
+    const pl_passes *passes = &meter->pass_usage.passes;
+    const pl_pass_usage *pass_usage;
+    memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
+    popliner_status status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
+    if (status == POPLINER_OK && meter->touched_by == NULL) {
+        meter->is_fed = pl_mark_fed(p);
+        meter->touched_by = pl_new_array(p->num_variables, 1);
+        if (meter->is_fed == NULL || meter->touched_by == NULL) {
+            free(meter->is_fed);
+            free(meter->touched_by);
+            meter->is_fed = meter->touched_by = NULL;
+            status = pl_fail_memory(error, "what a pipeline keeps");
+        }
+    }
+    if (status != POPLINER_OK)
+        return status;
+    if (!passes->is_training)
+        return POPLINER_OK;
+    memset(meter->touched_by, 0, p->num_variables);
+    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+        size_t unit = pl_chain_unit_of(meter->chain, i);
+        uint8_t mark = 0;
+        if (unit < first_unit) {
+            mark = pl_is_forward(passes, unit, i) ? BEFORE : 0;
+        } else if (unit <= last_unit && unit >= pl_chain_first_data_unit(meter->chain)) {
+            mark |= pl_is_forward(passes, unit, i) ? FORWARD : 0;
+            mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
+        } else if (unit > last_unit) {
+            mark = pl_is_forward(passes, unit, i) ? BEHIND : 0;
+        }
+        if (mark != 0)
+            mark_touched(meter, pl_operation_at(meter->operations, i), mark);
+    }
+    bool keeps_activations = recompute != POPLINER_RECOMPUTE_FULL;
+    bool keeps_inputs = recompute != POPLINER_RECOMPUTE_NONE;
+    bool keeps_outputs =
+        recompute == POPLINER_RECOMPUTE_STANDARD && last_unit + 1 < meter->chain->num_units;
+    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
+        tile = pl_profile_tile_from(p, i, tile);
+        uint8_t marks = meter->touched_by[i];
+        uint32_t class_index = p->variable_class[i];
+        if ((marks & FORWARD) == 0 || p->class_always_live[class_index])
+            continue;
+        /* the host may bring an input after the stage has begun */
+        bool is_input = meter->is_fed[i] != 0 ||
+                        ((marks & BEFORE) != 0 &&
+                         pl_class_crosses(p, class_index, passes->forward_step[first_unit]));
+        if ((keeps_activations && (marks & BACKWARD) != 0 &&
+             pl_class_crosses(p, class_index, passes->turn_step)) ||
+            (keeps_inputs && is_input) ||
+            (keeps_outputs && (marks & BEHIND) != 0 &&
+             pl_class_crosses(p, class_index, passes->forward_step[last_unit + 1])))
+            by_tile_bytes[tile] += p->variable_size_bytes[i];
+    }
+    return POPLINER_OK;
+}
+
+/* Adds a variable to the units first_unit ... last_unit of which both passes touch it. */
+static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
+                         size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
+    const pl_unit_sets *sets = &own->usage.sets;
+    uint32_t num_units = (uint32_t)own->usage.num_units / 2;
+    for (uint32_t set = variable_set; set != 0; set = sets->rest[set]) {
+        uint32_t member = sets->last_unit[set];
+        pl_pass_member m = pl_pass_member_of(&own->passes, num_units, member);
+        if (m.unit < first_unit || m.unit > last_unit)
+            continue;
+        /* where the unit is twice in the set, what comes behind it in the chain's order counts */
+        bool is_both =
+            member >= num_units
+                ? m.is_forward || pl_unit_sets_has(sets, sets->rest[set], m.unit)
+                : m.is_backward && !pl_unit_sets_has(sets, variable_set, m.unit + num_units);
+        if (is_both)
+            unit_bytes[m.unit - first_unit] += bytes;
+    }
+}
+
+popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
+                                            size_t last_unit, uint64_t *by_tile_bytes,
+                                            popliner_error *error) {
+    const popliner_profile *p = meter->profile;
+    const pl_pass_usage *own;
+    size_t num_tiles = p->target.num_tiles;
+    memset(by_tile_bytes, 0, num_tiles * sizeof *by_tile_bytes);
+    popliner_status status = pl_stage_meter_pass_usage(meter, &own, error);
+    if (status != POPLINER_OK || !own->passes.is_training)
+        return status;
+    if (first_unit < pl_chain_first_data_unit(meter->chain))
+        first_unit = pl_chain_first_data_unit(meter->chain);
+    size_t num_units = last_unit >= first_unit ? last_unit - first_unit + 1 : 0;
+    uint64_t *unit_bytes = pl_new_array(num_units, sizeof *unit_bytes);
+    if (unit_bytes == NULL)
+        return pl_fail_memory(error, "what a pipeline keeps");
+    for (size_t tile = 0; num_units > 0 && tile < num_tiles; tile++) {
+        memset(unit_bytes, 0, num_units * sizeof *unit_bytes);
+        for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
+             i++) {
+            uint32_t class_index = p->variable_class[i];
+            uint32_t set = pl_unit_usage_of(&own->usage, i);
+            if (set != 0 && !p->class_always_live[class_index] &&
+                pl_class_crosses(p, class_index, own->passes.turn_step))
+                add_to_units(own, set, first_unit, last_unit, p->variable_size_bytes[i],
+                             unit_bytes);
+        }
+        by_tile_bytes[tile] = pl_tiles_max(unit_bytes, num_units);
+    }
+    free(unit_bytes);
+    return POPLINER_OK;
+}
+
+/* ---- trained parameters ---- */
+
+/* Adds up by set what is trained, and keeps the sets that have something. */
+static bool find_used(pl_trained_parameters *t, const pl_stage_meter *meter,
+                      const pl_pass_usage *usage) {
+    const popliner_profile *p = meter->profile;
+    uint64_t *set_bytes = pl_new_array(t->sets->count, sizeof *set_bytes);
+    if (set_bytes == NULL)
+        return false;
+    for (size_t i = 0; i < p->num_variables; i++)
+        set_bytes[pl_parameter_units(usage, p, &meter->account, i)] += p->variable_size_bytes[i];
+    set_bytes[0] = 0; /* what nothing trains */
+    for (size_t set = 0; set < t->sets->count; set++)
+        t->num_used += set_bytes[set] > 0;
+    t->used = pl_new_array(t->num_used, sizeof *t->used);
+    size_t at = 0;
+    for (size_t set = 0; t->used != NULL && set < t->sets->count; set++)
+        if (set_bytes[set] > 0)
+            t->used[at++] = (pl_trained_set){(uint32_t)set, set_bytes[set]};
+    free(set_bytes);
+    return t->used != NULL;
+}
+
+/* What every stage has by itself. */
+static bool sum_intervals(pl_trained_parameters *t) {
+    pl_interval_sums sums = {0};
+    size_t *units = pl_new_array(t->num_units, sizeof *units);
+    bool memory = units != NULL && pl_interval_sums_init(&sums, t->num_units, 1);
+    for (size_t i = 0; memory && i < t->num_used; i++) {
+        size_t place = t->num_units; /* descending: from the last place on */
+        for (uint32_t set = t->used[i].set; set != 0; set = t->sets->rest[set])
+            units[--place] = t->sets->last_unit[set];
+        memory =
+            pl_interval_sums_add(&sums, units + place, t->num_units - place, &t->used[i].bytes);
+    }
+    for (size_t first = 0; memory && first < t->num_units; first++) {
+        pl_interval_sums_begin(&sums);
+        for (size_t last = first; last < t->num_units; last++)
+            t->interval_bytes[pl_triangle_place(t->num_units, first, last)] =
+                *pl_interval_sums_extend(&sums);
+    }
+    free(units);
+    pl_interval_sums_free(&sums);
+    return memory;
+}
+
+popliner_status pl_trained_parameters_find(pl_trained_parameters *trained, pl_stage_meter *meter,
+                                           popliner_error *error) {
+    const pl_pass_usage *usage = NULL;
+    popliner_status status = pl_stage_meter_pass_usage(meter, &usage, error);
+    if (status != POPLINER_OK)
+        return status;
+    trained->sets = &usage->usage.sets;
+    trained->num_units = meter->chain->num_units;
+    trained->interval_bytes =
+        pl_new_array(pl_triangle_size(trained->num_units), sizeof *trained->interval_bytes);
+    bool memory = trained->interval_bytes != NULL;
+    if (memory && usage->passes.is_training)
+        memory = find_used(trained, meter, usage) && sum_intervals(trained);
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the parameters of the stages");
+}
+
+void pl_trained_parameters_free(pl_trained_parameters *trained) {
+    free(trained->used);
+    free(trained->interval_bytes);
+    *trained = (pl_trained_parameters){0};
+}
+
+uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
+                                     size_t num_stages) {
+    const pl_trained_parameters *t = user;
+    uint64_t sum = 0;
+    if (num_stages == 1)
+        return t->interval_bytes[pl_triangle_place(t->num_units, stages->first_unit,
+                                                   stages->last_unit)];
+    for (size_t i = 0; i < t->num_used; i++) {
+        uint32_t set = t->used[i].set;
+        bool is_there = false;
+        for (size_t k = num_stages; k-- > 0 && !is_there;) {
+            set = pl_unit_sets_up_to(t->sets, set, (uint32_t)stages[k].last_unit);
+            is_there = set != 0 && t->sets->last_unit[set] >= stages[k].first_unit;
+        }
+        sum += is_there ? t->used[i].bytes : 0;
+    }
+    return sum;
 }

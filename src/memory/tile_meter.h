@@ -7,7 +7,6 @@
 #include "memory/curve.h"
 #include "memory/interval_inputs.h"
 #include "memory/live_parts.h"
-#include "memory/peak_envelope.h"
 #include "memory/peak_tree.h"
 #include "memory/stage_details.h"
 

@@ -10,6 +10,39 @@
 #include "profile/profile_data.h"
 #include "profile/touches.h"
 
+static bool add_set(pl_unit_sets *sets, uint32_t rest_set, uint32_t last) {
+    const pl_column_room columns[] = {PL_COLUMN_ROOM(sets->rest), PL_COLUMN_ROOM(sets->last_unit),
+                                      PL_COLUMN_ROOM(sets->with_unit)};
+    if (sets->count >= PL_NONE || !pl_grow_columns(columns, 3, &sets->capacity, sets->count + 1))
+        return false;
+    sets->rest[sets->count] = rest_set;
+    sets->last_unit[sets->count] = last;
+    sets->with_unit[sets->count] = 0;
+    sets->count++;
+    return true;
+}
+
+bool pl_unit_sets_begin(pl_unit_sets *sets) {
+    *sets = (pl_unit_sets){0};
+    return add_set(sets, 0, PL_NONE);
+}
+
+void pl_unit_sets_free(pl_unit_sets *sets) {
+    free(sets->rest);
+    free(sets->last_unit);
+    free(sets->with_unit);
+    *sets = (pl_unit_sets){0};
+}
+
+bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set) {
+    uint32_t added = (uint32_t)sets->count;
+    if (!add_set(sets, *set, sets->current_unit))
+        return false;
+    sets->with_unit[*set] = added;
+    *set = added;
+    return true;
+}
+
 /* ---- by operation ---- */
 
 /* Adds the current operation, or its copies from and to the host, to its programs of that kind and
@@ -108,35 +141,34 @@ typedef struct members {
 } members;
 
 static bool sort_members(members *m, const pl_unit_usage *usage, const pl_operation_usage *by,
-                         const uint32_t *unit_of_operation, bool leaves_out_copies) {
+                         const pl_unit_map *map) {
     const pl_unit_sets *sets = &by->sets;
     m->start = pl_new_array(usage->num_units + 2, sizeof *m->start);
     if (m->start == NULL)
         return false;
     size_t *next = m->start + 1; /* of each unit, and in the end where the next one begins */
     for (uint32_t set = 1; set < sets->count; set++)
-        for (uint32_t s = by->is_used[set] ? counted_part(by, set, leaves_out_copies) : 0; s != 0;
-             s = sets->rest[s])
-            next[unit_of_member(by, unit_of_operation, sets->last_unit[s]) + 1]++;
+        for (uint32_t s = by->is_used[set] ? counted_part(by, set, map->leaves_out_copies) : 0;
+             s != 0; s = sets->rest[s])
+            next[unit_of_member(by, map->unit_of_operation, sets->last_unit[s]) + 1]++;
     for (size_t unit = 0; unit < usage->num_units; unit++)
         next[unit + 1] += next[unit];
     m->sets = pl_new_array(next[usage->num_units], sizeof *m->sets);
     if (m->sets == NULL)
         return false;
     for (uint32_t set = 1; set < sets->count; set++)
-        for (uint32_t s = by->is_used[set] ? counted_part(by, set, leaves_out_copies) : 0; s != 0;
-             s = sets->rest[s])
-            m->sets[next[unit_of_member(by, unit_of_operation, sets->last_unit[s])]++] = set;
+        for (uint32_t s = by->is_used[set] ? counted_part(by, set, map->leaves_out_copies) : 0;
+             s != 0; s = sets->rest[s])
+            m->sets[next[unit_of_member(by, map->unit_of_operation, sets->last_unit[s])]++] = set;
     return true;
 }
 
 /* Finds the set of units of each set of operations that is used. */
-static bool find_units(pl_unit_usage *usage, const pl_operation_usage *by,
-                       const uint32_t *unit_of_operation, bool leaves_out_copies) {
+static bool find_units(pl_unit_usage *usage, const pl_operation_usage *by, const pl_unit_map *map) {
     members m = {0};
     usage->units_of_set = pl_new_array(by->sets.count, sizeof *usage->units_of_set);
     bool memory = usage->units_of_set != NULL && pl_unit_sets_begin(&usage->sets) &&
-                  sort_members(&m, usage, by, unit_of_operation, leaves_out_copies);
+                  sort_members(&m, usage, by, map);
     for (size_t unit = 0; memory && unit < usage->num_units; unit++) {
         pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
         for (size_t i = m.start[unit]; memory && i < m.start[unit + 1]; i++)
@@ -157,12 +189,10 @@ static uint32_t *translate(const pl_unit_usage *usage, const uint32_t *set, size
 
 popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile *profile,
                                    const popliner_operations *operations,
-                                   const pl_operation_usage *by_operation,
-                                   const uint32_t *unit_of_operation, size_t num_units,
-                                   const pl_account *account, popliner_error *error) {
-    const bool leaves_out_copies = account != NULL && account->variable_flags != NULL;
+                                   const pl_operation_usage *by_operation, const pl_unit_map *map,
+                                   popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    usage->num_units = num_units;
+    usage->num_units = map->num_units;
     if (by_operation == NULL) {
         status = pl_operation_usage_find(&usage->own, profile, operations, error);
         by_operation = &usage->own;
@@ -170,7 +200,7 @@ popliner_status pl_unit_usage_find(pl_unit_usage *usage, const popliner_profile 
     if (status != POPLINER_OK)
         return status;
     usage->variable_set = by_operation->variable_set;
-    if (!find_units(usage, by_operation, unit_of_operation, leaves_out_copies))
+    if (!find_units(usage, by_operation, map))
         return pl_fail_memory(error, "the layers of the variables");
     usage->program_set = translate(usage, by_operation->program_set, by_operation->num_programs);
     usage->compute_set_set =

@@ -102,7 +102,7 @@ const Model = (() => {
         return model.wishes.unknown.length === 0;
     }
 
-    // On how many IPUs of the profile the units of a stage compute: src/memory/stage_ipus.h.
+    // On how many IPUs of the profile the units of a stage compute: src/memory/chain.c.
     function numProfileIpus(model, first, last) {
         return model.unitIpus == null ? 1
             : new Set(model.unitIpus.slice(first, last + 1).flat()).size;

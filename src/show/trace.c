@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/text.h"
+#include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/operations.h"
@@ -227,7 +228,8 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
                                    s->chain->usage, error);
     if (status == POPLINER_OK)
         status = pl_unit_usage_find(&data.usage, s->profile, s->operations, s->chain->usage,
-                                    s->chain->unit_of_operation, s->chain->num_units, &data.account,
+                                    &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
+                                                   data.account.variable_flags != NULL},
                                     error);
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);

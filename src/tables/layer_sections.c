@@ -9,7 +9,7 @@
 #include "memory/chain_data.h"
 #include "memory/part_sums.h"
 #include "memory/parts.h"
-#include "memory/unit_cycles.h"
+#include "memory/passes.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 #include "tables/sections.h"

@@ -7,7 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/stage_data.h"
+#include "memory/stage_meter.h"
 #include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"

@@ -13,10 +13,8 @@
 #include "memory/code.h"
 #include "memory/curve.h"
 #include "memory/needs.h"
-#include "memory/parameters.h"
 #include "memory/parts.h"
 #include "memory/passes.h"
-#include "memory/passing.h"
 #include "memory/stage.h"
 
 struct pl_stage_meter {
