@@ -180,11 +180,11 @@ if(NOT POPLINER_SANITIZE AND NOT POPLINER_FUZZ)
     ARGUMENTS ${popliner} ${sample} ${CMAKE_CURRENT_SOURCE_DIR}/memcheck.supp
       ${CMAKE_CURRENT_BINARY_DIR}/memcheck)
 
-  # Every allocation and every system call of the command fails. Sanitizers allocate by themselves.
+  # Allocations and system calls of the command fail, one by one. Sanitizers allocate by themselves.
   if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     add_library(faults MODULE faults/faults.c)
     target_link_libraries(faults PRIVATE popliner_warnings Threads::Threads ${CMAKE_DL_LIBS})
-    popliner_script(faults faults/faults.py FROM nightly
+    popliner_script(faults faults/faults.py CASES full nightly
       ARGUMENTS $<TARGET_FILE:faults> ${popliner} ${sample})
   endif()
 endif()

@@ -169,7 +169,7 @@ static const struct known_call {
 };
 enum { NUM_KNOWN_CALLS = sizeof known_calls / sizeof *known_calls };
 
-enum { MAX_FRAMES = 60, MAX_STACKS = 1 << 13, NUM_PLACES = 1 << 15, NUM_BLOCKS = 1 << 16 };
+enum { MAX_FRAMES = 60, MAX_STACKS = 1 << 14, NUM_PLACES = 1 << 15, NUM_BLOCKS = 1 << 16 };
 enum { MAX_MODULES = 64 };
 
 typedef struct stack {
@@ -344,13 +344,18 @@ static char copy_path[3][400]; /* of the report, and of what it prints */
 
 /* Puts a copy of a file that is being written into its place, unless it was done for another of its
  * descriptors; returns it open. The other process keeps the file itself. */
-static long copy_written(const char *link, const struct stat *info) {
-    static ino_t copied[8];
+static long copy_written(int file, const char *link, const struct stat *info) {
+    static struct {
+        ino_t number;
+        int file;
+    } copied[8];
     static size_t num_copied;
     static const char gone[] = " (deleted)"; /* though the name may have been given back */
     char path[400];
     char own_path[410];
+    struct stat named;
     size_t length = 0;
+    const bool is_named = info->st_nlink > 0;
     long count = raw(SYS_readlinkat, AT_FDCWD, (long)link, (long)path, sizeof path - 1);
     if (count > 0)
         length = (size_t)count;
@@ -358,20 +363,31 @@ static long copy_written(const char *link, const struct stat *info) {
     if (length > sizeof gone && strcmp(path + length - (sizeof gone - 1), gone) == 0)
         path[length - (sizeof gone - 1)] = '\0';
     for (size_t i = 0; i < num_copied; i++) {
-        if (copied[i] == info->st_ino)
-            return raw(SYS_openat, AT_FDCWD, (long)path, O_RDWR, 0);
+        if (copied[i].number == info->st_ino) {
+            snprintf(own_path, sizeof own_path, "/proc/self/fd/%d", copied[i].file);
+            return raw(SYS_openat, AT_FDCWD, (long)own_path, O_RDWR, 0);
+        }
     }
+    /* what was made without a name and has one since is whole: it is closed, nothing else */
+    if (is_named &&
+        (raw(SYS_stat, (long)path, (long)&named, 0, 0) != 0 || named.st_ino != info->st_ino))
+        return raw(SYS_openat, AT_FDCWD, (long)link, O_RDWR, 0);
     snprintf(own_path, sizeof own_path, "%s.own", path);
+    if (!is_named)
+        *strrchr(own_path, '/') = '\0'; /* the folder */
     long whole = raw(SYS_openat, AT_FDCWD, (long)link, O_RDONLY, 0);
-    long own = raw(SYS_openat, AT_FDCWD, (long)own_path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    long own = raw(SYS_openat, AT_FDCWD, (long)own_path,
+                   O_RDWR | (is_named ? O_CREAT | O_EXCL : O_TMPFILE), 0600);
     for (off_t done = 0; whole >= 0 && own >= 0 && done < info->st_size;) {
         if (raw(SYS_sendfile, own, whole, (long)&done, info->st_size - done) <= 0)
             return -1;
     }
     raw(SYS_close, whole, 0, 0, 0);
-    if (num_copied < 8)
-        copied[num_copied++] = info->st_ino;
-    return raw(SYS_rename, (long)own_path, (long)path, 0, 0) == 0 ? own : -1;
+    if (num_copied < 8) {
+        copied[num_copied].number = info->st_ino;
+        copied[num_copied++].file = file;
+    }
+    return !is_named || raw(SYS_rename, (long)own_path, (long)path, 0, 0) == 0 ? own : -1;
 }
 
 /* A copy reads files at its own place, not where the others are, and writes into its own. */
@@ -386,7 +402,7 @@ static void reopen_files(void) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", file);
         long own = (flags & O_ACCMODE) == O_RDONLY
                        ? raw(SYS_openat, AT_FDCWD, (long)link, O_RDONLY, 0)
-                       : copy_written(link, &info);
+                       : copy_written(file, link, &info);
         if (own < 0)
             die("a file cannot be opened again");
         raw(SYS_lseek, own, place, SEEK_SET, 0);
