@@ -4,8 +4,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
 #include "made_profile.h"
+#include "popliner/calibration.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define COSTS PROJECT_DIRECTORY "/data/costs/"
 #define MADE "--quiet --layers 4 --tiles 9 --hidden 32 --sequence 16 --vocabulary 200 --training "
@@ -26,6 +29,10 @@ static void expect(int status, const char *part, const char *written,
 #define EXPECT(status, part, written, ...)                                                         \
     expect(status, part, written, (const char *const[]){__VA_ARGS__, NULL})
 
+static void write_text(const char *path, const char *text) {
+    test_write_bytes(path, text, strlen(text));
+}
+
 static void tables_are_printed(void **state) {
     (void)state;
     EXPECT(0, "--solve", NULL, "--help");
@@ -39,6 +46,34 @@ static void tables_are_printed(void **state) {
     EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--plot", "tiles");
     EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--plot", "liveness");
     EXPECT(0, "{", NULL, CASE_DIRECTORY, "--diagnose", "--format", "json");
+    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--diagnose", "--layers", "0-1");
+    EXPECT(1, "", NULL, CASE_DIRECTORY, "--solve", "--layer-name-regex", "nothing(\\d+)");
+    run_command_on_terminal(&run, (const char *const[]){CASE_DIRECTORY, "--solve", NULL});
+    assert_int_equal(run.status, 0);
+}
+
+/* What a program wrote that compiled or ran the model: notes, and what it measured. */
+static void what_ran_is_read(void **state) {
+    (void)state;
+    const char *ran = in_scratch("ran");
+    const char *notes = in_scratch("ran/app.json");
+    const char *stored = in_scratch("stored");
+    const char *page = in_scratch("page.html");
+    const char *trace = in_scratch("trace.json");
+    char table[600];
+    snprintf(table, sizeof table, "execution=%s", in_scratch("execution.csv"));
+    make_profile(ran, MADE "--execution");
+    write_text(notes,
+               "{\"a\": [1, -2.5, 1e300, 12345678901234567], \"b\": {\"c\": null, \"\": true},"
+               " \"d\": \"text \\u00e9\", \"e\": {}, \"f\": false}");
+    EXPECT(0, "a", NULL, ran, "--section", "summary", "--output", table);
+    EXPECT(0, "{", page, ran, "--section", "execution", "--format", "json", "--html", page,
+           "--trace", trace);
+    EXPECT(0, "", stored, ran, "--save-to-file", stored, "--no-notes");
+    EXPECT(0, "", stored, ran, "--save-to-file", stored);
+    EXPECT(0, "a", NULL, stored, "--load-from-file", "--section", "summary", "--no-notes");
+    write_text(notes, "{\"a\": ");
+    EXPECT(0, "\t", NULL, ran, "--section", "advice");
 }
 
 static void profiles_are_split(void **state) {
@@ -58,7 +93,23 @@ static void profiles_are_split(void **state) {
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--sweep", "num-ipus=1..2");
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--pareto",
            "memory,traffic");
+}
+
+/* With a profile whose layers, tiles and vertices are others. */
+static void profiles_are_compared(void **state) {
+    (void)state;
+    static const char *const formats[] = {"tsv", "csv", "json"};
+    const char *page = in_scratch("page.html");
+    const char *other = in_scratch("other");
+    make_profile(other, "--quiet --layers 5 --tiles 16 --hidden 48 --sequence 16 --vocabulary 200");
     EXPECT(0, "", NULL, CASE_DIRECTORY, "--compare", CASE_DIRECTORY);
+    EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--html", page);
+    EXPECT(3, "", NULL, CASE_DIRECTORY, "--compare", GOLDEN_DIRECTORY "tensorflow-inf");
+    for (size_t i = 0; i < 3; i++)
+        EXPECT(1, "", NULL, other, "--compare", CASE_DIRECTORY, "--solve", "--num-ipus", "2",
+               "--format", formats[i], "--max-growth", "0,layers=0,tiles=0,stages=0,cycles=0");
+    EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--evaluate", "0", "--html", page);
+    EXPECT(0, "", NULL, CASE_DIRECTORY, "--compare", other, "--layer-name-regex", "no(\\d+)");
 }
 
 static void files_of_costs_are_split(void **state) {
@@ -66,12 +117,20 @@ static void files_of_costs_are_split(void **state) {
     EXPECT(0, "\t", NULL, "--costs", COSTS "additive.json", "--solve");
     EXPECT(0, "\t", NULL, "--costs", COSTS "regions.json", "--solve", "--num-ipus", "3");
     EXPECT(0, "\t", NULL, "--costs", COSTS "intervals.json", "--solve");
+    EXPECT(0, "{", NULL, "--costs", COSTS "additive.json", "--solve", "--format", "json",
+           "--total-ipus", "4", "--batch", "8", "--ipu-speed", "0=0.5");
+    EXPECT(0, "{", NULL, "--costs", COSTS "additive.json", "--solve", "--format", "json",
+           "--link-bandwidth", "64,0-1=0.5", "--num-ipus", "4");
+    run_command_from(&run, COSTS "additive.json",
+                     (const char *const[]){"--costs", "-", "--solve", NULL});
+    assert_int_equal(run.status, 0);
 }
 
 static void training_is_evaluated(void **state) {
     (void)state;
     const char *whole = in_scratch("whole");
     const char *compiled = in_scratch("compiled");
+    const char *page = in_scratch("page.html");
     make_profile(whole, MADE "--framework popart");
     make_profile(compiled, MADE "--framework popart --pipeline '0|2'");
     EXPECT(0, "\n", NULL, whole, "--evaluate", "0|2", "--schedule", "popart");
@@ -81,6 +140,44 @@ static void training_is_evaluated(void **state) {
            "--recompute", "auto");
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
            "--schedule", "popart");
+    EXPECT(0, "{", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
+           "--schedule", "popart", "--format", "json");
+    EXPECT(0, "{", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--recompute",
+           "full,none,none", "--format", "json");
+    EXPECT(0, "{", page, whole, "--evaluate", "0|2", "--schedule", "popart", "--recompute", "full",
+           "--format", "json", "--html", page);
+}
+
+/* What a comparison printed, whole and in parts. */
+static void calibrations_are_read(void **state) {
+    (void)state;
+    const char *whole = in_scratch("whole");
+    const char *compiled = in_scratch("compiled");
+    const char *file = in_scratch("calibration.json");
+    make_profile(whole, MADE "--framework popart");
+    make_profile(compiled, MADE "--framework popart --pipeline '0|2'");
+    EXPECT(0, "{", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--calibrate",
+           compiled, "--format", "json");
+    char *text = strdup(run.out);
+    write_text(file, text);
+    EXPECT(0, "\n", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--calibration",
+           file);
+    /* whatever is not as it was is read, or refused with a sentence */
+    for (char *at = text; (at = strpbrk(at, "\":,")) != NULL && at[1] != '\0'; at++) {
+        static const char others[] = {'\0', '-', '"', '7', ' '};
+        const char before = at[1];
+        for (size_t i = 0; i < sizeof others; i++) {
+            popliner_request request;
+            popliner_error error = {0};
+            at[1] = others[i];
+            write_text(file, text);
+            popliner_status status = popliner_calibration_read(file, &request, &error);
+            assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
+            assert_int_equal(status == POPLINER_OK, error.message[0] == '\0');
+        }
+        at[1] = before;
+    }
+    free(text);
 }
 
 static void several_reports_are_split_together(void **state) {
@@ -95,11 +192,10 @@ static void several_reports_are_split_together(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(tables_are_printed),
-        SCRATCH_TEST(profiles_are_split),
-        SCRATCH_TEST(files_of_costs_are_split),
-        SCRATCH_TEST(training_is_evaluated),
-        SCRATCH_TEST(several_reports_are_split_together),
+        SCRATCH_TEST(tables_are_printed),       SCRATCH_TEST(what_ran_is_read),
+        SCRATCH_TEST(profiles_are_split),       SCRATCH_TEST(profiles_are_compared),
+        SCRATCH_TEST(files_of_costs_are_split), SCRATCH_TEST(training_is_evaluated),
+        SCRATCH_TEST(calibrations_are_read),    SCRATCH_TEST(several_reports_are_split_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
