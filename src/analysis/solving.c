@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/recomputing.h"
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"

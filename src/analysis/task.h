@@ -8,6 +8,8 @@
 #include "popliner/variants.h"
 #include "solve/owned_options.h"
 
+/* ---- Task ------------------------------------------------------------------------------------ */
+
 /* What a request is for. */
 typedef enum pl_purpose { PL_TO_SOLVE, PL_TO_TELL_COSTS, PL_TO_EVALUATE } pl_purpose;
 
@@ -50,5 +52,27 @@ popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
 
 /* The largest limit of any IPU. */
 uint64_t pl_task_largest_limit(const popliner_solver_options *options);
+
+/* ---- Recomputing ----------------------------------------------------------------------------- */
+
+/* What recomputing costs in the pipelines of an analysis, and which ways there are. */
+
+/* Adds to the cycles of a table what its stages compute once more in the pipeline, if they do; see
+ * pl_unit_cycles_add_forward. Errors: MEMORY. O(steps + units^2). */
+popliner_status pl_recomputing_add_cycles(const popliner_analysis *analysis,
+                                          const popliner_chain *chain,
+                                          const popliner_pipeline *pipeline, popliner_costs *costs,
+                                          popliner_error *error);
+
+/* Whether it is known what recomputing takes. Errors: USAGE where the profile tells no cycles, or
+ * trains and has none of a forward pass; MEMORY. O(steps). */
+popliner_status pl_recomputing_check(const popliner_analysis *analysis, const popliner_chain *chain,
+                                     popliner_error *error);
+
+/* The ways that are to be measured of those that stages choose from (bits; 0: all), into
+ * measured[PL_NUM_RECOMPUTES]; returns how many. With NONE, STANDARD need not be: it never needs
+ * less, and takes as many cycles. Without a pipeline that keeps anything one is enough. */
+size_t pl_recomputing_ways(const popliner_pipeline *pipeline, unsigned ways,
+                           popliner_recompute *measured);
 
 #endif

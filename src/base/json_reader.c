@@ -109,8 +109,8 @@ pl_json_place pl_place(const char *format, ...) {
     return place;
 }
 
-popliner_status pl_json_refuse(const pl_json *json, const pl_json_place *place, const char *format,
-                               ...) {
+popliner_status pl_json_refuse(const pl_json_reader *json, const pl_json_place *place,
+                               const char *format, ...) {
     char sentence[600];
     va_list arguments;
     va_start(arguments, format);
@@ -144,22 +144,22 @@ static const char *kind(const json_t *value) {
     return "null";
 }
 
-popliner_status pl_json_object(const pl_json *json, const pl_json_place *place,
+popliner_status pl_json_object(const pl_json_reader *json, const pl_json_place *place,
                                const json_t *value) {
     if (json_is_object(value))
         return POPLINER_OK;
     return pl_json_refuse(json, place, "expected an object, found %s", kind(value));
 }
 
-popliner_status pl_json_array(const pl_json *json, const pl_json_place *place,
+popliner_status pl_json_array(const pl_json_reader *json, const pl_json_place *place,
                               const json_t *value) {
     if (json_is_array(value))
         return POPLINER_OK;
     return pl_json_refuse(json, place, "expected a list, found %s", kind(value));
 }
 
-popliner_status pl_json_text(const pl_json *json, const pl_json_place *place, const json_t *value,
-                             const char **text) {
+popliner_status pl_json_text(const pl_json_reader *json, const pl_json_place *place,
+                             const json_t *value, const char **text) {
     if (!json_is_string(value))
         return pl_json_refuse(json, place, "expected a text, found %s", kind(value));
     *text = json_string_value(value);
@@ -171,8 +171,8 @@ popliner_status pl_json_text(const pl_json *json, const pl_json_place *place, co
     return POPLINER_OK;
 }
 
-popliner_status pl_json_flag(const pl_json *json, const pl_json_place *place, const json_t *value,
-                             bool *flag) {
+popliner_status pl_json_flag(const pl_json_reader *json, const pl_json_place *place,
+                             const json_t *value, bool *flag) {
     bool is_digit = json_is_integer(value) &&
                     (json_integer_value(value) == 0 || json_integer_value(value) == 1);
     if (!json_is_boolean(value) && !is_digit)
@@ -181,8 +181,8 @@ popliner_status pl_json_flag(const pl_json *json, const pl_json_place *place, co
     return POPLINER_OK;
 }
 
-popliner_status pl_json_whole(const pl_json *json, const pl_json_place *place, const json_t *value,
-                              uint64_t min, uint64_t max, uint64_t *number) {
+popliner_status pl_json_whole(const pl_json_reader *json, const pl_json_place *place,
+                              const json_t *value, uint64_t min, uint64_t max, uint64_t *number) {
     if (!json_is_number(value))
         return pl_json_refuse(json, place, "expected a whole number, found %s", kind(value));
     double real = json_number_value(value);
@@ -199,8 +199,9 @@ popliner_status pl_json_whole(const pl_json *json, const pl_json_place *place, c
     return POPLINER_OK;
 }
 
-popliner_status pl_json_scaled(const pl_json *json, const pl_json_place *place, const json_t *value,
-                               uint64_t scale, uint64_t max, uint64_t *number) {
+popliner_status pl_json_scaled(const pl_json_reader *json, const pl_json_place *place,
+                               const json_t *value, uint64_t scale, uint64_t max,
+                               uint64_t *number) {
     if (!json_is_number(value))
         return pl_json_refuse(json, place, "expected a number, found %s", kind(value));
     double real = json_number_value(value);

@@ -24,10 +24,10 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
 /* Values of a JSON document that a user wrote, each checked, with its place in the message. */
 
 /* Where messages go and which file they are about. */
-typedef struct pl_json {
+typedef struct pl_json_reader {
     const char *path;
     popliner_error *error;
-} pl_json;
+} pl_json_reader;
 
 /* The place of a value, like units[3].memory; made by pl_place, cut if longer. */
 typedef struct pl_json_place {
@@ -36,29 +36,30 @@ typedef struct pl_json_place {
 pl_json_place pl_place(const char *format, ...);
 
 /* Stores "file: place: sentence"; an empty place is left out. Returns INPUT. */
-popliner_status pl_json_refuse(const pl_json *json, const pl_json_place *place, const char *format,
-                               ...);
+popliner_status pl_json_refuse(const pl_json_reader *json, const pl_json_place *place,
+                               const char *format, ...);
 
 /* Each of these fails with INPUT, and says what was expected instead, if `value` (NULL if it is not
  * there) is not what it asks for. */
-popliner_status pl_json_object(const pl_json *json, const pl_json_place *place,
+popliner_status pl_json_object(const pl_json_reader *json, const pl_json_place *place,
                                const json_t *value);
-popliner_status pl_json_array(const pl_json *json, const pl_json_place *place, const json_t *value);
+popliner_status pl_json_array(const pl_json_reader *json, const pl_json_place *place,
+                              const json_t *value);
 
 /* Not empty, and without control characters, which would spoil tables. Borrowed from the value. */
-popliner_status pl_json_text(const pl_json *json, const pl_json_place *place, const json_t *value,
-                             const char **text);
+popliner_status pl_json_text(const pl_json_reader *json, const pl_json_place *place,
+                             const json_t *value, const char **text);
 
 /* true, false, 1 or 0. */
-popliner_status pl_json_flag(const pl_json *json, const pl_json_place *place, const json_t *value,
-                             bool *flag);
+popliner_status pl_json_flag(const pl_json_reader *json, const pl_json_place *place,
+                             const json_t *value, bool *flag);
 
 /* Whole, from `min` to `max` (at most 2^53); it may be written as 4096.0 or 4e3. */
-popliner_status pl_json_whole(const pl_json *json, const pl_json_place *place, const json_t *value,
-                              uint64_t min, uint64_t max, uint64_t *number);
+popliner_status pl_json_whole(const pl_json_reader *json, const pl_json_place *place,
+                              const json_t *value, uint64_t min, uint64_t max, uint64_t *number);
 
 /* At least 0, multiplied by `scale` and rounded; `max` (at most 2^53) limits the product. */
-popliner_status pl_json_scaled(const pl_json *json, const pl_json_place *place, const json_t *value,
-                               uint64_t scale, uint64_t max, uint64_t *number);
+popliner_status pl_json_scaled(const pl_json_reader *json, const pl_json_place *place,
+                               const json_t *value, uint64_t scale, uint64_t max, uint64_t *number);
 
 #endif

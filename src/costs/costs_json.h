@@ -24,7 +24,7 @@ enum {
 
 /* While a file is read. */
 typedef struct pl_costs_json {
-    pl_json json;
+    pl_json_reader json;
     const json_t *root;
     popliner_costs_file *file;
     popliner_pipeline pipeline;

@@ -18,7 +18,7 @@
 #define MAX_NUMBER ((uint64_t)1 << 53)
 
 typedef struct reader {
-    pl_json json;
+    pl_json_reader json;
     pl_layer_graph graph;
     pl_id_map nodes;   /* by id */
     pl_id_map colours; /* to the first node of the colour */
