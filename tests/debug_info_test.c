@@ -22,7 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "profile/debug_data.h"
 #include "profile/debug_info.h"
 
 /* ---- The notation --------------------------------------------------------------------------- */

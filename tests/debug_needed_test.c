@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "model/operations.h"
-#include "profile/debug_data.h"
+#include "profile/debug_info.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "test_data.h"

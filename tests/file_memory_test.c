@@ -17,7 +17,7 @@
 #include "model/regex.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"
-#include "profile/profile_exchanges.h"
+#include "profile/profile_readers.h"
 #include "profile/read.h"
 #include "scarce_memory.h"
 #include "store/store.h"

@@ -10,6 +10,7 @@
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
+#include "profile/read.h"
 #include "test_sql.h"
 
 #include <cbor.h>

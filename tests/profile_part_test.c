@@ -14,7 +14,6 @@
 #include "popliner/popliner.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "profile/touches.h"
 
 enum { TILES = 8, IPUS = 3 };
 

@@ -22,7 +22,6 @@
 #include "memory/intervals.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "profile/profile_checks.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "store/store.h"

@@ -16,6 +16,7 @@
 
 #include "model/operations.h"
 #include "popliner/liveness.h"
+#include "profile/profile_data.h"
 #include "profile/read.h"
 #include "store/store.h"
 

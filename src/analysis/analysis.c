@@ -15,22 +15,13 @@
 #include "memory/chain_data.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "profile/debug_data.h"
-#include "profile/locate.h"
-#include "profile/profile_checks.h"
+#include "profile/debug_info.h"
 #include "profile/profile_data.h"
-#include "profile/profile_part.h"
+#include "profile/profile_readers.h"
 #include "profile/read.h"
-#include "profile/schema.h"
 #include "solve/option_names.h"
 
 /* ---- making ---- */
-
-popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
-                                         char **found_profile, char **found_debug,
-                                         popliner_error *error) {
-    return pl_locate(path, debug_path, found_profile, found_debug, error);
-}
 
 static bool copy_text(const char *text, char **copy) {
     *copy = text == NULL ? NULL : pl_copy_string(text, strlen(text));
@@ -152,7 +143,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
     popliner_status status =
         pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
     if (status == POPLINER_OK)
-        status = pl_locate(path, debug_path, &profile_file, &debug_file, error);
+        status = popliner_analysis_locate(path, debug_path, &profile_file, &debug_file, error);
     if (status == POPLINER_OK)
         status = pl_analysis_create(&o, &a, error);
     if (status == POPLINER_OK) {
@@ -168,8 +159,6 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
         status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
                                error);
     }
-    if (status == POPLINER_OK && a->info != NULL)
-        status = pl_profile_check_contexts(a->read_profile, a->info, error);
     if (status == POPLINER_OK)
         status = keep_file(&a->profile_file, profile_file, error);
     if (status == POPLINER_OK)

@@ -14,7 +14,7 @@
 #include "popliner/analysis.h"
 #include "popliner/sections.h"
 #include "profile/debug_info.h"
-#include "profile/profile_checks.h"
+#include "profile/profile_data.h"
 #include "store/store.h"
 #include "tables/sheet.h"
 

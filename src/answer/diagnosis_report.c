@@ -10,7 +10,6 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
 #include "popliner/report.h"
-#include "profile/profile_checks.h"
 #include "profile/profile_data.h"
 #include "solve/option_names.h"
 

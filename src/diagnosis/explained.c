@@ -9,7 +9,7 @@
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "profile/touches.h"
+#include "profile/profile_data.h"
 
 const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE] = {
     [PL_DIAGNOSED_VERTEX] = PL_CATEGORY_VERTEX_CODE,

@@ -13,8 +13,6 @@
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "profile/profile_data.h"
-#include "profile/tile_runs.h"
-#include "profile/touches.h"
 
 const char *pl_missing_reason_text(popliner_missing_reason reason) {
     switch (reason) {

@@ -8,7 +8,6 @@
 #include "memory/unit_usage.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 void pl_account_free(pl_account *account) {
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {

@@ -17,7 +17,6 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 /* By tile. For a group of code, `truth` is what the compiler's always-live variables of the group
  * take, `explained` what the programs of all operations explain. A stage whose own programs explain

@@ -13,7 +13,6 @@
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
-#include "profile/tile_runs.h"
 
 void pl_chain_free(popliner_chain *chain) {
     if (chain == NULL)

@@ -7,7 +7,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "profile/profile_data.h"
-#include "profile/tile_runs.h"
 
 popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
                                      const popliner_profile *p, popliner_error *error) {

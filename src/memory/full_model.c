@@ -15,7 +15,6 @@
 #include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 /* The place of variables that belong nowhere. */
 static const uint32_t PLACE_UNKNOWN = UINT32_MAX;

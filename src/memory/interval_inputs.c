@@ -11,7 +11,6 @@
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
-#include "profile/tile_runs.h"
 
 void pl_stash_free(pl_stash *stash) {
     free(stash->class_matters);

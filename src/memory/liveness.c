@@ -9,7 +9,6 @@
 #include "base/structs.h"
 #include "memory/curve.h"
 #include "profile/profile_data.h"
-#include "profile/walk.h"
 
 popliner_status popliner_liveness_variable(const popliner_profile *p, size_t variable,
                                            popliner_variable *result, popliner_error *error) {

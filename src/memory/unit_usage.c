@@ -8,7 +8,6 @@
 #include "base/growth.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 static bool add_set(pl_unit_sets *sets, uint32_t rest_set, uint32_t last) {
     const pl_column_room columns[] = {PL_COLUMN_ROOM(sets->rest), PL_COLUMN_ROOM(sets->last_unit),

@@ -14,7 +14,6 @@
 #include "model/operations.h"
 #include "model/regex.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 /* While layers are being found an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };

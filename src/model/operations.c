@@ -6,7 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/debug_data.h"
+#include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
 /* An operation while it is being found. */

@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/schema.h"
 
 popliner_status pl_database_fail(const pl_database *database, const char *action,
                                  popliner_error *error) {
@@ -66,9 +65,13 @@ static const char *before_use(const char *tells) {
     return tells == NULL ? "" : ", which tells ";
 }
 
+static const char *what_tells(const pl_database *database, const char *table, const char *column) {
+    return database->tells == NULL ? NULL : database->tells(table, column);
+}
+
 static popliner_status fail_without_column(const pl_database *database, const char *table,
                                            const char *column, popliner_error *error) {
-    const char *tells = pl_schema_tells(table, column);
+    const char *tells = what_tells(database, table, column);
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s%s%s%s",
                    database->path, table, column, before_use(tells), tells == NULL ? "" : tells,
                    database->format);
@@ -76,7 +79,7 @@ static popliner_status fail_without_column(const pl_database *database, const ch
 
 static popliner_status fail_without_table(const pl_database *database, const char *table,
                                           popliner_error *error) {
-    const char *tells = pl_schema_tells(table, NULL);
+    const char *tells = what_tells(database, table, NULL);
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s%s%s%s", database->path, table,
                    before_use(tells), tells == NULL ? "" : tells, database->format);
 }

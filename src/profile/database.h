@@ -5,17 +5,17 @@
 #ifndef PL_PROFILE_DATABASE_H
 #define PL_PROFILE_DATABASE_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
-#include <sqlite3.h>
-
 #include "base/bounds.h"
 #include "base/growth.h"
 #include "popliner/error.h"
+#include "popliner/listener.h"
 
 /* What tells that a file has changed: its name leads to another, or somebody has written it. */
 typedef struct pl_file_state {
@@ -32,6 +32,9 @@ enum { PL_DATABASE_HEADER = 100 };
 typedef struct pl_database {
     sqlite3 *sqlite; /* owned; NULL when closed */
     char *path;      /* owned; for messages */
+    /* What nothing but this column of the file tells, or nothing but this table (`column` NULL), as
+     * the end of a sentence; NULL: not known. For messages; NULL for a file of other tables. */
+    const char *(*tells)(const char *table, const char *column);
     char format[80]; /* the version of its contents, in brackets; for messages, "" if unknown */
 
     char *file_path;   /* owned; without symbolic links */
@@ -179,5 +182,55 @@ const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size);
 /* An INPUT error about a column of the current row; `format` says what is wrong with it. */
 popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,
                              const char *format, ...);
+
+/* ---- Tables of millions of rows ---- */
+
+/* Rows whose key is in [first, end), one after another in the table's order. */
+typedef struct pl_piece {
+    int64_t first;
+    int64_t end; /* INT64_MAX: no end */
+    size_t num_rows;
+} pl_piece;
+
+/* What is read, and how. The pieces do not depend on the number of threads. */
+typedef struct pl_scan {
+    const pl_database *database; /* its connections are the threads */
+    const char *table;
+    const pl_column *columns;
+    size_t num_columns;
+    const char *key;   /* the column by whose numbers the table is cut into pieces, or "rowid" */
+    int64_t min_keys;  /* of a piece: they are rows enough to be worth one */
+    const char *order; /* "ORDER BY ...", ascending in the key, or "" */
+    const char *task;  /* for pl_progress, or NULL */
+    const popliner_listener *listener;
+
+    /* Takes the current row, the row_in_piece-th of its piece. Called by one thread for all rows of
+     * a piece, but for several pieces at the same time. */
+    popliner_status (*take)(void *user, pl_rows *rows, size_t piece, size_t row_in_piece,
+                            popliner_error *error);
+    void (*side_task)(void *user); /* or NULL: other work for the calling thread, done first */
+    void *user;
+
+    /* Filled by pl_scan_open. */
+    bool found;   /* the table exists */
+    bool is_open; /* the table could not be cut: there is one piece, without bounds */
+    int64_t lowest;
+    int64_t highest; /* keys; behind the cut */
+    pl_piece *pieces;
+    size_t num_pieces;
+    char *column_list; /* SQL */
+} pl_scan;
+
+/* Looks at the table and cuts it into pieces; a missing one has no piece. Errors: INPUT for a
+ * missing column, MEMORY. Close the scan with pl_scan_close in any case. */
+popliner_status pl_scan_open(pl_scan *scan, popliner_error *error);
+
+/* Makes one piece without bounds of the table, to be read by one thread. */
+void pl_scan_do_not_cut(pl_scan *scan);
+
+/* Takes every row. The error is that of the first row, in the table's order, that was refused. */
+popliner_status pl_scan_run(pl_scan *scan, popliner_error *error);
+
+void pl_scan_close(pl_scan *scan);
 
 #endif

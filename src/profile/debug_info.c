@@ -1,10 +1,13 @@
-/* Looking things up in the debug information.
+/* Looking things up in the debug information, and leaving out what nothing in the profile leads to.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/debug_data.h"
+#include "profile/debug_info.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile_data.h"
 
 void pl_debug_info_free(pl_debug_info *info) {
     if (info == NULL)
@@ -145,4 +148,162 @@ bool pl_debug_info_path(const pl_debug_info *info, uint64_t id, char *path, size
         }
     }
     return known;
+}
+
+/* ---- what the profile needs ---- */
+
+/* The contexts that are needed, and those of them that have not been looked at. */
+typedef struct marking {
+    const pl_debug_info *info;
+    uint8_t *is_needed; /* [num_contexts] */
+    uint32_t *waiting;  /* [num_contexts] */
+    size_t num_waiting;
+} marking;
+
+static void mark(marking *m, uint64_t id) {
+    uint32_t context = pl_debug_find(m->info, id);
+    if (context == PL_NONE || m->is_needed[context] != 0)
+        return;
+    m->is_needed[context] = 1;
+    m->waiting[m->num_waiting++] = context;
+}
+
+/* Marks what the profile names, and whatever that leads to: parents, and the operations that
+ * outlined calls stand for. */
+static void mark_needed(marking *m, const popliner_profile *p) {
+    const pl_debug_info *info = m->info;
+    for (size_t i = 0; i < p->num_programs; i++)
+        mark(m, p->program_debug_context[i]);
+    for (size_t i = 0; i < p->num_compute_sets; i++)
+        mark(m, p->compute_set_debug_context[i]);
+    for (size_t i = 0; i < p->num_unlowered; i++)
+        mark(m, p->unlowered_debug_context[i]);
+    while (m->num_waiting > 0) {
+        uint32_t context = m->waiting[--m->num_waiting];
+        const pl_debug_details *details = pl_debug_get_details(info, context);
+        mark(m, info->context_parent_id[context]);
+        for (size_t i = 0; details != NULL && i < details->num_outlined; i++) {
+            mark(m, info->outlined_ids[details->first_outlined + i]);
+            mark(m, info->replaced_ids[details->first_outlined + i]);
+        }
+    }
+}
+
+/* The places that the needed contexts will have. False when memory is short. */
+static bool number_contexts(const pl_debug_info *info, const uint8_t *is_needed,
+                            pl_id_map *contexts) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < info->num_contexts; i++)
+        if (is_needed[i] != 0 && !pl_id_map_add(contexts, info->context_id[i], count++))
+            return false;
+    return true;
+}
+
+/* The new place of a context, which may be PL_NONE. What is found on the way up from one that is
+ * needed is needed, too. */
+static uint32_t new_place(const pl_debug_info *info, const pl_id_map *contexts, uint32_t context) {
+    return context == PL_NONE ? PL_NONE : pl_id_map_find(contexts, info->context_id[context]);
+}
+
+/* Moves the needed contexts and their details to the front, and marks the names that they use.
+ * False when memory is short, before anything has changed. */
+static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
+    pl_id_map contexts = {0};
+    if (!number_contexts(info, is_needed, &contexts)) {
+        pl_id_map_free(&contexts);
+        return false;
+    }
+    pl_id_map_sort(&contexts);
+    for (size_t i = 0; i < info->num_contexts; i++) {
+        if (is_needed[i] == 0)
+            continue;
+        info->context_operation[i] = new_place(info, &contexts, info->context_operation[i]);
+        info->context_named[i] = new_place(info, &contexts, info->context_named[i]);
+    }
+    pl_id_map_free(&info->contexts);
+    info->contexts = contexts;
+    size_t count = 0;
+    size_t num_details = 0;
+    for (size_t i = 0; i < info->num_contexts; i++) {
+        uint32_t details = info->context_details[i];
+        if (is_needed[i] == 0)
+            continue;
+        /* the details are in the order of their contexts */
+        if (details != PL_NONE) {
+            info->details[num_details] = info->details[details];
+            details = (uint32_t)num_details++;
+        }
+        info->context_id[count] = info->context_id[i];
+        info->context_parent_id[count] = info->context_parent_id[i];
+        info->context_name[count] = info->context_name[i];
+        info->context_operation[count] = info->context_operation[i];
+        info->context_named[count] = info->context_named[i];
+        info->context_details[count] = details;
+        info->context_layer[count++] = info->context_layer[i];
+        if (info->context_name[i] < info->num_names)
+            new_name[info->context_name[i]] = 1;
+    }
+    info->num_contexts = count;
+    info->num_details = num_details;
+    return true;
+}
+
+/* Keeps the names that contexts use, under new numbers; new_name[num_names] is not 0 for these. */
+static void keep_names(pl_debug_info *info, uint32_t *new_name) {
+    uint32_t count = 0;
+    size_t length = 0;
+    for (size_t i = 0; i < info->num_names; i++) {
+        const char *name = info->name_bytes + info->name_offset[i];
+        size_t size = strlen(name) + 1;
+        if (new_name[i] == 0)
+            continue;
+        /* names lie one behind the other, so this never reaches into one that is still to come */
+        memmove(info->name_bytes + length, name, size);
+        info->name_offset[count] = length;
+        new_name[i] = count++;
+        length += size;
+    }
+    for (size_t i = 0; i < info->num_contexts; i++)
+        if (info->context_name[i] < info->num_names)
+            info->context_name[i] = new_name[info->context_name[i]];
+    info->num_names = count;
+    info->name_bytes_length = length;
+}
+
+/* Gives back the room behind what is left. Failing would only mean to keep it. */
+static void shrink(void *array, size_t count, size_t item_size) {
+    void *items;
+    memcpy(&items, array, sizeof items);
+    void *smaller = realloc(items, (count > 0 ? count : 1) * item_size);
+    if (smaller != NULL)
+        memcpy(array, &smaller, sizeof smaller);
+}
+
+void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) {
+    marking m = {
+        .info = info,
+        .is_needed = pl_new_array(info->num_contexts, 1),
+        .waiting = pl_new_array(info->num_contexts, sizeof *m.waiting),
+    };
+    uint32_t *new_name = pl_new_array(info->num_names, sizeof *new_name);
+    if (m.is_needed != NULL && m.waiting != NULL && new_name != NULL) {
+        mark_needed(&m, profile);
+        if (keep_contexts(info, m.is_needed, new_name)) {
+            size_t n = info->num_contexts;
+            keep_names(info, new_name);
+            shrink(&info->context_id, n, sizeof *info->context_id);
+            shrink(&info->context_parent_id, n, sizeof *info->context_parent_id);
+            shrink(&info->context_name, n, sizeof *info->context_name);
+            shrink(&info->context_details, n, sizeof *info->context_details);
+            shrink(&info->context_operation, n, sizeof *info->context_operation);
+            shrink(&info->context_named, n, sizeof *info->context_named);
+            shrink(&info->context_layer, n, 1);
+            shrink(&info->details, info->num_details, sizeof *info->details);
+            shrink(&info->name_offset, info->num_names, sizeof *info->name_offset);
+            shrink(&info->name_bytes, info->name_bytes_length, 1);
+        }
+    }
+    free(m.is_needed);
+    free(m.waiting);
+    free(new_name);
 }

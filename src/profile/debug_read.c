@@ -1,7 +1,7 @@
 /* Streams debug.cbor: libcbor takes the bytes apart.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/debug_document.h"
+#include "profile/debug_records.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -39,7 +39,8 @@ static pl_debug_string keep_string(pl_debug_records *r, const char *bytes, size_
     return string;
 }
 
-void pl_debug_keep_name(pl_debug_records *r, const char *bytes, size_t length) {
+/* Adds an entry to the file's table of strings. */
+static void keep_name(pl_debug_records *r, const char *bytes, size_t length) {
     pl_debug_info *info = r->info;
     if (!pl_grow(&info->name_offset, &r->names_capacity, info->num_names + 1,
                  sizeof *info->name_offset) ||
@@ -106,7 +107,8 @@ static bool reserve_context(pl_debug_records *r) {
 
 /* ---- Records ---- */
 
-void pl_debug_begin_record(pl_debug_records *r) {
+/* A record begins, or is complete. One without an id is left out. */
+static void begin_record(pl_debug_records *r) {
     r->has_id = false;
     r->parent_id = 0;
     r->name = PL_NONE;
@@ -119,7 +121,7 @@ void pl_debug_begin_record(pl_debug_records *r) {
     r->num_ids[1] = 0;
 }
 
-void pl_debug_end_record(pl_debug_records *r) {
+static void end_record(pl_debug_records *r) {
     pl_debug_info *info = r->info;
     if (!r->has_id)
         return;
@@ -186,11 +188,12 @@ static pl_debug_key key_of(const char *bytes, size_t length) {
     }
 }
 
-void pl_debug_record_key(pl_debug_records *r, const char *bytes, size_t length) {
+/* A key of the record, and its value. */
+static void record_key(pl_debug_records *r, const char *bytes, size_t length) {
     r->key = key_of(bytes, length);
 }
 
-void pl_debug_record_text(pl_debug_records *r, const char *bytes, size_t length) {
+static void record_text(pl_debug_records *r, const char *bytes, size_t length) {
     switch (r->key) {
     case PL_DEBUG_KEY_LAYER:
         /* the layers of libpva's operation analysis, see DEVELOPMENT.md */
@@ -232,7 +235,7 @@ void pl_debug_record_text(pl_debug_records *r, const char *bytes, size_t length)
     }
 }
 
-void pl_debug_record_number(pl_debug_records *r, uint64_t number) {
+static void record_number(pl_debug_records *r, uint64_t number) {
     char text[24];
     switch (r->key) {
     case PL_DEBUG_KEY_ID:
@@ -247,14 +250,15 @@ void pl_debug_record_number(pl_debug_records *r, uint64_t number) {
         break;
     case PL_DEBUG_KEY_INSTANCE_ID: /* text in every file seen, but a number would be natural too */
         snprintf(text, sizeof text, "%" PRIu64, number);
-        pl_debug_record_text(r, text, strlen(text));
+        record_text(r, text, strlen(text));
         break;
     default:
         break;
     }
 }
 
-bool pl_debug_record_list(pl_debug_records *r) {
+/* The value is a list: whether its items are wanted, and these. */
+static bool record_list(pl_debug_records *r) {
     if (r->key == PL_DEBUG_KEY_REPLACED) {
         r->details.is_call = true;
         r->has_details = true;
@@ -263,7 +267,7 @@ bool pl_debug_record_list(pl_debug_records *r) {
            r->key == PL_DEBUG_KEY_OUTLINED;
 }
 
-void pl_debug_list_text(pl_debug_records *r, const char *bytes, size_t length) {
+static void list_text(pl_debug_records *r, const char *bytes, size_t length) {
     if (r->key != PL_DEBUG_KEY_INPUTS)
         return;
     if (r->num_inputs++ > 0)
@@ -272,9 +276,196 @@ void pl_debug_list_text(pl_debug_records *r, const char *bytes, size_t length) {
     r->has_details = true;
 }
 
-void pl_debug_list_number(pl_debug_records *r, uint64_t number) {
+static void list_number(pl_debug_records *r, uint64_t number) {
     if (r->key == PL_DEBUG_KEY_REPLACED)
         keep_id(r, 0, number);
     else if (r->key == PL_DEBUG_KEY_OUTLINED)
         keep_id(r, 1, number);
+}
+
+/* ---- where the reader is ---- */
+
+/* An item of the innermost container is complete: closes the containers that it completes. */
+static void end_item(pl_debug_document *d) {
+    while (d->depth > 0) {
+        pl_debug_frame *top = &d->stack[d->depth - 1];
+        if (top->is_map)
+            top->expects_key = !top->expects_key;
+        if (top->indefinite || --top->items_left > 0)
+            return;
+        if (top->place == PL_DEBUG_PLACE_RECORD)
+            end_record(&d->records);
+        d->depth--;
+    }
+    d->is_finished = true;
+}
+
+static void on_key(pl_debug_document *d, const char *bytes, size_t length) {
+    switch (d->stack[d->depth - 1].place) {
+    case PL_DEBUG_PLACE_ROOT:
+        d->next_place = PL_DEBUG_PLACE_IGNORED;
+        if (equals(bytes, length, "contexts"))
+            d->next_place = PL_DEBUG_PLACE_CONTEXTS;
+        else if (equals(bytes, length, "stringTable"))
+            d->next_place = PL_DEBUG_PLACE_STRINGS;
+        break;
+    case PL_DEBUG_PLACE_RECORD:
+        record_key(&d->records, bytes, length);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A key that is no text: its value is none of those that matter. */
+static void on_odd_key(pl_debug_document *d) {
+    switch (d->stack[d->depth - 1].place) {
+    case PL_DEBUG_PLACE_ROOT:
+        d->next_place = PL_DEBUG_PLACE_IGNORED;
+        break;
+    case PL_DEBUG_PLACE_RECORD:
+        d->records.key = PL_DEBUG_KEY_OTHER;
+        break;
+    default:
+        break;
+    }
+}
+
+void pl_debug_on_text(pl_debug_document *d, const char *bytes, size_t length) {
+    if (d->depth == 0) {
+        d->is_malformed = true;
+        return;
+    }
+    const pl_debug_frame *top = &d->stack[d->depth - 1];
+    if (top->place == PL_DEBUG_PLACE_CHUNKS) {
+        pl_text_append(&d->chunks, bytes, length);
+        return; /* a piece is no item of its own */
+    }
+    if (top->is_map && top->expects_key) {
+        on_key(d, bytes, length);
+    } else if (top->place == PL_DEBUG_PLACE_RECORD) {
+        record_text(&d->records, bytes, length);
+    } else if (top->place == PL_DEBUG_PLACE_STRINGS) {
+        keep_name(&d->records, bytes, length);
+    } else if (top->place == PL_DEBUG_PLACE_LIST) {
+        list_text(&d->records, bytes, length);
+    }
+    end_item(d);
+}
+
+void pl_debug_on_other(pl_debug_document *d) {
+    if (d->depth == 0) {
+        d->is_malformed = true;
+        return;
+    }
+    const pl_debug_frame *top = &d->stack[d->depth - 1];
+    if (top->is_map && top->expects_key)
+        on_odd_key(d);
+    else if (top->place == PL_DEBUG_PLACE_STRINGS)
+        keep_name(&d->records, "", 0); /* no name, but it counts */
+    end_item(d);
+}
+
+void pl_debug_on_number(pl_debug_document *d, uint64_t number) {
+    const pl_debug_frame *top = d->depth == 0 ? NULL : &d->stack[d->depth - 1];
+    if (top != NULL && !(top->is_map && top->expects_key)) {
+        if (top->place == PL_DEBUG_PLACE_RECORD)
+            record_number(&d->records, number);
+        else if (top->place == PL_DEBUG_PLACE_LIST)
+            list_number(&d->records, number);
+    }
+    pl_debug_on_other(d);
+}
+
+void pl_debug_on_bytes(pl_debug_document *d) {
+    if (d->depth == 0 || d->stack[d->depth - 1].place != PL_DEBUG_PLACE_CHUNKS)
+        pl_debug_on_other(d);
+}
+
+/* What the items of a container are for, which begins here. */
+static pl_debug_place place_inside(pl_debug_document *d, bool is_map) {
+    if (d->depth == 0)
+        return PL_DEBUG_PLACE_ROOT;
+    const pl_debug_frame *top = &d->stack[d->depth - 1];
+    if (top->is_map && top->expects_key) {
+        on_odd_key(d);
+        return PL_DEBUG_PLACE_IGNORED;
+    }
+    switch (top->place) {
+    case PL_DEBUG_PLACE_ROOT:
+        if (is_map)
+            break;
+        d->found_contexts = d->found_contexts || d->next_place == PL_DEBUG_PLACE_CONTEXTS;
+        return d->next_place;
+    case PL_DEBUG_PLACE_CONTEXTS:
+        if (!is_map)
+            break;
+        begin_record(&d->records);
+        return PL_DEBUG_PLACE_RECORD;
+    case PL_DEBUG_PLACE_RECORD:
+        if (is_map || !record_list(&d->records))
+            break;
+        return PL_DEBUG_PLACE_LIST;
+    case PL_DEBUG_PLACE_STRINGS:
+        keep_name(&d->records, "", 0);
+        break;
+    default:
+        break;
+    }
+    return PL_DEBUG_PLACE_IGNORED;
+}
+
+/* The innermost container is complete, and so may be those around it. */
+static void end_container(pl_debug_document *d) {
+    if (d->stack[--d->depth].place == PL_DEBUG_PLACE_RECORD)
+        end_record(&d->records);
+    end_item(d);
+}
+
+void pl_debug_on_container(pl_debug_document *d, bool is_map, bool is_indefinite,
+                           uint64_t num_items) {
+    if (d->depth == 0 && (d->is_finished || !is_map)) {
+        d->is_malformed = true;
+        return;
+    }
+    pl_debug_place place = place_inside(d, is_map);
+    if (d->depth == PL_DEBUG_MAX_DEPTH || num_items > UINT64_MAX / 2) {
+        d->is_malformed = true;
+        return;
+    }
+    d->stack[d->depth++] = (pl_debug_frame){.place = place,
+                                            .is_map = is_map,
+                                            .indefinite = is_indefinite,
+                                            .expects_key = is_map,
+                                            .items_left = is_map ? num_items * 2 : num_items};
+    if (!is_indefinite && num_items == 0)
+        end_container(d);
+}
+
+void pl_debug_on_chunks(pl_debug_document *d) {
+    if (d->depth == 0 || d->depth == PL_DEBUG_MAX_DEPTH ||
+        d->stack[d->depth - 1].place == PL_DEBUG_PLACE_CHUNKS) { /* a chunk has no chunks */
+        d->is_malformed = true;
+        return;
+    }
+    d->chunks.length = 0;
+    d->stack[d->depth++] = (pl_debug_frame){.place = PL_DEBUG_PLACE_CHUNKS, .indefinite = true};
+}
+
+void pl_debug_on_break(pl_debug_document *d) {
+    if (d->depth == 0 || !d->stack[d->depth - 1].indefinite) {
+        d->is_malformed = true;
+        return;
+    }
+    const pl_debug_frame *top = &d->stack[d->depth - 1];
+    if (top->is_map && !top->expects_key) {
+        d->is_malformed = true; /* a key without a value */
+        return;
+    }
+    if (top->place == PL_DEBUG_PLACE_CHUNKS) {
+        d->depth--;
+        pl_debug_on_text(d, d->chunks.length > 0 ? d->chunks.data : "", d->chunks.length);
+        return;
+    }
+    end_container(d);
 }

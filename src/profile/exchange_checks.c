@@ -1,14 +1,13 @@
 /* Exchanges: their code, and what they send and receive.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/program_checks.h"
+#include "profile/checks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/profile_exchanges.h"
 
 /* The text of so many regions is read at most: about a hundredth of a second. */
 enum { MOST_REGIONS = 1 << 13 };

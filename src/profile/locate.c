@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/locate.h"
+#include "profile/read.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -210,8 +210,9 @@ static bool find_debug(const char *profile_path, char **debug_path) {
     return memory;
 }
 
-popliner_status pl_locate(const char *profile, const char *debug, char **profile_path,
-                          char **debug_path, popliner_error *error) {
+popliner_status popliner_analysis_locate(const char *profile, const char *debug,
+                                         char **profile_path, char **debug_path,
+                                         popliner_error *error) {
     struct stat info;
     bool memory = true;
     *profile_path = NULL;

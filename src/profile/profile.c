@@ -1,20 +1,92 @@
 /* Reading a profile: its parts, in the order in which they need each other.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/profile_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/bounds.h"
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/debug_data.h"
-#include "profile/profile_checks.h"
-#include "profile/profile_part.h"
-#include "profile/read.h"
-#include "profile/report_notes.h"
-#include "profile/schema.h"
+#include "profile/profile_readers.h"
+
+/* ---- what readers share ---- */
+
+popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
+                                       pl_series *series, popliner_error *error) {
+    *series = (pl_series){0};
+    if (pl_rows_is_null(rows, column))
+        return POPLINER_OK;
+    size_t size_bytes;
+    const uint8_t *rle = pl_rows_blob(rows, column, &size_bytes);
+    pl_runs runs = pl_runs_begin(rle, size_bytes);
+    uint64_t tiles = 0;
+    uint64_t value;
+    uint64_t length;
+    int more;
+    bool all_zero = true;
+    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
+        if (length > profile->target.num_tiles - tiles)
+            return pl_rows_fail(rows, column, error,
+                                "holds more numbers than the target has tiles (%zu)",
+                                profile->target.num_tiles);
+        if (value > PL_MAX_TILE_BYTES)
+            return pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
+                                (unsigned long long)value);
+        tiles += length;
+        all_zero = all_zero && value == 0;
+    }
+    if (more < 0)
+        return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
+    if (tiles != profile->target.num_tiles)
+        return pl_rows_fail(rows, column, error, "holds %llu numbers, the target has %zu tiles",
+                            (unsigned long long)tiles, profile->target.num_tiles);
+    if (all_zero)
+        return POPLINER_OK;
+    if (!pl_profile_add_series(profile, rle, size_bytes, series))
+        return pl_fail_memory(error, "the numbers by tile");
+    return POPLINER_OK;
+}
+
+/* Whether the varints, at least one, are all 0, one byte for each. */
+static bool is_all_zero(const uint8_t *list, size_t size_bytes) {
+    return list[0] == 0x80 && memcmp(list, list + 1, size_bytes - 1) == 0;
+}
+
+popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
+                                            pl_series *series, popliner_error *error) {
+    size_t num_tiles = profile->target.num_tiles;
+    size_t size_bytes;
+    const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
+    *series = (pl_series){0};
+    if (size_bytes == 0 || (size_bytes == num_tiles && is_all_zero(blob, size_bytes)))
+        return POPLINER_OK;
+    uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
+    pl_blob rle = {0};
+    popliner_status status = POPLINER_OK;
+    if (by_tile == NULL)
+        return pl_fail_memory(error, "the numbers by tile");
+    if (!pl_varint_list_read(blob, size_bytes, by_tile, num_tiles))
+        status =
+            pl_rows_fail(rows, column, error,
+                         "does not hold one number for each of the target's %zu tiles", num_tiles);
+    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
+        if (by_tile[tile] > PL_MAX_TILE_BYTES)
+            status = pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
+                                  (unsigned long long)by_tile[tile]);
+    }
+    if (status == POPLINER_OK) {
+        pl_rle_write(&rle, by_tile, num_tiles);
+        if (rle.failed || !pl_profile_add_series(profile, rle.data, rle.size, series))
+            status = pl_fail_memory(error, "the numbers by tile");
+    }
+    free(rle.data);
+    free(by_tile);
+    return status;
+}
+
+/* ---- all of it ---- */
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -52,9 +124,10 @@ static bool make_empty_arrays(popliner_profile *profile) {
     return memory;
 }
 
-popliner_status pl_profile_read(const char *path, const pl_read_options *options,
-                                const pl_side_task *side_task, popliner_profile **result,
-                                popliner_error *error) {
+/* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
+static popliner_status read_with(const char *path, const pl_read_options *options,
+                                 const pl_side_task *side_task, popliner_profile **result,
+                                 popliner_error *error) {
     static const pl_read_options defaults = {0};
     const pl_read_options *o = options != NULL ? options : &defaults;
     pl_database database = {0};
@@ -68,6 +141,7 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
     }
     popliner_status status =
         pl_database_open(&database, path, "a Poplar profile (profile.pop)", error);
+    database.tells = pl_schema_tells;
     if (status == POPLINER_OK)
         pl_database_bind(&database, o->bounds);
     if (status == POPLINER_OK)
@@ -114,7 +188,7 @@ popliner_status pl_profile_read(const char *path, const pl_read_options *options
 
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error) {
-    return pl_profile_read(path, options, NULL, profile, error);
+    return read_with(path, options, NULL, profile, error);
 }
 
 /* The debug information, beside the profile. */
@@ -141,18 +215,20 @@ popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                        .bounds = options == NULL ? NULL : options->bounds};
     pl_side_task side_task = {read_debug_info, &task};
     *info = NULL;
-    popliner_status status = pl_profile_read(
-        profile_path, options, debug_path == NULL ? NULL : &side_task, profile, error);
-    if (status == POPLINER_OK && task.status != POPLINER_OK) {
+    popliner_status status =
+        read_with(profile_path, options, debug_path == NULL ? NULL : &side_task, profile, error);
+    if (status == POPLINER_OK && task.status != POPLINER_OK)
         status = pl_fail(error, task.status, "%s", task.error.message);
+    if (status == POPLINER_OK && task.info != NULL) {
+        pl_debug_keep_needed(task.info, *profile);
+        status = pl_profile_check_contexts(*profile, task.info, error);
+    }
+    if (status == POPLINER_OK) {
+        *info = task.info;
+    } else {
+        pl_debug_info_free(task.info);
         pl_profile_free(*profile);
         *profile = NULL;
     }
-    if (status == POPLINER_OK && task.info != NULL)
-        pl_debug_keep_needed(task.info, *profile);
-    if (status == POPLINER_OK)
-        *info = task.info;
-    else
-        pl_debug_info_free(task.info);
     return status;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/profile_checks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,53 +7,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/blob_codec.h"
-#include "profile/check_tally.h"
-#include "profile/debug_data.h"
-#include "profile/profile_tile_sums.h"
-#include "profile/program_checks.h"
-
-/* How a relation is told of. */
-typedef struct relation_text {
-    const char *name;
-    const char *places;
-    const char *unit;      /* of the largest difference */
-    const char *untrusted; /* what a breach puts in doubt */
-} relation_text;
-
-static const relation_text texts[PL_NUM_RELATIONS] = {
-    [POPLINER_RELATION_ALWAYS_LIVE] = {"always_live", "tiles", " bytes",
-                                       "what each stage needs all the time"},
-    [POPLINER_RELATION_NOT_ALWAYS_LIVE] = {"not_always_live", "tiles", " bytes",
-                                           "the peaks of stages and the bottleneck"},
-    [POPLINER_RELATION_LAYOUT] = {"layout", "tiles", " bytes",
-                                  "where variables lie, and the gaps between them"},
-    [POPLINER_RELATION_CATEGORIES] = {"categories", "tiles", " bytes", "memory by category"},
-    [POPLINER_RELATION_STEPS] = {"steps", "steps", " bytes", "which variables live at which step"},
-    [POPLINER_RELATION_VERTEX_COUNTS] = {"vertex_counts", "compute sets", " vertices",
-                                         "how many vertices compute sets have, and their state"},
-    [POPLINER_RELATION_TOTALS] = {"totals", "totals", "",
-                                  "that the file is whole: rows may be missing"},
-    [POPLINER_RELATION_VERTEX_MEMORY] = {"vertex_memory", "tiles", " bytes",
-                                         "the vertex state of operations"},
-    [POPLINER_RELATION_VERTEX_STATE] = {"vertex_state", "tiles", " bytes",
-                                        "the vertex state of operations"},
-    [POPLINER_RELATION_VERTEX_CODE] = {"vertex_code", "tiles", " bytes",
-                                       "the vertex code of operations"},
-    [POPLINER_RELATION_DEBUG_INFO] = {"debug_info", "programs", "", "layers and splits"},
-    [POPLINER_RELATION_STEP_ORDER] = {"step_order", "steps", "",
-                                      "which operation runs when, and what lives meanwhile"},
-    [POPLINER_RELATION_PROGRAM_TYPES] = {"program_types", "programs", "",
-                                         "what these programs hold, call and touch"},
-    [POPLINER_RELATION_CONTROL_CODE] = {"control_code", "programs and tiles", " bytes",
-                                        "the control code of operations"},
-    [POPLINER_RELATION_EXCHANGE_CODE] = {"exchange_code", "tiles", " bytes",
-                                         "the exchange code of operations"},
-    [POPLINER_RELATION_EXCHANGES] = {"exchanges", "exchanges", " bytes",
-                                     "which operation uses which variable"},
-    [POPLINER_RELATION_COMPUTE_SETS] = {"compute_sets", "compute sets", " bytes",
-                                        "which operation uses which variable"},
-};
+#include "profile/checks.h"
 
 /* ---- what the tables tell ---- */
 
@@ -622,14 +575,10 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
         p->tile_peak[tile] =
             (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
                             c->sums.peak_step[tile]};
-    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const pl_tally *t = &c->tallies[i];
-        pl_string where = pl_profile_add_string(p, t->where);
-        if (where == PL_NONE)
-            return pl_fail_memory(error, "the checks of the profile");
-        p->checks[i] = (pl_check){t->checked, t->breached, t->largest, where};
-    }
-    return POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < PL_NUM_RELATIONS; i++)
+        status = pl_tally_keep(&c->tallies[i], p, (popliner_relation)i, error);
+    return status;
 }
 
 popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
@@ -651,67 +600,4 @@ popliner_status pl_profile_find_checks(const pl_database *database, popliner_pro
         status = keep(&c, profile, error);
     free_checker(&c);
     return status;
-}
-
-/* Whether the debug information knows a program: it has its context, and that of one that executes
- * a compute set was written by Poplar. Ids are small numbers, so that those of another file are in
- * this one, too, but of anything. */
-static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_t program) {
-    uint32_t context = pl_debug_find(info, p->program_debug_context[program]);
-    if (context == PL_NONE || p->program_type[program] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
-        return context != PL_NONE;
-    return info->context_layer[context] == PL_DEBUG_LAYER_POPLAR ||
-           info->context_layer[context] == PL_DEBUG_LAYER_UNTOLD;
-}
-
-popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_info *info,
-                                          popliner_error *error) {
-    pl_tally t = {0};
-    if (p->num_checks == 0)
-        return POPLINER_OK;
-    for (size_t i = 0; i < p->num_programs; i++) {
-        if (p->program_debug_context[i] == 0)
-            continue;
-        pl_tally_begin(&t, "program", i);
-        if (!is_known(p, info, i))
-            pl_tally_note(&t, 1, "", "");
-    }
-    pl_string where = pl_profile_add_string(p, t.where);
-    if (where == PL_NONE)
-        return pl_fail_memory(error, "the checks of the profile");
-    p->checks[POPLINER_RELATION_DEBUG_INFO] = (pl_check){t.checked, t.breached, t.largest, where};
-    return POPLINER_OK;
-}
-
-popliner_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
-    const pl_check none = {0};
-    const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
-    return (popliner_check){
-        .relation = relation,
-        .name = texts[relation].name,
-        .checked = (size_t)check->checked,
-        .breached = (size_t)check->breached,
-        .largest_bytes = check->largest_bytes,
-        .where = pl_profile_string(p, (pl_string)check->where),
-        .untrusted = texts[relation].untrusted,
-    };
-}
-
-void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *listener) {
-    for (size_t i = 0; i < p->num_checks; i++) {
-        const pl_check *check = &p->checks[i];
-        if (check->breached > 0 && i == POPLINER_RELATION_DEBUG_INFO)
-            pl_tell(listener, POPLINER_LEVEL_WARNING,
-                    "The debug.cbor does not know what made %" PRIu64 " of %" PRIu64
-                    " programs: it is of another compilation, or damaged. Do not trust %s; find "
-                    "the debug.cbor that was written with this profile.",
-                    check->breached, check->checked, texts[i].untrusted);
-        else if (check->breached > 0)
-            pl_tell(listener, POPLINER_LEVEL_WARNING,
-                    "The profile contradicts itself: relation %s does not hold for %" PRIu64
-                    " of %" PRIu64 " %s, by up to %" PRIu64 "%s (%s). Do not trust %s.",
-                    texts[i].name, check->breached, check->checked, texts[i].places,
-                    check->largest_bytes, texts[i].unit,
-                    pl_profile_string(p, (pl_string)check->where), texts[i].untrusted);
-    }
 }

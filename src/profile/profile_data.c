@@ -6,9 +6,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/blob_codec.h"
-#include "profile/profile_checks.h"
-#include "profile/report_notes.h"
 
 size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
     const pl_field all[] = {
@@ -260,79 +257,6 @@ bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t
     *series = (pl_series){profile->series_length, size_bytes};
     profile->series_length += size_bytes;
     return true;
-}
-
-popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
-                                       pl_series *series, popliner_error *error) {
-    *series = (pl_series){0};
-    if (pl_rows_is_null(rows, column))
-        return POPLINER_OK;
-    size_t size_bytes;
-    const uint8_t *rle = pl_rows_blob(rows, column, &size_bytes);
-    pl_runs runs = pl_runs_begin(rle, size_bytes);
-    uint64_t tiles = 0;
-    uint64_t value;
-    uint64_t length;
-    int more;
-    bool all_zero = true;
-    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
-        if (length > profile->target.num_tiles - tiles)
-            return pl_rows_fail(rows, column, error,
-                                "holds more numbers than the target has tiles (%zu)",
-                                profile->target.num_tiles);
-        if (value > PL_MAX_TILE_BYTES)
-            return pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
-                                (unsigned long long)value);
-        tiles += length;
-        all_zero = all_zero && value == 0;
-    }
-    if (more < 0)
-        return pl_rows_fail(rows, column, error, "is damaged: it ends inside a number or a run");
-    if (tiles != profile->target.num_tiles)
-        return pl_rows_fail(rows, column, error, "holds %llu numbers, the target has %zu tiles",
-                            (unsigned long long)tiles, profile->target.num_tiles);
-    if (all_zero)
-        return POPLINER_OK;
-    if (!pl_profile_add_series(profile, rle, size_bytes, series))
-        return pl_fail_memory(error, "the numbers by tile");
-    return POPLINER_OK;
-}
-
-/* Whether the varints, at least one, are all 0, one byte for each. */
-static bool is_all_zero(const uint8_t *list, size_t size_bytes) {
-    return list[0] == 0x80 && memcmp(list, list + 1, size_bytes - 1) == 0;
-}
-
-popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
-                                            pl_series *series, popliner_error *error) {
-    size_t num_tiles = profile->target.num_tiles;
-    size_t size_bytes;
-    const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
-    *series = (pl_series){0};
-    if (size_bytes == 0 || (size_bytes == num_tiles && is_all_zero(blob, size_bytes)))
-        return POPLINER_OK;
-    uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
-    pl_blob rle = {0};
-    popliner_status status = POPLINER_OK;
-    if (by_tile == NULL)
-        return pl_fail_memory(error, "the numbers by tile");
-    if (!pl_varint_list_read(blob, size_bytes, by_tile, num_tiles))
-        status =
-            pl_rows_fail(rows, column, error,
-                         "does not hold one number for each of the target's %zu tiles", num_tiles);
-    for (size_t tile = 0; status == POPLINER_OK && tile < num_tiles; tile++) {
-        if (by_tile[tile] > PL_MAX_TILE_BYTES)
-            status = pl_rows_fail(rows, column, error, "holds %llu, more than a tile can have",
-                                  (unsigned long long)by_tile[tile]);
-    }
-    if (status == POPLINER_OK) {
-        pl_rle_write(&rle, by_tile, num_tiles);
-        if (rle.failed || !pl_profile_add_series(profile, rle.data, rle.size, series))
-            status = pl_fail_memory(error, "the numbers by tile");
-    }
-    free(rle.data);
-    free(by_tile);
-    return status;
 }
 
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,

@@ -8,12 +8,12 @@
 
 #include "base/fields.h"
 #include "base/id_map.h"
+#include "popliner/diagnosis.h"
+#include "popliner/listener.h"
 #include "popliner/liveness.h"
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/category.h"
-#include "profile/database.h"
-#include "profile/read.h"
 
 /* How many types of programs are known; they are numbered from 0. */
 enum { PL_NUM_PROGRAM_TYPES = POPLINER_PROGRAM_SYNC_ANS + 1 };
@@ -24,6 +24,21 @@ typedef struct pl_series {
     uint64_t offset;
     uint64_t size_bytes;
 } pl_series;
+
+/* What a value is, in popliner_profile.note_kind. */
+typedef enum pl_note_kind {
+    PL_NOTE_NONE, /* null, or a list or an object without members */
+    PL_NOTE_TEXT,
+    PL_NOTE_NUMBER, /* whole, of at most PL_NOTE_MOST_NUMBER: others are texts */
+    PL_NUM_NOTE_KINDS,
+} pl_note_kind;
+
+/* What every reader of JSON takes a number for. */
+#define PL_NOTE_MOST_NUMBER (INT64_C(1) << 53)
+
+/* By the file, in popliner_profile.note_group: "framework", "app". */
+enum { PL_NUM_NOTE_GROUPS = 2 };
+extern const char *const pl_note_groups[PL_NUM_NOTE_GROUPS];
 
 /* More than a tile can have of anything, so that sums over variables, programs and tiles are right.
  * The state of a compute set is a sum of three such numbers. */
@@ -58,6 +73,8 @@ typedef enum pl_fact {
 
 /* The parts that the compiler's account of a category has: its columns, in this order. */
 enum { PL_NUM_CATEGORY_PARTS = 6 };
+
+enum { PL_NUM_RELATIONS = POPLINER_RELATION_COMPUTE_SETS + 1 };
 
 /* What came of one relation that is checked; counts, but for the last. */
 typedef struct pl_check {
@@ -95,7 +112,7 @@ struct popliner_profile {
     pl_string *option_value;
     uint8_t *option_is_default;
 
-    /* Of framework.json and app.json beside the profile, see report_notes.h. */
+    /* Of framework.json and app.json beside the profile. */
     size_t num_notes;
     uint8_t *note_group;
     uint8_t *note_kind;
@@ -211,7 +228,7 @@ struct popliner_profile {
     uint64_t *tile_overflowed_bytes;
 
     /* Whether this account agrees with all else, by popliner_relation. */
-    /* What the file lacks, a sentence each, see schema.h. */
+    /* What the file lacks, a sentence each. */
     size_t num_absences;
     pl_string *absence;
 
@@ -300,8 +317,81 @@ static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series 
 bool pl_profile_vertices_fit(const popliner_profile *profile, pl_series instances,
                              uint64_t size_bytes);
 
+/* The cycles of an executed step on the slowest IPU; 0 if none was measured. */
+uint64_t pl_profile_execution_cycles(const popliner_profile *profile, size_t step);
+
 /* The sum of a series over the tiles. O(its runs). */
 uint64_t pl_series_sum(const popliner_profile *profile, pl_series series);
+
+/* ---- walks ---- */
+
+/* USAGE unless index < count; `what` is what is counted, "programs". */
+popliner_status pl_walk_check_index(size_t index, size_t count, const char *what,
+                                    popliner_error *error);
+
+/* An index as it is told: SIZE_MAX for PL_NONE. */
+static inline size_t pl_walk_index(uint32_t index) {
+    return index == PL_NONE ? SIZE_MAX : index;
+}
+
+/* Where such a walk is. */
+typedef struct pl_touches {
+    const popliner_profile *profile;
+    uint32_t list; /* the next list of the program */
+    uint32_t end_list;
+    uint64_t place; /* the next variable of the current list */
+    uint64_t end_place;
+} pl_touches;
+
+/* Begins the walk over the variables of `program`, of which there are none where the variables are
+ * not loaded. */
+static inline pl_touches pl_touches_of(const popliner_profile *profile, uint32_t program) {
+    return (pl_touches){.profile = profile,
+                        .list = profile->program_lists_start[program],
+                        .end_list = profile->program_lists_start[program + 1]};
+}
+
+/* The next variable; false behind the last one. One that two lists of the program hold comes twice.
+ * O(1). */
+static inline bool pl_touches_next(pl_touches *touches, uint32_t *variable) {
+    const popliner_profile *p = touches->profile;
+    while (touches->place == touches->end_place) {
+        if (touches->list == touches->end_list)
+            return false;
+        uint32_t list = p->program_list[touches->list++];
+        touches->place = p->list_start[list];
+        touches->end_place = p->list_start[list + 1];
+    }
+    *variable = p->list_variable[touches->place++];
+    return true;
+}
+
+/* Where such a walk is. */
+typedef struct pl_tile_runs {
+    pl_runs runs;
+    size_t end_tile; /* of the last run, one of zeros or not */
+} pl_tile_runs;
+
+/* Begins the walk over the tiles where the number of a series is not 0. */
+static inline pl_tile_runs pl_tile_runs_of(const popliner_profile *profile, pl_series series) {
+    return (pl_tile_runs){pl_series_runs(profile, series), 0};
+}
+
+/* The next of them, *first ... *end - 1, which have the same number; false behind the last. */
+static inline bool pl_tile_runs_next(pl_tile_runs *walk, size_t *first, size_t *end) {
+    uint64_t value;
+    uint64_t length;
+    while (pl_runs_next(&walk->runs, &value, &length) > 0) {
+        *first = walk->end_tile;
+        walk->end_tile += (size_t)length;
+        *end = walk->end_tile;
+        if (value > 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- all arrays ---- */
 
 /* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns how many they are. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
@@ -324,6 +414,8 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
 popliner_status pl_profile_check(const popliner_profile *profile, const char *path,
                                  popliner_error *error);
 
+void pl_profile_free(popliner_profile *profile);
+
 /* Makes the target's members of the facts. After reading and loading. */
 void pl_profile_take_facts(popliner_profile *profile);
 
@@ -332,92 +424,19 @@ pl_string pl_profile_add_string(popliner_profile *profile, const char *text);
 bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
                            pl_series *series);
 
-/* While reading: a series from an RLE blob that must hold one number per tile; NULL is all zero. */
-popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
-                                       pl_series *series, popliner_error *error);
+/* ---- whether it agrees with itself, and what it lacks ---- */
 
-/* While reading: from the ids of the file to our indices. */
-typedef struct pl_profile_ids {
-    pl_id_map vertex_types;
-    pl_id_map compute_sets;
-    pl_id_map programs;
-    pl_id_map exchange_targets; /* to lists */
-    pl_id_map classes;
-    pl_id_map unlowered;
-    pl_id_map categories;
-    pl_id_map variables;
-} pl_profile_ids;
+/* What came of a relation, for those who ask; texts live as long as the profile. */
+popliner_check pl_profile_check_of(const popliner_profile *profile, popliner_relation relation);
 
-/* Other work, for the calling thread to do while helpers read. */
-typedef struct pl_side_task {
-    void (*run)(void *user);
-    void *user;
-} pl_side_task;
+/* Warns of each relation that is breached. */
+void pl_profile_tell_checks(const popliner_profile *profile, const popliner_listener *listener);
 
-/* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
-popliner_status pl_profile_read(const char *path, const pl_read_options *options,
-                                const pl_side_task *side_task, popliner_profile **profile,
-                                popliner_error *error);
+/* Warns of what is missing. */
+void pl_schema_tell_absences(const popliner_profile *profile, const popliner_listener *listener);
 
-/* While reading: a series from a list of varints, one number per tile; without a byte it is all
- * zero. */
-popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
-                                            pl_series *series, popliner_error *error);
-
-/* How large the unlowered variables are, from their pieces. O(variables). */
-void pl_profile_sum_up_pieces(popliner_profile *profile);
-
-/* The part of the file that is analysed, see profile_part.h. */
-typedef struct pl_part pl_part;
-
-/* The parts of pl_read_profile, in the order in which they need each other. */
-
-/* Version, which messages about the database name from then on, and target; makes room for the
- * facts. */
-popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
-                                       popliner_profile *profile, popliner_error *error);
-
-/* Other facts, and the options of the engine: all optional. */
-popliner_status pl_profile_read_facts(const pl_database *database, popliner_profile *profile,
-                                      popliner_error *error);
-
-/* Categories, unlowered variables, equivalence classes. */
-popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
-                                          pl_profile_ids *ids, popliner_error *error);
-
-/* Lowered variables; with `side_task`, which may be NULL. */
-popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
-                                        const pl_side_task *side_task, popliner_profile *profile,
-                                        pl_profile_ids *ids, popliner_error *error);
-
-/* Vertex types, compute sets, exchanges, programs, liveness steps. */
-popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
-                                         pl_profile_ids *ids, popliner_error *error);
-
-/* Runs, and what they executed on the IPUs of the part: all optional. Surprises in these tables,
- * which no real file has shown filled, are told to `listener` and left out. */
-popliner_status pl_profile_read_execution(const pl_database *database,
-                                          const popliner_listener *listener, const pl_part *part,
-                                          popliner_profile *profile, const pl_profile_ids *ids,
-                                          popliner_error *error);
-
-/* The cycles of an executed step on the slowest IPU; 0 if none was measured. */
-uint64_t pl_profile_execution_cycles(const popliner_profile *profile, size_t step);
-
-/* Cycles of the programs on the IPUs of the part, and counts of Repeats, after the execution: all
- * optional. */
-popliner_status pl_profile_read_cycles(const pl_database *database, const pl_part *part,
-                                       popliner_profile *profile, const pl_profile_ids *ids,
-                                       popliner_error *error);
-
-/* The ranges of the classes, which are checked against the number of steps. */
-popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
-                                            pl_profile_ids *ids, popliner_error *error);
-
-/* The compiler's own account: by tile, and by category and tile. Categories that are not known are
- * told to `listener`. */
-popliner_status pl_profile_read_tiles(const pl_database *database,
-                                      const popliner_listener *listener, popliner_profile *profile,
-                                      popliner_error *error);
+/* Tells which part of how much a profile is that was read or loaded, and warns if its replicas are
+ * not alike. */
+void pl_part_tell(const popliner_profile *profile, const popliner_listener *listener);
 
 #endif

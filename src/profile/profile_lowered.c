@@ -1,7 +1,8 @@
 /* The lowered variables: millions of rows, read in pieces by several threads.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/profile_data.h"
+
+#include "profile/profile_readers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/locate.h"
-#include "profile/table_scan.h"
 
 enum { BIT_ALLOCATED = 1 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/profile_tile_sums.h"
+#include "profile/checks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,14 +1,14 @@
-/* Variables: categories, unlowered variables and equivalence classes. The lowered variables, and
- * when the classes live, have files of their own.
+/* Variables: categories, unlowered variables, equivalence classes, and when these live. The lowered
+ * variables have a file of their own.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/profile_data.h"
+#include "profile/profile_readers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/blob_codec.h"
 
 /* While a table of (id, name) is read into a map and an array of names. */
 typedef struct name_reader {
@@ -156,5 +156,152 @@ popliner_status pl_profile_read_variables(const pl_database *database, popliner_
         status = read_variable_contexts(database, &r, error);
     if (status == POPLINER_OK)
         status = read_classes(database, &r, error);
+    return status;
+}
+
+/* ---- when the equivalence classes live ---- */
+
+/* The ranges in the order of the file. */
+typedef struct range_reader {
+    popliner_profile *profile;
+    const pl_profile_ids *ids;
+    uint32_t *class_index;
+    uint32_t *first_step;
+    uint32_t *end_step;
+    size_t count;
+    size_t capacity;
+} range_reader;
+
+/* Reads a range, and counts it at its class. */
+static popliner_status take_range(void *user, pl_rows *rows, popliner_error *error) {
+    range_reader *r = user;
+    popliner_profile *p = r->profile;
+    uint64_t class_id = 0;
+    uint64_t first_step = 0;
+    uint64_t end_step = 0;
+    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &class_id, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(rows, 1, p->num_steps, &first_step, error);
+    if (status == POPLINER_OK)
+        status = pl_rows_number(rows, 2, p->num_steps, &end_step, error);
+    if (status != POPLINER_OK)
+        return status;
+    uint32_t class_index = pl_id_map_find(&r->ids->classes, class_id);
+    if (class_index == PL_NONE)
+        return pl_rows_fail(rows, 0, error, "is %llu, which table eq_classes does not have",
+                            (unsigned long long)class_id);
+    if (end_step < first_step)
+        return pl_rows_fail(rows, 2, error, "is %llu, before step_id_from %llu",
+                            (unsigned long long)end_step, (unsigned long long)first_step);
+    const pl_column_room room[] = {PL_COLUMN_ROOM(r->class_index), PL_COLUMN_ROOM(r->first_step),
+                                   PL_COLUMN_ROOM(r->end_step)};
+    if (!pl_grow_columns(room, 3, &r->capacity, r->count + 1))
+        return pl_fail_memory(error, "the live ranges");
+    r->class_index[r->count] = class_index;
+    r->first_step[r->count] = (uint32_t)first_step;
+    r->end_step[r->count++] = (uint32_t)end_step;
+    p->class_ranges_start[class_index + 1]++;
+    return POPLINER_OK;
+}
+
+/* Brings the ranges into the order of their classes; false when memory is short. */
+static bool sort_by_class(const range_reader *r) {
+    popliner_profile *p = r->profile;
+    for (size_t i = 0; i < p->num_classes; i++)
+        p->class_ranges_start[i + 1] += p->class_ranges_start[i];
+    p->num_ranges = r->count;
+    p->range_first_step = pl_new_array(r->count, sizeof *p->range_first_step);
+    p->range_end_step = pl_new_array(r->count, sizeof *p->range_end_step);
+    uint32_t *next = pl_new_array(p->num_classes, sizeof *next);
+    bool memory = p->range_first_step != NULL && p->range_end_step != NULL && next != NULL;
+    if (memory) {
+        memcpy(next, p->class_ranges_start, p->num_classes * sizeof *next);
+        for (size_t i = 0; i < r->count; i++) {
+            uint32_t place = next[r->class_index[i]]++;
+            p->range_first_step[place] = r->first_step[i];
+            p->range_end_step[place] = r->end_step[i];
+        }
+    }
+    free(next);
+    return memory;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Brings the ranges start ... end - 1 into the order of their first steps, those of one step in
+ * that of the file; nearly always they are. `keys` and `ends` have room for all of them. */
+static void sort_ranges(popliner_profile *p, uint32_t start, uint32_t end, uint64_t *keys,
+                        uint32_t *ends) {
+    bool is_sorted = true;
+    for (uint32_t i = start; i < end; i++) {
+        is_sorted =
+            is_sorted && (i == start || p->range_first_step[i - 1] <= p->range_first_step[i]);
+        keys[i - start] = (uint64_t)p->range_first_step[i] << 32 | (i - start);
+        ends[i - start] = p->range_end_step[i];
+    }
+    if (is_sorted)
+        return;
+    qsort(keys, end - start, sizeof *keys, compare_keys);
+    for (uint32_t i = start; i < end; i++) {
+        uint64_t key = keys[i - start];
+        p->range_first_step[i] = (uint32_t)(key >> 32);
+        p->range_end_step[i] = ends[key & UINT32_MAX];
+    }
+}
+
+/* Brings the ranges of each class into order, joins those that overlap or touch, and leaves out the
+ * empty ones: then two files that say the same of every step have the same ranges, and what lives
+ * from before a step until after it does so in one range. False when memory is short. */
+static bool merge_ranges(popliner_profile *p) {
+    uint64_t *keys = pl_new_array(p->num_ranges, sizeof *keys);
+    uint32_t *ends = pl_new_array(p->num_ranges, sizeof *ends);
+    bool memory = keys != NULL && ends != NULL;
+    uint32_t kept = 0;
+    uint32_t start = 0; /* of the class, as it was read */
+    for (size_t c = 0; memory && c < p->num_classes; c++) {
+        uint32_t end = p->class_ranges_start[c + 1];
+        uint32_t first_kept = kept;
+        sort_ranges(p, start, end, keys, ends);
+        for (uint32_t i = start; i < end; i++) {
+            if (p->range_first_step[i] == p->range_end_step[i])
+                continue;
+            if (kept > first_kept && p->range_first_step[i] <= p->range_end_step[kept - 1]) {
+                if (p->range_end_step[i] > p->range_end_step[kept - 1])
+                    p->range_end_step[kept - 1] = p->range_end_step[i];
+            } else {
+                p->range_first_step[kept] = p->range_first_step[i];
+                p->range_end_step[kept++] = p->range_end_step[i];
+            }
+        }
+        p->class_ranges_start[c + 1] = kept;
+        start = end;
+    }
+    if (memory)
+        p->num_ranges = kept;
+    free(keys);
+    free(ends);
+    return memory;
+}
+
+popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
+                                            pl_profile_ids *ids, popliner_error *error) {
+    static const pl_column columns[] = {
+        {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
+    static const pl_table table = {"eq_class_step", PL_TABLE_REQUIRED, columns, 3, ""};
+    range_reader r = {.profile = profile, .ids = ids};
+    profile->class_ranges_start =
+        pl_new_array(profile->num_classes + 1, sizeof *profile->class_ranges_start);
+    if (profile->class_ranges_start == NULL)
+        return pl_fail_memory(error, "the equivalence classes");
+    popliner_status status = pl_table_read(database, &table, take_range, &r, error);
+    if (status == POPLINER_OK && (!sort_by_class(&r) || !merge_ranges(profile)))
+        status = pl_fail_memory(error, "the live ranges");
+    free(r.class_index);
+    free(r.first_step);
+    free(r.end_step);
     return status;
 }

@@ -1,14 +1,13 @@
 /* Programs and compute sets.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/program_checks.h"
+#include "profile/checks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/tile_runs.h"
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the checks of the profile");

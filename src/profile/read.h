@@ -36,14 +36,17 @@ typedef struct pl_read_options {
  * Cost: one pass over the needed columns; memory about 30 bytes per lowered variable. */
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error);
-void pl_profile_free(popliner_profile *profile);
 
 /* Does what pl_read_profile and pl_debug_info_read do, with the same results and errors, but one
- * beside the other where options->num_threads allows it, and leaves out the debug contexts that no
- * program, compute set or variable of the profile leads to. `debug_path` may be NULL: then *info is
- * NULL. Of two errors that of the profile is told. */
+ * beside the other where options->num_threads allows it; leaves out the debug contexts that no
+ * program, compute set or variable of the profile leads to; and checks the relation that ties
+ * programs to contexts. `debug_path` may be NULL: then *info is NULL. Of two errors that of the
+ * profile is told. */
 popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                               const pl_read_options *options, popliner_profile **profile,
                               pl_debug_info **info, popliner_error *error);
+
+/* Whether there is a file of this name in the directory of a profile; false without memory. */
+bool pl_is_beside(const char *profile_path, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define _XOPEN_SOURCE 700 /* O_NONBLOCK, fstat */
 
-#include "profile/report_notes.h"
+#include "profile/profile_readers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include "base/growth.h"
 #include "base/json_reader.h"
 #include "base/plain_locale.h"
-#include "profile/profile_data.h"
 
 /* What is kept of one file: names repeat the keys above them, so a small file may have long ones.
  */

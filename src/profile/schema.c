@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/schema.h"
+
+#include "profile/profile_readers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/table_scan.h"
+#include "profile/database.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
 #include "popliner/liveness.h"
-#include "profile/report_notes.h"
+#include "profile/profile_data.h"
 #include "tables/reports.h"
 #include "tables/sections.h"
 

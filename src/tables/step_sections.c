@@ -13,7 +13,6 @@
 #include "model/operations.h"
 #include "popliner/liveness.h"
 #include "profile/profile_data.h"
-#include "profile/walk.h"
 #include "tables/reports.h"
 #include "tables/sections.h"
 

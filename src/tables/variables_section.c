@@ -12,7 +12,6 @@
 #include "memory/passes.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
-#include "profile/touches.h"
 
 /* Rows while they are gathered. Pieces of one unlowered variable are mostly of one category, so
  * those of several are found by going through its few rows. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "profile/profile_data.h"
-#include "profile/tile_runs.h"
 
 enum { MOST_VALUES = 2048 };
 

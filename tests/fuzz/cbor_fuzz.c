@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "profile/debug_data.h"
+#include "profile/debug_info.h"
 
 static void on_message(void *user, popliner_level level, const char *text) {
     FUZZ_CHECK(level == POPLINER_LEVEL_WARNING && strstr(text, user) == text);

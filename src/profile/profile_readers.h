@@ -1,0 +1,242 @@
+/* The parts of reading a profile.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_PROFILE_PROFILE_READERS_H
+#define PL_PROFILE_PROFILE_READERS_H
+
+#include "profile/database.h"
+#include "profile/profile_data.h"
+#include "profile/read.h"
+
+/* ---- which part of the file ---- */
+
+/* IPUs and tiles are numbered as in the file. Where the numbers of the target do not tell which
+ * tiles an IPU has, the part is all of the file. */
+typedef struct pl_part {
+    bool is_all;          /* nothing is left out */
+    bool is_one_ipu;      /* it was asked for */
+    bool is_of_replica;   /* there are several replicas, and this is the first or of it */
+    size_t num_ipus;      /* of the file */
+    size_t replica_ipus;  /* of one replica */
+    size_t replica_tiles; /* likewise */
+    size_t first_ipu;
+    size_t end_ipu;
+    size_t first_tile;
+    size_t end_tile;
+} pl_part;
+
+/* The part that the options ask for, of a profile whose target is read; where the file has the
+ * tiles of one replica only, the target gets so many. Warns of what makes the profile a poor one to
+ * split. Errors: USAGE for an IPU that the profile does not have; INPUT for one whose tiles are not
+ * to be told, and of reading; MEMORY. O(tiles). */
+popliner_status pl_part_find(const pl_database *database, const pl_read_options *options,
+                             popliner_profile *profile, pl_part *part, popliner_error *error);
+
+/* Leaves in a profile that was read as a whole what is on the tiles of the part: variables, numbers
+ * by tile, the compiler's account. Tiles and variables are numbered from 0 again. What it tells of
+ * programs, steps, classes, names and checks stays. Before that the other replicas are compared
+ * with the first, and the facts get what comes of it. Errors: MEMORY. O(variables + touched
+ * variables + series * tiles). */
+popliner_status pl_part_keep(popliner_profile *profile, const pl_part *part, popliner_error *error);
+
+/* Whether the part has something of this IPU. */
+static inline bool pl_part_has_ipu(const pl_part *part, uint64_t ipu) {
+    return part->is_all || (ipu >= part->first_ipu && ipu < part->end_ipu);
+}
+
+/* The same for a place in a list of `count` entries: if these are one for each IPU. */
+static inline bool pl_part_has_place(const pl_part *part, size_t place, size_t count) {
+    bool is_by_ipu = count == part->num_ipus || count == part->replica_ipus;
+    return !is_by_ipu || pl_part_has_ipu(part, place);
+}
+
+/* ---- what readers share ---- */
+
+/* While reading: a series from an RLE blob that must hold one number per tile; NULL is all zero. */
+popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
+                                       pl_series *series, popliner_error *error);
+
+/* While reading: from the ids of the file to our indices. */
+typedef struct pl_profile_ids {
+    pl_id_map vertex_types;
+    pl_id_map compute_sets;
+    pl_id_map programs;
+    pl_id_map exchange_targets; /* to lists */
+    pl_id_map classes;
+    pl_id_map unlowered;
+    pl_id_map categories;
+    pl_id_map variables;
+} pl_profile_ids;
+
+/* Other work, for the calling thread to do while helpers read. */
+typedef struct pl_side_task {
+    void (*run)(void *user);
+    void *user;
+} pl_side_task;
+
+/* While reading: a series from a list of varints, one number per tile; without a byte it is all
+ * zero. */
+popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *rows, int column,
+                                            pl_series *series, popliner_error *error);
+
+/* How large the unlowered variables are, from their pieces. O(variables). */
+void pl_profile_sum_up_pieces(popliner_profile *profile);
+
+/* A row of a program type's own table: exchange code and up to two lists of variables. */
+typedef struct pl_exchange {
+    pl_series code;
+    uint32_t lists[2]; /* PL_NONE: none */
+} pl_exchange;
+
+/* The exchanges of one such table. */
+typedef struct pl_exchange_table {
+    pl_id_map ids; /* to places in `entries` */
+    pl_exchange *entries;
+    size_t count;
+    size_t capacity;
+} pl_exchange_table;
+
+/* The lists of the host exchanges of one direction, sorted by the StreamCopyMid that they belong
+ * to. */
+typedef struct pl_host_lists {
+    pl_id_entry *entries; /* id: StreamCopyMid, index: list */
+    size_t count;
+    size_t capacity;
+} pl_host_lists;
+
+/* Zero-initialise; free with pl_exchanges_free. */
+typedef struct pl_exchanges {
+    pl_exchange_table do_exchanges;
+    pl_exchange_table global_exchanges;
+    pl_exchange_table code_copies;
+    pl_host_lists from_host;
+    pl_host_lists to_host;
+} pl_exchanges;
+
+/* Reads the tables of exchanges, all of them optional, behind the lists of variables. Of several
+ * rows of one id the first counts. Errors: INPUT, MEMORY. */
+popliner_status pl_exchanges_read(const pl_database *database, popliner_profile *profile,
+                                  const pl_profile_ids *ids, pl_exchanges *exchanges,
+                                  popliner_error *error);
+
+void pl_exchanges_free(pl_exchanges *exchanges);
+
+/* The exchange with this id, or NULL. O(log exchanges). */
+const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id);
+
+/* Reads the lists of one direction, from host_exchange_from_host or host_exchange_to_host; the
+ * caller frees entries. Errors: INPUT, MEMORY. */
+popliner_status pl_host_lists_read(const pl_database *database, const char *table,
+                                   const pl_profile_ids *ids, pl_host_lists *lists,
+                                   popliner_error *error);
+
+/* The place of the first list of a StreamCopyMid, or of what comes behind where they would be.
+ * O(log lists). */
+size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id);
+
+/* While lists are read: the room behind the two arrays of lists. */
+typedef struct pl_list_room {
+    size_t variables;
+    size_t starts;
+} pl_list_room;
+
+/* Adds the list of a compute set, in a column of the current row. */
+popliner_status pl_profile_read_list(pl_rows *rows, int column, popliner_profile *profile,
+                                     const pl_profile_ids *ids, pl_list_room *room,
+                                     popliner_error *error);
+
+/* Adds one list for each exchange target, from millions of rows. */
+popliner_status pl_profile_read_exchange_lists(const pl_database *database,
+                                               popliner_profile *profile, pl_profile_ids *ids,
+                                               pl_list_room *room, popliner_error *error);
+
+/* ---- the parts, in the order in which they need each other ---- */
+
+/* Version, which messages about the database name from then on, and target; makes room for the
+ * facts. */
+popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
+                                       popliner_profile *profile, popliner_error *error);
+
+/* Other facts, and the options of the engine: all optional. */
+popliner_status pl_profile_read_facts(const pl_database *database, popliner_profile *profile,
+                                      popliner_error *error);
+
+/* Categories, unlowered variables, equivalence classes. */
+popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
+                                          pl_profile_ids *ids, popliner_error *error);
+
+/* Lowered variables; with `side_task`, which may be NULL. */
+popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
+                                        const pl_side_task *side_task, popliner_profile *profile,
+                                        pl_profile_ids *ids, popliner_error *error);
+
+/* Vertex types, compute sets, exchanges, programs, liveness steps. */
+popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
+                                         pl_profile_ids *ids, popliner_error *error);
+
+/* Runs, and what they executed on the IPUs of the part: all optional. Surprises in these tables,
+ * which no real file has shown filled, are told to `listener` and left out. */
+popliner_status pl_profile_read_execution(const pl_database *database,
+                                          const popliner_listener *listener, const pl_part *part,
+                                          popliner_profile *profile, const pl_profile_ids *ids,
+                                          popliner_error *error);
+
+/* Cycles of the programs on the IPUs of the part, and counts of Repeats, after the execution: all
+ * optional. */
+popliner_status pl_profile_read_cycles(const pl_database *database, const pl_part *part,
+                                       popliner_profile *profile, const pl_profile_ids *ids,
+                                       popliner_error *error);
+
+/* The ranges of the classes, which are checked against the number of steps. */
+popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
+                                            pl_profile_ids *ids, popliner_error *error);
+
+/* The compiler's own account: by tile, and by category and tile. Categories that are not known are
+ * told to `listener`. */
+popliner_status pl_profile_read_tiles(const pl_database *database,
+                                      const popliner_listener *listener, popliner_profile *profile,
+                                      popliner_error *error);
+
+/* Vertex types and their code. */
+popliner_status pl_profile_read_vertex_types(const pl_database *database, popliner_profile *profile,
+                                             pl_profile_ids *ids, popliner_error *error);
+
+/* Compute sets: names, variables, vertices and the state of these. */
+popliner_status pl_profile_read_compute_sets(const pl_database *database, popliner_profile *profile,
+                                             pl_profile_ids *ids, pl_list_room *room,
+                                             popliner_error *error);
+
+/* Liveness steps, of programs that have been read. */
+popliner_status pl_profile_read_steps(const pl_database *database, popliner_profile *profile,
+                                      const pl_profile_ids *ids, popliner_error *error);
+
+/* Reads the files beside the profile at `profile_path` into the profile, which is being read: a row
+ * for each value, its name the keys and the places in lists that lead to it, with points between.
+ * A file that is not there has no rows. Neither has one that cannot be read, is larger than a MiB
+ * or is no JSON: the listener is warned, once, by its name, as it is of more values than are kept.
+ * Errors: MEMORY. */
+popliner_status pl_report_notes_read(const char *profile_path, const popliner_listener *listener,
+                                     popliner_profile *profile, popliner_error *error);
+
+/* Fills profile->absence: one sentence for each table or column that is missing, that reading can
+ * do without, and that answers depend on. A table without rows lacks no column; one that is about
+ * programs of a type is missing only where the profile has such programs. Errors: INPUT, MEMORY. */
+popliner_status pl_schema_find_absences(const pl_database *database, popliner_profile *profile,
+                                        popliner_error *error);
+
+/* What nothing but this column tells, or nothing but this table (`column` NULL), as the end of a
+ * sentence; NULL for what is not known of profiles. */
+const char *pl_schema_tells(const char *table, const char *column);
+
+/* Fills in the profile's checks, at the end of reading it. A relation is not checked where the file
+ * lacks a table or column of it. Errors: INPUT, MEMORY; a breach is none. Cost: a few passes over
+ * the lowered variables, on as many threads as the database has connections, and one over the
+ * compiler's account of vertices. */
+popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
+                                       const pl_profile_ids *ids, popliner_error *error);
+
+/* Fills in the one that ties the programs to the debug information. Errors: MEMORY. O(programs). */
+popliner_status pl_profile_check_contexts(popliner_profile *profile, const pl_debug_info *info,
+                                          popliner_error *error);
+
+#endif
