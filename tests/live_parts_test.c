@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "memory/live_parts.h"
+#include "memory/tile_meter.h"
 #include "test_data.h"
 
 enum { MOST_PARTS = 3000 };

@@ -508,17 +508,10 @@ static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error 
     return POPLINER_OK;
 }
 
-popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        const popliner_chain *chain,
-                                        const pl_interval_options *options, size_t max_stages,
+popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages,
                                         bool with_all_needs, popliner_error *error) {
-    inputs->profile = profile;
-    inputs->operations = operations;
-    inputs->chain = chain;
-    inputs->options = options;
-    inputs->model = chain->model;
-    inputs->first_data_unit = pl_chain_first_data_unit(chain);
+    inputs->model = inputs->chain->model;
+    inputs->first_data_unit = pl_chain_first_data_unit(inputs->chain);
     popliner_status status = find_account(inputs, error);
     if (status == POPLINER_OK)
         status = find_stash(inputs, max_stages, error);

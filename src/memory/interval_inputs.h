@@ -160,14 +160,11 @@ static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint6
 }
 
 /* Finds them out for a pipeline of at most so many stages, and for all needs or the one of the
- * options. Zero-initialise before, free with
- * pl_interval_inputs_free, also after an error. Refers to all that it is given. Errors: MEMORY.
- * Cost: two passes over the variables that programs touch, unless the options have a meter that
- * made them, and O((vertex types + sets) * tiles). */
-popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        const popliner_chain *chain,
-                                        const pl_interval_options *options, size_t max_stages,
+ * options. The caller has set the profile, operations, chain and options, to which the inputs refer,
+ * and all else to 0; free with pl_interval_inputs_free, also after an error. Errors: MEMORY. Cost:
+ * two passes over the variables that programs touch, unless the options have a meter that made
+ * them, and O((vertex types + sets) * tiles). */
+popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages,
                                         bool with_all_needs, popliner_error *error);
 void pl_interval_inputs_free(pl_interval_inputs *inputs);
 

@@ -435,12 +435,13 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
                                      const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error) {
     static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
-    pl_interval_inputs inputs = {0};
+    options = options == NULL ? &usual : options;
+    pl_interval_inputs inputs = {
+        .profile = profile, .operations = operations, .chain = chain, .options = options};
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
     pl_stage_details *made_details = NULL;
     pl_tile_need *tile_needs = NULL;
-    options = options == NULL ? &usual : options;
     if (costs != NULL)
         *costs = NULL;
     if (details != NULL)
@@ -449,7 +450,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     if (status == POPLINER_OK)
         status = popliner_costs_create(chain->num_units, 1, &made, error);
     if (status == POPLINER_OK) /* details are of pipelines of any length */
-        status = pl_interval_inputs_find(&inputs, profile, operations, chain, options,
+        status = pl_interval_inputs_find(&inputs,
                                          details == NULL ? options->pipeline.max_stages : SIZE_MAX,
                                          details != NULL, error);
     if (status == POPLINER_OK && details != NULL && options->with_tile_needs) {

@@ -284,10 +284,34 @@ static void mark_touched(pl_stage_meter *meter, const popliner_operation *operat
     }
 }
 
+/* By what kind of operation a variable is touched: of units before the stage, in its passes, or
+ * behind it. */
+enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
+
+/* Marks the variables by what touches them. */
+static void mark_all_touched(pl_stage_meter *meter, size_t first_unit, size_t last_unit) {
+    const pl_passes *passes = &meter->pass_usage.passes;
+    memset(meter->touched_by, 0, meter->profile->num_variables);
+    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
+        size_t unit = pl_chain_unit_of(meter->chain, i);
+        bool is_forward = pl_is_forward(passes, unit, i);
+        uint8_t mark = 0;
+        if (unit < first_unit) {
+            mark = is_forward ? BEFORE : 0;
+        } else if (unit <= last_unit && unit >= pl_chain_first_data_unit(meter->chain)) {
+            mark |= is_forward ? FORWARD : 0;
+            mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
+        } else if (unit > last_unit) {
+            mark = is_forward ? BEHIND : 0;
+        }
+        if (mark != 0)
+            mark_touched(meter, pl_operation_at(meter->operations, i), mark);
+    }
+}
+
 popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error) {
-    enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
     const popliner_profile *p = meter->profile;
     const pl_passes *passes = &meter->pass_usage.passes;
     const pl_pass_usage *pass_usage;
@@ -307,21 +331,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         return status;
     if (!passes->is_training)
         return POPLINER_OK;
-    memset(meter->touched_by, 0, p->num_variables);
-    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = pl_chain_unit_of(meter->chain, i);
-        uint8_t mark = 0;
-        if (unit < first_unit) {
-            mark = pl_is_forward(passes, unit, i) ? BEFORE : 0;
-        } else if (unit <= last_unit && unit >= pl_chain_first_data_unit(meter->chain)) {
-            mark |= pl_is_forward(passes, unit, i) ? FORWARD : 0;
-            mark |= pl_is_backward(passes, unit, i) ? BACKWARD : 0;
-        } else if (unit > last_unit) {
-            mark = pl_is_forward(passes, unit, i) ? BEHIND : 0;
-        }
-        if (mark != 0)
-            mark_touched(meter, pl_operation_at(meter->operations, i), mark);
-    }
+    mark_all_touched(meter, first_unit, last_unit);
     bool keeps_activations = recompute != POPLINER_RECOMPUTE_FULL;
     bool keeps_inputs = recompute != POPLINER_RECOMPUTE_NONE;
     bool keeps_outputs =

@@ -30,28 +30,8 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* Bytes that arrive, and where they are live. */
-struct pl_tile_arrival {
-    uint32_t first_segment;
-    uint32_t end_segment;
-    uint64_t bytes;
-};
-
 /* Steps that count are lifted by so much, above all bytes that others can have. */
 static const uint64_t COUNTS = UINT64_C(1) << 62;
-
-/* Where the sets that arrive at `unit` in stages that may begin at `first_start` are listed: by
- * unit, then by first_start, so that those of one stage are one after another. */
-static size_t arrivals_place(size_t unit, size_t first_start) {
-    return unit * (unit + 1) / 2 + first_start;
-}
-
-/* Sums that there are. */
-static size_t count_sums(const pl_interval_inputs *inputs) {
-    return inputs->accumulator_factor > 0 ? PL_NUM_SUMS
-           : inputs->keeps                ? PL_SUM_ACCUMULATORS
-                                          : PL_SUM_STASH;
-}
 
 /* With details what is measured serves every schedule. */
 static size_t most_copies(const pl_interval_inputs *inputs, popliner_need need, bool with_details) {
@@ -85,7 +65,7 @@ static bool begin_largest(pl_tile_meter *meter, bool with_details) {
 popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
                                     bool with_details, popliner_error *error) {
     size_t num_units = inputs->chain->num_units;
-    size_t num_sums = count_sums(inputs);
+    size_t num_sums = pl_tile_count_sums(inputs);
     size_t num_steps = inputs->profile->num_steps;
     size_t num_intervals = pl_triangle_size(num_units);
     bool with_unexplained = with_details || inputs->wants_need[POPLINER_NEED_LEAST];
@@ -102,7 +82,7 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     meter->stash_work.crosses = pl_new_array(num_units, 1);
     memory = memory && meter->stash_work.passes != NULL && meter->stash_work.crosses != NULL;
     meter->arriving_start =
-        pl_new_array(arrivals_place(num_units, 0) + 2, sizeof *meter->arriving_start);
+        pl_new_array(pl_tile_arrivals_place(num_units, 0) + 2, sizeof *meter->arriving_start);
     meter->allowed_end = pl_new_array(num_units, sizeof *meter->allowed_end);
     meter->set_start = pl_new_array(inputs->passing.sets.count + 2, sizeof *meter->set_start);
     meter->is_break = pl_new_array(num_steps + 1, 1);
@@ -151,206 +131,6 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
     *meter = (pl_tile_meter){0};
 }
 
-/* Enters something of the units of `set` into the table of arrivals of one sum. */
-static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
-                         uint64_t bytes) {
-    size_t num_units = meter->inputs->chain->num_units;
-    for (; set != 0 && bytes > 0; set = sets->rest[set]) {
-        uint32_t unit = sets->last_unit[set];
-        uint32_t rest = sets->rest[set];
-        uint32_t first_start = rest == 0 ? 0 : sets->last_unit[rest] + 1;
-        meter->arriving_bytes[sum][first_start * num_units + unit] += bytes;
-        meter->arriving_bytes[sum][(unit + 1) * num_units + unit] -= bytes;
-    }
-}
-
-/* Adds what no operation touches to the base, wherever it is live. */
-static void add_unexplained(pl_tile_meter *meter, size_t tile) {
-    const popliner_profile *p = meter->inputs->profile;
-    const uint32_t *unexplained;
-    size_t count = pl_account_unexplained(meter->inputs->account, tile, &unexplained);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t variable = unexplained[i];
-        pl_curve_add(&meter->base_curve, p, p->variable_class[variable],
-                     p->variable_size_bytes[variable]);
-    }
-    meter->has_unexplained = count > 0 && meter->unexplained_bytes != NULL;
-    if (meter->has_unexplained)
-        pl_curve_read(&meter->base_curve, meter->unexplained_bytes);
-}
-
-static bool has_unit(const pl_interval_inputs *inputs, uint32_t set, uint32_t unit) {
-    return (inputs->set_bits[set * inputs->set_words + unit / 64] >> unit % 64 & 1) != 0;
-}
-
-/* Divides a live range of something that the units of `set` touch: what it begins and ends with
- * while one of them runs goes into the base, the rest has to arrive. All of it has to where the
- * steps of other units count, too. */
-static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, size_t end_step,
-                         uint64_t bytes) {
-    /* any number would do, since what is not in the base arrives; without one, units that take
-     * turns would make this quadratic */
-    enum { MAX_RUNS = 8 };
-    const pl_interval_inputs *inputs = meter->inputs;
-    bool has_own_steps = inputs->model->has_own_steps;
-    size_t first = first_step; /* of what arrives */
-    size_t end = end_step;
-    for (int i = 0; has_own_steps && i < MAX_RUNS && first < end; i++) {
-        const pl_step_run *run = &inputs->unit_run[inputs->run_of_step[first]];
-        if (!has_unit(inputs, set, run->unit))
-            break;
-        first = run->end_step < end ? run->end_step : end;
-    }
-    for (int i = 0; has_own_steps && i < MAX_RUNS && first < end; i++) {
-        const pl_step_run *run = &inputs->unit_run[inputs->run_of_step[end - 1]];
-        if (!has_unit(inputs, set, run->unit))
-            break;
-        end = run->first_step > first ? run->first_step : first;
-    }
-    if (first_step < first)
-        pl_curve_add_steps(&meter->base_curve, first_step, first, bytes);
-    if (end < end_step)
-        pl_curve_add_steps(&meter->base_curve, end, end_step, bytes);
-    return first == end ||
-           pl_live_parts_add(&meter->parts, set, (uint32_t)first, (uint32_t)end, bytes);
-}
-
-/* Divides all live ranges of a variable, at the turn, too, where others count it then. */
-static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
-    const pl_interval_inputs *inputs = meter->inputs;
-    const popliner_profile *p = inputs->profile;
-    uint32_t class_index = p->variable_class[variable];
-    uint64_t bytes = p->variable_size_bytes[variable];
-    uint32_t before = pl_units_counting(inputs, variable, true);
-    uint32_t behind = pl_units_counting(inputs, variable, false);
-    bool memory = true;
-    for (uint32_t k = p->class_ranges_start[class_index];
-         memory && k < p->class_ranges_start[class_index + 1]; k++) {
-        size_t first = p->range_first_step[k];
-        size_t end = p->range_end_step[k];
-        size_t turn = inputs->pass_usage->passes.turn_step;
-        if (before == behind || end <= turn) {
-            memory = divide_range(meter, before, first, end, bytes);
-        } else {
-            if (first < turn)
-                memory = divide_range(meter, before, first, turn, bytes);
-            memory = memory && divide_range(meter, behind, first < turn ? turn : first, end, bytes);
-        }
-    }
-    return memory;
-}
-
-/* Sorts the tile's variables: sums up the always-live ones, puts into the base what may be there in
- * all stages, and makes parts of everything else. */
-static bool sort_variables(pl_tile_meter *meter, size_t tile) {
-    const popliner_profile *p = meter->inputs->profile;
-    const pl_pass_usage *usage = meter->inputs->pass_usage;
-    bool adds_always_live = meter->inputs->model->adds_always_live;
-    pl_live_parts_empty(&meter->parts);
-    if (!pl_curve_begin(&meter->base_curve, 0, p->num_steps))
-        return false;
-    add_unexplained(meter, tile);
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        uint32_t set = pl_units_touching(meter->inputs, i);
-        uint32_t class_index = p->variable_class[i];
-        uint64_t bytes = p->variable_size_bytes[i];
-        if (set == 0)
-            continue;
-        if (adds_always_live && p->class_always_live[class_index]) {
-            if (!pl_account_is_code(meter->inputs->account, i))
-                add_arrivals(meter, PL_SUM_DATA, &meter->inputs->passing.sets, set, bytes);
-            if (meter->inputs->accumulator_factor > 0)
-                add_arrivals(meter, PL_SUM_ACCUMULATORS, &usage->usage.sets,
-                             pl_parameter_units(usage, p, meter->inputs->account, i),
-                             bytes * meter->inputs->accumulator_factor);
-            continue;
-        }
-        if (!divide_class(meter, i))
-            return false;
-    }
-    return true;
-}
-
-/* Divides the steps into segments, wherever a part begins or ends or others begin to count. */
-static bool find_segments(pl_tile_meter *meter) {
-    size_t num_steps = meter->inputs->profile->num_steps;
-    size_t num_segments = 0;
-    memcpy(meter->is_break, meter->inputs->is_break, num_steps + 1);
-    for (size_t i = 0; i < meter->parts.count; i++) {
-        meter->is_break[meter->parts.parts[i].first_step] = 1;
-        meter->is_break[meter->parts.parts[i].end_step] = 1;
-    }
-    pl_curve_read(&meter->base_curve, meter->step_bytes);
-    for (size_t step = 0; step < num_steps; step++) {
-        uint64_t bytes = meter->step_bytes[step];
-        bool is_first = step == 0 || meter->is_break[step] != 0;
-        num_segments += is_first;
-        if (is_first || bytes > meter->segment_bytes[num_segments - 1]) {
-            meter->segment_bytes[num_segments - 1] = bytes;
-            meter->segment_step[num_segments - 1] = (uint32_t)step;
-        }
-        meter->segment_of_step[step] = (uint32_t)num_segments - 1;
-    }
-    meter->segment_of_step[num_steps] = (uint32_t)num_segments;
-    return pl_peak_tree_begin(&meter->base_tree, meter->segment_bytes, num_segments);
-}
-
-/* Makes arrivals of the parts, by their set. */
-static bool sort_arrivals(pl_tile_meter *meter) {
-    size_t num_sets = meter->inputs->passing.sets.count;
-    const pl_live_part *parts = meter->parts.parts;
-    if (!pl_grow(&meter->arrivals, &meter->arrivals_capacity, meter->parts.count,
-                 sizeof *meter->arrivals))
-        return false;
-    /* counted two places up and filled one place up, so that the starts are right in the end */
-    memset(meter->set_start, 0, (num_sets + 2) * sizeof *meter->set_start);
-    for (size_t i = 0; i < meter->parts.count; i++)
-        meter->set_start[parts[i].set + 2]++;
-    for (size_t set = 0; set < num_sets; set++)
-        meter->set_start[set + 2] += meter->set_start[set + 1];
-    for (size_t i = 0; i < meter->parts.count; i++)
-        meter->arrivals[meter->set_start[parts[i].set + 1]++] =
-            (struct pl_tile_arrival){meter->segment_of_step[parts[i].first_step],
-                                     meter->segment_of_step[parts[i].end_step], parts[i].bytes};
-    return true;
-}
-
-/* Counts a set at each place where it arrives (two places up), or lists it (one place up). */
-static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) {
-    const pl_unit_sets *sets = &meter->inputs->passing.sets;
-    uint32_t first_data_unit = meter->inputs->first_data_unit;
-    uint32_t set = arriving;
-    for (; set != 0 && sets->last_unit[set] >= first_data_unit; set = sets->rest[set]) {
-        uint32_t rest = sets->rest[set];
-        bool is_first = rest == 0 || sets->last_unit[rest] < first_data_unit;
-        size_t place =
-            arrivals_place(sets->last_unit[set], is_first ? 0 : sets->last_unit[rest] + 1);
-        if (is_listing)
-            meter->arriving_sets[meter->arriving_start[place + 1]++] = arriving;
-        else
-            meter->arriving_start[place + 2]++;
-    }
-}
-
-/* Lists the sets that something arrives of. */
-static bool list_arriving(pl_tile_meter *meter) {
-    size_t num_sets = meter->inputs->passing.sets.count;
-    size_t num_places = arrivals_place(meter->inputs->chain->num_units, 0);
-    memset(meter->arriving_start, 0, (num_places + 2) * sizeof *meter->arriving_start);
-    for (uint32_t set = 0; set < num_sets; set++)
-        if (meter->set_start[set] < meter->set_start[set + 1])
-            enter_set(meter, set, false);
-    for (size_t place = 0; place < num_places; place++)
-        meter->arriving_start[place + 2] += meter->arriving_start[place + 1];
-    if (!pl_grow(&meter->arriving_sets, &meter->arriving_capacity,
-                 meter->arriving_start[num_places + 1], sizeof *meter->arriving_sets))
-        return false;
-    for (uint32_t set = 0; set < num_sets; set++)
-        if (meter->set_start[set] < meter->set_start[set + 1])
-            enter_set(meter, set, true);
-    return true;
-}
-
 /* The first and last step of a stage that grows to the right, by the rules of
  * pl_stage_measure. */
 typedef struct stage_steps {
@@ -377,8 +157,8 @@ static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size
 /* Adds to a stage that begins at `start` the unit behind its last one. */
 static void add_unit(pl_tile_meter *meter, size_t start, size_t unit) {
     const pl_interval_inputs *inputs = meter->inputs;
-    size_t end = meter->arriving_start[arrivals_place(unit, start) + 1];
-    for (size_t k = meter->arriving_start[arrivals_place(unit, 0)]; k < end; k++) {
+    size_t end = meter->arriving_start[pl_tile_arrivals_place(unit, start) + 1];
+    for (size_t k = meter->arriving_start[pl_tile_arrivals_place(unit, 0)]; k < end; k++) {
         uint32_t set = meter->arriving_sets[k];
         for (size_t i = meter->set_start[set]; i < meter->set_start[set + 1]; i++)
             pl_peak_tree_add(&meter->tree, meter->arrivals[i].first_segment,
@@ -470,7 +250,7 @@ static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *s
  * for every start in order. */
 static void begin_start(pl_tile_meter *meter, size_t start) {
     size_t num_units = meter->inputs->chain->num_units;
-    size_t num_sums = count_sums(meter->inputs);
+    size_t num_sums = pl_tile_count_sums(meter->inputs);
     for (size_t sum = 0; start > 0 && sum < num_sums; sum++) {
         uint64_t *arriving = meter->arriving_bytes[sum] + start * num_units;
         const uint64_t *before = arriving - num_units;
@@ -479,20 +259,11 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
     }
 }
 
-/* What stages of one unit keep, of the differences over the starts. */
-static void find_unit_stashes(pl_tile_meter *meter) {
-    size_t num_units = meter->inputs->chain->num_units;
-    const uint64_t *arriving = meter->arriving_bytes[PL_SUM_STASH];
-    for (size_t unit = 0; unit < num_units; unit++) {
-        meter->unit_stash_bytes[unit] = 0;
-        for (size_t start = 0; start <= unit; start++)
-            meter->unit_stash_bytes[unit] += arriving[start * num_units + unit];
-    }
-}
-
 /* What of a stage on a tile has nothing to do with steps. */
 typedef struct steady_bytes {
     const pl_need_rule *rule;
+    size_t interval;
+    size_t tile;
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
     uint64_t counted_code_bytes; /* the same with what no operation explains */
@@ -503,35 +274,40 @@ typedef struct steady_bytes {
     uint64_t accumulator_bytes;
 } steady_bytes;
 
+static uint64_t steady_sum(const steady_bytes *s) {
+    return s->all_code_bytes + s->data_bytes + s->fixed_bytes;
+}
+
 static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint64_t bytes,
                             const steady_bytes *s) {
     return pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
 }
 
-/* Adds the need of a tile to those of a stage, of which so many bytes are not live if there are
- * copies. */
-static bool add_need(pl_tile_meter *meter, popliner_need need, size_t interval, size_t tile,
-                     const stage_peak *peak, pl_need_line line, uint64_t unexplained_bytes,
-                     uint64_t freed_bytes) {
+/* Adds the need of a tile to those of a stage. */
+static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak *peak,
+                     const steady_bytes *s, pl_need_line line) {
     pl_peak_piece piece = {
         .bytes = line.bytes,
         .stash_bytes = line.copy_bytes,
-        .unexplained_bytes = unexplained_bytes,
+        .unexplained_bytes =
+            s->fixed_bytes + (need == POPLINER_NEED_LEAST ? 0 : peak->unexplained_bytes),
         .layout_bytes = line.bytes - line.live_bytes,
         .copy_layout_bytes = line.copy_bytes - line.live_copy_bytes,
-        .freed_bytes = freed_bytes,
-        .tile = (uint32_t)tile,
+        .freed_bytes = need == POPLINER_NEED_EXPECTED ? s->freed_bytes : 0,
+        .tile = (uint32_t)s->tile,
         .step = peak->step,
     };
-    return pl_peak_envelope_add(&meter->largest[need], interval, &piece);
+    return pl_peak_envelope_add(&meter->largest[need], s->interval, &piece);
 }
 
-static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t unit,
+static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
                                 const uint64_t *sum_bytes) {
     const pl_account *account = meter->inputs->account;
     bool is_last = unit + 1 == meter->inputs->chain->num_units;
     steady_bytes s = {
         .rule = is_last ? &meter->inputs->last_rule : &meter->inputs->rule,
+        .interval = pl_triangle_place(meter->inputs->chain->num_units, start, unit),
+        .tile = tile,
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = pl_account_fixed(account, tile),
         .stash_bytes = sum_bytes[PL_SUM_STASH],
@@ -547,8 +323,8 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
 
 /* Adds what is told of the stage over all tiles. Here and below, `all` is what the tile is expected
  * to need, and `left` the same without what is not live if there are copies. */
-static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *peak,
-                     const steady_bytes *s, const pl_need_line *all, const pl_need_line *left) {
+static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const steady_bytes *s,
+                     const pl_need_line *all, const pl_need_line *left) {
     uint64_t layout_bytes = all->bytes - all->live_bytes;
     pl_detail_sums own = {{
         [POPLINER_PART_VARIABLES] = peak->bytes - peak->unexplained_bytes + s->data_bytes,
@@ -563,98 +339,89 @@ static void add_sums(pl_tile_meter *meter, size_t interval, const stage_peak *pe
         [PL_SUM_FREED_LAYOUT] = layout_bytes - (left->bytes - left->live_bytes),
     }};
     memcpy(own.bytes + PL_FIRST_CODE, s->code_bytes, sizeof s->code_bytes);
-    pl_detail_sums_add(&meter->sums[interval], &own, 1);
+    pl_detail_sums_add(&meter->sums[s->interval], &own, 1);
 }
 
-/* What a tile with so many bytes needs in the stage and in every longer one: the last of them may
- * have smaller scales. */
-static uint64_t never_less(const pl_tile_meter *meter, uint64_t bytes, const steady_bytes *s) {
+/* Whether the stage and every longer one need more than there may be on the tile, by what never
+ * becomes less when a stage grows: the last of them may have smaller scales. */
+static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
+                        const steady_bytes *s) {
     const pl_interval_inputs *inputs = meter->inputs;
-    popliner_need need = inputs->options->need;
-    pl_need_line own = need_of(meter, need, bytes, s);
-    pl_need_line last = pl_need_of(&inputs->last_rule, need, &meter->layout, bytes,
-                                   s->counted_code_bytes, s->stash_bytes);
-    return own.bytes < last.bytes ? own.bytes : last.bytes;
+    const popliner_need need = inputs->options->need;
+    const bool has_all = need != POPLINER_NEED_LEAST;
+    if (meter->sums != NULL || inputs->model->may_shrink || (!has_all && meter->has_unexplained))
+        return false;
+    uint64_t bytes = plain->bytes + steady_sum(s) + (has_all ? s->accumulator_bytes : 0);
+    return need_of(meter, need, bytes, s).bytes > inputs->options->max_bytes &&
+           pl_need_of(&inputs->last_rule, need, &meter->layout, bytes, s->counted_code_bytes,
+                      s->stash_bytes)
+                   .bytes > inputs->options->max_bytes;
 }
 
-/* Keeps what the tile is expected to need in a stage. */
-static void keep_tile_need(pl_tile_meter *meter, size_t interval, size_t tile,
-                           const steady_bytes *s, const pl_need_line *all,
-                           const pl_need_line *left) {
-    meter->tile_needs[tile * pl_triangle_size(meter->inputs->chain->num_units) + interval] =
-        (pl_tile_need){all->bytes, all->bytes - left->bytes, all->copy_bytes, s->all_code_bytes};
-}
-
-/* Adds a tile to the stage from `start` to `unit`; false when memory is short. */
-static bool add_to_stage(pl_tile_meter *meter, size_t tile, size_t start, size_t unit,
-                         const stage_steps *steps, const uint64_t *sum_bytes,
+/* Adds what the tile is expected to need. */
+static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, steady_bytes *s,
                          uint64_t unit_stash_bytes) {
+    const bool is_told = meter->sums != NULL || meter->tile_needs != NULL;
+    const bool is_wanted = meter->inputs->wants_need[POPLINER_NEED_EXPECTED];
+    uint64_t bytes = peak->bytes + peak->buffer_bytes + s->accumulator_bytes + steady_sum(s);
+    if (!is_told && !is_wanted)
+        return true;
+    if (meter->inputs->frees_originals) {
+        s->freed_bytes = s->stash_bytes - unit_stash_bytes;
+        s->freed_bytes = s->freed_bytes < bytes ? s->freed_bytes : bytes;
+    }
+    const pl_need_line left = need_of(meter, POPLINER_NEED_EXPECTED, bytes - s->freed_bytes, s);
+    const pl_need_line all =
+        is_told && s->freed_bytes > 0 ? need_of(meter, POPLINER_NEED_EXPECTED, bytes, s) : left;
+    if (meter->sums != NULL)
+        add_sums(meter, peak, s, &all, &left);
+    if (meter->tile_needs != NULL)
+        meter->tile_needs[s->tile * pl_triangle_size(meter->inputs->chain->num_units) +
+                          s->interval] =
+            (pl_tile_need){all.bytes, all.bytes - left.bytes, all.copy_bytes, s->all_code_bytes};
+    if (!is_wanted || !add_need(meter, POPLINER_NEED_EXPECTED, peak, s, left))
+        return !is_wanted;
+    if (s->freed_bytes == 0)
+        return true;
+    /* without copies all of it is live: a line of its own, below the other one with any */
+    steady_bytes level = *s;
+    level.stash_bytes = level.freed_bytes = 0;
+    return add_need(meter, POPLINER_NEED_EXPECTED, peak, &level,
+                    need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level));
+}
+
+/* Adds a tile to the stage that ends with `unit`; false when memory is short. *is_end is whether
+ * no longer stage counts. */
+static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *steps,
+                         steady_bytes *s, uint64_t unit_stash_bytes, bool *is_end) {
     const pl_interval_inputs *inputs = meter->inputs;
     const bool *wants = inputs->wants_need;
-    size_t interval = pl_triangle_place(inputs->chain->num_units, start, unit);
-    bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
-    steady_bytes s = find_steady(meter, tile, unit, sum_bytes);
-    uint64_t steady = s.all_code_bytes + s.data_bytes + s.fixed_bytes;
-    stage_peak plain = peak_of_stage(meter, steps, unit, false);
-    if (meter->sums == NULL && !inputs->model->may_shrink) {
-        /* what never becomes less when the stage grows */
-        bool has_all = inputs->options->need != POPLINER_NEED_LEAST;
-        uint64_t bytes = plain.bytes + steady + (has_all ? s.accumulator_bytes : 0);
-        uint64_t need_bytes = never_less(meter, bytes, &s);
-        if ((has_all || !meter->has_unexplained) && need_bytes > inputs->options->max_bytes) {
-            meter->allowed_end[start] = unit;
-            return true;
-        }
-    }
-    stage_peak buffered =
+    const bool has_buffers = (inputs->options->pipeline.effects & POPLINER_EFFECT_BUFFERS) != 0;
+    const stage_peak plain = peak_of_stage(meter, steps, unit, false);
+    *is_end = is_too_much(meter, &plain, s);
+    if (*is_end)
+        return true;
+    const stage_peak buffered =
         meter->handed_on != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
-    const stage_peak *peak = has_buffers ? &buffered : &plain;
-    uint64_t bytes = peak->bytes + peak->buffer_bytes + s.accumulator_bytes + steady;
-    if (inputs->frees_originals) {
-        s.freed_bytes = s.stash_bytes - unit_stash_bytes;
-        s.freed_bytes = s.freed_bytes < bytes ? s.freed_bytes : bytes;
-    }
-    pl_need_line all = {0};
-    pl_need_line left = {0};
-    if (meter->sums != NULL || meter->tile_needs != NULL || wants[POPLINER_NEED_EXPECTED])
-        left = need_of(meter, POPLINER_NEED_EXPECTED, bytes - s.freed_bytes, &s);
-    if (meter->sums != NULL || meter->tile_needs != NULL)
-        all = s.freed_bytes == 0 ? left : need_of(meter, POPLINER_NEED_EXPECTED, bytes, &s);
-    if (meter->sums != NULL)
-        add_sums(meter, interval, peak, &s, &all, &left);
-    if (meter->tile_needs != NULL)
-        keep_tile_need(meter, interval, tile, &s, &all, &left);
-    if (wants[POPLINER_NEED_EXPECTED] &&
-        !add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak, left,
-                  peak->unexplained_bytes + s.fixed_bytes, s.freed_bytes))
+    if (!add_expected(meter, has_buffers ? &buffered : &plain, s, unit_stash_bytes))
         return false;
-    if (wants[POPLINER_NEED_EXPECTED] && s.freed_bytes > 0) {
-        /* without copies all of it is live: a line of its own, below the other one with any */
-        steady_bytes level = s;
-        level.stash_bytes = 0;
-        if (!add_need(meter, POPLINER_NEED_EXPECTED, interval, tile, peak,
-                      need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level),
-                      peak->unexplained_bytes + s.fixed_bytes, 0))
-            return false;
-    }
+    uint64_t least_bytes =
+        plain.bytes - (s->rule->has_needs ? plain.unexplained_bytes : 0) + steady_sum(s);
     if (wants[POPLINER_NEED_LEAST] &&
-        !add_need(meter, POPLINER_NEED_LEAST, interval, tile, &plain,
-                  need_of(meter, POPLINER_NEED_LEAST,
-                          plain.bytes - (s.rule->has_needs ? plain.unexplained_bytes : 0) + steady,
-                          &s),
-                  s.fixed_bytes, 0))
+        !add_need(meter, POPLINER_NEED_LEAST, &plain, s,
+                  need_of(meter, POPLINER_NEED_LEAST, least_bytes, s)))
         return false;
-    bytes = buffered.bytes + buffered.buffer_bytes + s.accumulator_bytes + steady;
+    uint64_t most_bytes =
+        buffered.bytes + buffered.buffer_bytes + s->accumulator_bytes + steady_sum(s);
     return !wants[POPLINER_NEED_MOST] ||
-           add_need(meter, POPLINER_NEED_MOST, interval, tile, &buffered,
-                    need_of(meter, POPLINER_NEED_MOST, bytes, &s),
-                    buffered.unexplained_bytes + s.fixed_bytes, 0);
+           add_need(meter, POPLINER_NEED_MOST, &buffered, s,
+                    need_of(meter, POPLINER_NEED_MOST, most_bytes, s));
 }
 
 /* Adds a tile to the stages that begin at `start`. */
 static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     size_t num_units = meter->inputs->chain->num_units;
-    size_t num_sums = count_sums(meter->inputs);
+    size_t num_sums = pl_tile_count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
     uint64_t unit_stash_bytes = 0; /* the most of one of its units */
@@ -670,44 +437,19 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
             sum_bytes[sum] += meter->arriving_bytes[sum][start * num_units + unit];
         if (meter->unit_stash_bytes != NULL && meter->unit_stash_bytes[unit] > unit_stash_bytes)
             unit_stash_bytes = meter->unit_stash_bytes[unit];
-        if (!add_to_stage(meter, tile, start, unit, &steps, sum_bytes, unit_stash_bytes))
+        steady_bytes s = find_steady(meter, tile, start, unit, sum_bytes);
+        bool is_end;
+        if (!add_to_stage(meter, unit, &steps, &s, unit_stash_bytes, &is_end))
             return false;
+        if (is_end)
+            meter->allowed_end[start] = unit;
     }
     return true;
 }
 
 popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popliner_error *error) {
-    const popliner_profile *p = meter->inputs->profile;
-    const pl_passing *passing = &meter->inputs->passing;
-    size_t num_sets = meter->inputs->pass_usage->usage.sets.count;
-    size_t num_tiles = p->target.num_tiles;
     size_t num_units = meter->inputs->chain->num_units;
-    size_t num_sums = count_sums(meter->inputs);
-    for (size_t sum = 0; sum < num_sums; sum++)
-        memset(meter->arriving_bytes[sum], 0, (num_units + 1) * num_units * sizeof(uint64_t));
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        for (uint32_t set = 1; set < num_sets; set++)
-            add_arrivals(meter, group, &passing->sets, passing->touching[set],
-                         meter->inputs->set_bytes[group][set * num_tiles + tile]);
-    }
-    for (size_t type = 0; type < p->num_vertex_types; type++)
-        add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
-                     meter->inputs->kind_set[type * num_tiles + tile],
-                     meter->inputs->kind_code_bytes[type * num_tiles + tile]);
-    if (meter->handed_on != NULL) {
-        memset(meter->handed_on, 0, (num_units + 1) * sizeof *meter->handed_on);
-        memset(meter->handed_in, 0, (num_units + 1) * sizeof *meter->handed_in);
-        pl_passes_add_tile_cuts(meter->inputs->pass_usage, p, tile, meter->handed_on,
-                                meter->handed_in);
-    }
-    meter->layout = pl_layout_of_tile(p, tile);
-    if (meter->inputs->keeps)
-        pl_stash_add_tile(&meter->inputs->stash, p, &meter->inputs->pass_usage->usage, tile,
-                          &meter->stash_work, meter->arriving_bytes[PL_SUM_STASH]);
-    if (meter->unit_stash_bytes != NULL)
-        find_unit_stashes(meter);
-    bool memory = sort_variables(meter, tile) && find_segments(meter) && sort_arrivals(meter) &&
-                  list_arriving(meter);
+    bool memory = pl_tile_arrivals_find(meter, tile);
     for (size_t start = 0; memory && start < num_units; start++)
         memory = measure_start(meter, tile, start);
     /* what is too much from one unit on is so from an earlier one on, too */

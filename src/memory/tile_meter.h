@@ -6,7 +6,6 @@
 
 #include "memory/curve.h"
 #include "memory/interval_inputs.h"
-#include "memory/live_parts.h"
 #include "memory/peak_tree.h"
 #include "memory/stage_details.h"
 
@@ -14,7 +13,43 @@
  * pipeline keeps, which is no part of the peak of a plain stage, and accumulators. */
 enum { PL_SUM_DATA = PL_NUM_CODE_GROUPS, PL_SUM_STASH, PL_SUM_ACCUMULATORS, PL_NUM_SUMS };
 
-struct pl_tile_arrival;
+/* ---- variables that the same units touch and that are live at the same time ---- */
+
+/* So many bytes that the units of a set touch, live from first_step to end_step - 1. */
+typedef struct pl_live_part {
+    uint64_t bytes;
+    uint32_t set;
+    uint32_t first_step;
+    uint32_t end_step;
+} pl_live_part;
+
+/* Zero-initialise; free with pl_live_parts_free. */
+typedef struct pl_live_parts {
+    pl_live_part
+        *parts; /* [count], no two of the same set and steps, in the order they came; owned */
+    size_t count;
+    size_t capacity;
+    uint32_t *slots; /* [num_slots] a table to find them: 1 + the part, or 0; owned */
+    size_t num_slots;
+} pl_live_parts;
+
+/* Leaves none. O(slots), of which there are a few times as many as there were ever parts. */
+void pl_live_parts_empty(pl_live_parts *parts);
+
+/* Adds bytes to a part; false when memory is short. O(1), amortised. */
+bool pl_live_parts_add(pl_live_parts *parts, uint32_t set, uint32_t first_step, uint32_t end_step,
+                       uint64_t bytes);
+
+void pl_live_parts_free(pl_live_parts *parts);
+
+/* ---- one tile ---- */
+
+/* Bytes that arrive, and where they are live. */
+typedef struct pl_tile_arrival {
+    uint32_t first_segment;
+    uint32_t end_segment;
+    uint64_t bytes;
+} pl_tile_arrival;
 
 /* The work of one thread. Zero-initialise; free with pl_tile_meter_free. */
 typedef struct pl_tile_meter {
@@ -38,7 +73,7 @@ typedef struct pl_tile_meter {
     pl_layout layout;
     uint64_t *unit_stash_bytes; /* [num_units] that a stage of the unit alone keeps; may be NULL */
     pl_live_parts parts;        /* what has to arrive */
-    struct pl_tile_arrival *arrivals; /* the same, by set */
+    pl_tile_arrival *arrivals;  /* the same, by set */
     size_t arrivals_capacity;
     size_t *set_start;       /* [sets + 1] into arrivals, and one more */
     uint32_t *arriving_sets; /* by unit, then by the first start of their stages */
@@ -60,6 +95,22 @@ typedef struct pl_tile_meter {
     pl_peak_tree base_tree;  /* the base over the segments */
     pl_peak_tree tree;       /* the same, and what has arrived in one stage */
 } pl_tile_meter;
+
+/* Sums that there are. */
+static inline size_t pl_tile_count_sums(const pl_interval_inputs *inputs) {
+    return inputs->accumulator_factor > 0 ? PL_NUM_SUMS
+           : inputs->keeps                ? PL_SUM_ACCUMULATORS
+                                          : PL_SUM_STASH;
+}
+
+/* Where the sets that arrive at `unit` in stages that may begin at `first_start` are listed: by
+ * unit, then by first_start, so that those of one stage are one after another. */
+static inline size_t pl_tile_arrivals_place(size_t unit, size_t first_start) {
+    return unit * (unit + 1) / 2 + first_start;
+}
+
+/* Finds all that arrives of a tile, and the base of its steps; false when memory is short. */
+bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile);
 
 /* Makes room. Errors: MEMORY. */
 popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
