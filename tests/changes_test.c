@@ -25,7 +25,8 @@ static const char *const columns[] = {
 static pl_sheet table_of(const row *rows, size_t count) {
     pl_sheet sheet = {0};
     popliner_error error;
-    pl_sheet_begin(&sheet, PL_FORMAT_KEPT, "layers", columns, sizeof columns / sizeof *columns);
+    pl_sheet_begin(&sheet, PL_FORMAT_KEPT, "layers");
+    pl_sheet_set_columns(&sheet, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++) {
         pl_sheet_text(&sheet, rows[i].kind);
         pl_sheet_text(&sheet, rows[i].unit);
@@ -47,8 +48,8 @@ static popliner_changes *compare(pl_sheet *before, pl_sheet *now, const pl_pairi
     assert_non_null(changes);
     pl_changes_add_tables(changes, pairing, before, now);
     assert_false(changes->failed);
-    pl_cells_clear(&before->cells);
-    pl_cells_clear(&now->cells);
+    pl_sheet_clear(before);
+    pl_sheet_clear(now);
     return changes;
 }
 
@@ -136,8 +137,10 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
     static const pl_pairing tiles = {"tile", NULL, "tile"};
     pl_sheet left = {0};
     pl_sheet right = {0};
-    pl_sheet_begin(&left, PL_FORMAT_KEPT, "tiles", left_columns, 3);
-    pl_sheet_begin(&right, PL_FORMAT_KEPT, "tiles", right_columns, 3);
+    pl_sheet_begin(&left, PL_FORMAT_KEPT, "tiles");
+    pl_sheet_set_columns(&left, left_columns, 3);
+    pl_sheet_begin(&right, PL_FORMAT_KEPT, "tiles");
+    pl_sheet_set_columns(&right, right_columns, 3);
     for (uint64_t tile = 0; tile < 12; tile++) {
         pl_sheet_number(&left, tile);
         pl_sheet_number(&left, 100 + tile);
@@ -292,7 +295,8 @@ static void bounds_find_what_grew_by_more(void **state) {
 static pl_sheet facts_of(const char *const (*rows)[3], size_t count) {
     static const char *const names[] = {"group", "name", "value"};
     pl_sheet sheet = {0};
-    pl_sheet_begin(&sheet, PL_FORMAT_KEPT, "summary", names, 3);
+    pl_sheet_begin(&sheet, PL_FORMAT_KEPT, "summary");
+    pl_sheet_set_columns(&sheet, names, 3);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < 3; k++)
             if (k == 2 && rows[i][k] != NULL && rows[i][k][0] == '#')
@@ -348,8 +352,8 @@ static void settings_are_matched_by_group_and_name(void **state) {
     assert_setting(c, 7, "gone", POPLINER_ONLY_BEFORE, "1", NULL);
     assert_null(popliner_changes_setting_at(c, 8));
     assert_int_equal(popliner_changes_num_settings_changed(c), 5);
-    pl_cells_clear(&left.cells);
-    pl_cells_clear(&right.cells);
+    pl_sheet_clear(&left);
+    pl_sheet_clear(&right);
     popliner_changes_free(c);
 }
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sheet.h"
 #include "scarce_memory.h"
-#include "tables/sheet.h"
 
 enum { NUM_COLUMNS = 3, LONG_NAME = 1 << 20, MOST_FIELDS = 200 };
 
@@ -142,7 +142,8 @@ static char *finish(pl_sheet *sheet) {
 /* Each text in each column, beside itself and another one. */
 static char *write_texts(popliner_format format) {
     pl_sheet sheet;
-    pl_sheet_begin(&sheet, format, "texts", columns, NUM_COLUMNS);
+    pl_sheet_begin(&sheet, format, "texts");
+    pl_sheet_set_columns(&sheet, columns, NUM_COLUMNS);
     for (size_t i = 0; i < NUM_TEXTS; i++)
         for (size_t k = 0; k < NUM_COLUMNS; k++)
             pl_sheet_text(&sheet, texts[(i + k) % NUM_TEXTS].text);
@@ -217,7 +218,8 @@ static void long_texts_are_whole(void **state) {
     name[LONG_NAME] = '\0';
     for (int format = 0; format < 3; format++) {
         pl_sheet sheet;
-        pl_sheet_begin(&sheet, (popliner_format)format, "long", columns, NUM_COLUMNS);
+        pl_sheet_begin(&sheet, (popliner_format)format, "long");
+        pl_sheet_set_columns(&sheet, columns, NUM_COLUMNS);
         for (size_t k = 0; k < NUM_COLUMNS; k++)
             pl_sheet_text(&sheet, name);
         char *text = finish(&sheet);
@@ -273,7 +275,8 @@ static void values_are_written_as_they_are(void **state) {
     };
     for (int format = 0; format < 3; format++) {
         pl_sheet sheet;
-        pl_sheet_begin(&sheet, (popliner_format)format, "values", names, NUM_COLUMNS);
+        pl_sheet_begin(&sheet, (popliner_format)format, "values");
+        pl_sheet_set_columns(&sheet, names, NUM_COLUMNS);
         add_values(&sheet);
         char *text = finish(&sheet);
         assert_string_equal(text, wanted[format]);
@@ -291,18 +294,42 @@ static void empty_tables_have_names_alone(void **state) {
     };
     for (int format = 0; format < 3; format++) {
         pl_sheet sheet;
-        pl_sheet_begin(&sheet, (popliner_format)format, "none", names, NUM_COLUMNS);
+        pl_sheet_begin(&sheet, (popliner_format)format, "none");
+        pl_sheet_set_columns(&sheet, names, NUM_COLUMNS);
         char *text = finish(&sheet);
         assert_string_equal(text, wanted[format]);
         free(text);
     }
 }
 
+/* Two columns and as many more as there are. */
+static void add_columns(pl_sheet *sheet, const uint64_t *values, size_t count) {
+    PL_COLUMN(sheet, text, "name", values[0] == 1 ? "one" : NULL);
+    for (size_t i = 0; i < count; i++)
+        PL_COLUMN(sheet, number, i == 0 ? "first" : "second", values[i]);
+    PL_COLUMN(sheet, known, "known", values[1] != 3, values[1]);
+}
+
+static void columns_are_named_before_there_are_rows(void **state) {
+    (void)state;
+    static const uint64_t rows[][2] = {{1, 2}, {2, 3}};
+    pl_sheet sheet;
+    pl_sheet_begin(&sheet, POPLINER_FORMAT_TSV, "columns");
+    add_columns(&sheet, NULL, 2);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = 0; i < 2; i++)
+        add_columns(&sheet, rows[i], 2);
+    char *text = finish(&sheet);
+    assert_string_equal(text, "name\tfirst\tsecond\tknown\none\t1\t2\t2\n\t2\t3\t\n");
+    free(text);
+}
+
 static void failures_leave_no_text(void **state) {
     (void)state;
     pl_sheet sheet;
     char *text = NULL;
-    pl_sheet_begin(&sheet, POPLINER_FORMAT_CSV, "failed", columns, NUM_COLUMNS);
+    pl_sheet_begin(&sheet, POPLINER_FORMAT_CSV, "failed");
+    pl_sheet_set_columns(&sheet, columns, NUM_COLUMNS);
     pl_sheet_number(&sheet, 1); /* in the middle of a row */
     assert_int_equal(pl_sheet_finish(&sheet, POPLINER_ERROR_INPUT, &text, NULL),
                      POPLINER_ERROR_INPUT);
@@ -314,7 +341,8 @@ static void failures_leave_no_text(void **state) {
 static popliner_status write_all(void *user, char **text, popliner_error *error) {
     const popliner_format *format = user;
     pl_sheet sheet;
-    pl_sheet_begin(&sheet, *format, "all", columns, NUM_COLUMNS);
+    pl_sheet_begin(&sheet, *format, "all");
+    pl_sheet_set_columns(&sheet, columns, NUM_COLUMNS);
     for (size_t k = 0; k < 40; k++)
         add_values(&sheet);
     for (size_t i = 0; i < NUM_TEXTS * NUM_COLUMNS; i++)
@@ -338,6 +366,7 @@ int main(void) {
         cmocka_unit_test(long_texts_are_whole),
         cmocka_unit_test(values_are_written_as_they_are),
         cmocka_unit_test(empty_tables_have_names_alone),
+        cmocka_unit_test(columns_are_named_before_there_are_rows),
         cmocka_unit_test(failures_leave_no_text),
         cmocka_unit_test(short_memory_is_told),
     };

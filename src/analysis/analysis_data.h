@@ -8,6 +8,7 @@
 
 #include "base/bounds.h"
 #include "base/failure.h"
+#include "base/sheet.h"
 #include "base/threads.h"
 #include "diagnosis/diagnosis.h"
 #include "pipeline/pipeline.h"
@@ -16,7 +17,6 @@
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 #include "store/store.h"
-#include "tables/sheet.h"
 
 enum {
     PL_NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1,

@@ -202,25 +202,26 @@ static const struct {
     const char *name;
     pl_section_writer *write;
     ingredients needed;
+    bool is_whole; /* of pages: it is drawn, so all rows are there */
 } sections[] = {
-    [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, VARIABLES},
-    [POPLINER_SECTION_PLAN] = {"plan", pl_section_plan, NOTHING},
-    [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, VARIABLES},
-    [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, VARIABLES},
-    [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, CHAIN},
-    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER},
-    [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER},
-    [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, CHAIN},
-    [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER},
-    [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS},
-    [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN},
-    [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING},
-    [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING},
-    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, CHAIN},
-    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, CHAIN},
-    [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS},
-    [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS},
-    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN},
+    [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, VARIABLES, false},
+    [POPLINER_SECTION_PLAN] = {"plan", pl_section_plan, NOTHING, false},
+    [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, VARIABLES, true},
+    [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, VARIABLES, false},
+    [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, CHAIN, true},
+    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER, false},
+    [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER, false},
+    [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, CHAIN, false},
+    [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER, false},
+    [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS, false},
+    [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN, false},
+    [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING, false},
+    [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING, false},
+    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, CHAIN, false},
+    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, CHAIN, false},
+    [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS, false},
+    [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS, false},
+    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN, false},
 };
 
 const char *popliner_section_name(popliner_section section) {
@@ -278,6 +279,8 @@ static popliner_status write_section(popliner_analysis *a, popliner_section sect
         .certificate = certificate,
         .listener = &a->listener,
     };
+    pl_sheet_begin(sheet, sheet->format, sections[section].name);
+    sheet->is_whole = sections[section].is_whole;
     popliner_status status = make_ready(a, sections[section].needed, model, &source, error);
     return status == POPLINER_OK ? sections[section].write(&source, sheet, error) : status;
 }

@@ -1,5 +1,5 @@
 // ---- data ---------------------------------------------------------------------------------------
-// The tables of the page: sections as src/tables/sheet.h packs them. A column is read when it is
+// The tables of the page: sections as src/base/sheet.h packs them. A column is read when it is
 // first asked for.
 
 class Table {

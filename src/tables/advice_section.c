@@ -106,15 +106,16 @@ typedef struct look {
 } look;
 
 static void add(const look *own, rule which, const advice *a) {
-    pl_sheet_text(own->sheet, rules[which].name);
-    pl_sheet_text(own->sheet, a->subject);
-    pl_sheet_index(own->sheet, a->tile);
-    pl_sheet_number(own->sheet, a->bytes);
-    pl_sheet_number(own->sheet, a->of_bytes);
-    pl_sheet_index(own->sheet, a->one_bytes);
-    pl_sheet_index(own->sheet, a->count);
-    pl_sheet_text(own->sheet, rules[which].measured);
-    pl_sheet_text(own->sheet, rules[which].suggestion);
+    pl_sheet *sheet = own->sheet;
+    PL_COLUMN(sheet, text, "rule", rules[which].name);
+    PL_COLUMN(sheet, text, "subject", a->subject);
+    PL_COLUMN(sheet, index, "tile", a->tile);
+    PL_COLUMN(sheet, number, "bytes", a->bytes);
+    PL_COLUMN(sheet, number, "of_bytes", a->of_bytes);
+    PL_COLUMN(sheet, index, "one_bytes", a->one_bytes);
+    PL_COLUMN(sheet, index, "count", a->count);
+    PL_COLUMN(sheet, text, "measured", rules[which].measured);
+    PL_COLUMN(sheet, text, "suggestion", rules[which].suggestion);
 }
 
 /* ---- the largest of many ---- */
@@ -548,13 +549,10 @@ static popliner_status find_peak(look *own, popliner_error *error) {
 
 popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
-    static const char *const columns[] = {
-        "rule",      "subject", "tile",     "bytes",      "of_bytes",
-        "one_bytes", "count",   "measured", "suggestion",
-    };
     const popliner_profile *p = source->profile;
     look own = {source, p, sheet, pl_tiles_largest(p), 0, SIZE_MAX};
-    pl_sheet_begin(sheet, sheet->format, "advice", columns, sizeof columns / sizeof *columns);
+    add(&own, OVER_MEMORY, NULL);
+    pl_sheet_end_names(sheet);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status == POPLINER_OK)
         status = find_peak(&own, error);

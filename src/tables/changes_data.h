@@ -5,8 +5,8 @@
 #define PL_SECTIONS_CHANGES_DATA_H
 
 #include "base/names.h"
+#include "base/sheet.h"
 #include "popliner/changes.h"
-#include "tables/sheet.h"
 
 /* What is known of a side beside its quantities. Texts are among the names of the comparison. */
 typedef struct pl_compared_side {

@@ -9,67 +9,41 @@
 #include "base/text.h"
 #include "tables/changes_data.h"
 
-static void add_value(pl_sheet *sheet, bool is_there, int64_t value) {
-    if (is_there)
-        pl_sheet_signed(sheet, value);
-    else
-        pl_sheet_none(sheet);
+static const char *only_name(popliner_presence presence) {
+    return presence == POPLINER_ONLY_BEFORE ? "before"
+           : presence == POPLINER_ONLY_NOW  ? "now"
+                                            : NULL;
 }
 
-/* What a row tells beside its names. */
-static void add_numbers(pl_sheet *sheet, const popliner_change *d) {
+/* A quantity, or else a setting. Settings are texts, so their values have columns of their own: all
+ * that is in the others is a number. In JSON they stand before the rows. */
+static void add_row(const popliner_change *d, const popliner_setting_change *s, bool is_table,
+                    pl_sheet *sheet) {
+    static const popliner_change none = {0};
     double percent = 0;
-    add_value(sheet, d->has_before, d->before);
-    add_value(sheet, d->has_now, d->now);
-    add_value(sheet, d->has_before && d->has_now, pl_change_of(d));
-    if (pl_change_percent(d, &percent))
-        pl_sheet_real(sheet, percent);
-    else
-        pl_sheet_none(sheet);
-}
-
-/* An item of one side. */
-static void add_only(pl_sheet *sheet, popliner_presence presence) {
-    pl_sheet_text(sheet, presence == POPLINER_ONLY_BEFORE ? "before"
-                         : presence == POPLINER_ONLY_NOW  ? "now"
-                                                          : NULL);
-}
-
-/* Settings are texts, so their values have columns of their own: all that is in the others is a
- * number. In JSON they stand before the rows. */
-static void add_settings(const popliner_changes *c, pl_sheet *sheet) {
-    for (size_t i = 0; i < c->num_settings; i++) {
-        const popliner_setting_change *s = &c->settings[i];
-        pl_sheet_text(sheet, "setting");
-        pl_sheet_text(sheet, s->group);
-        pl_sheet_text(sheet, s->name);
-        for (size_t k = 0; k < 4; k++)
-            pl_sheet_none(sheet);
-        add_only(sheet, s->presence);
-        pl_sheet_text(sheet, s->before);
-        pl_sheet_text(sheet, s->now);
+    d = d == NULL ? &none : d;
+    const bool has_percent = pl_change_percent(d, &percent);
+    PL_COLUMN(sheet, text, "what", s != NULL ? "setting" : d->what);
+    PL_COLUMN(sheet, text, "name", s != NULL ? s->group : d->name);
+    PL_COLUMN(sheet, text, "quantity", s != NULL ? s->name : d->quantity);
+    PL_COLUMN(sheet, change, "before", d->has_before, d->before);
+    PL_COLUMN(sheet, change, "now", d->has_now, d->now);
+    PL_COLUMN(sheet, change, "difference", d->has_before && d->has_now, pl_change_of(d));
+    PL_COLUMN(sheet, share, "percent", has_percent, percent);
+    PL_COLUMN(sheet, text, "only", only_name(s != NULL ? s->presence : d->presence));
+    if (is_table) {
+        PL_COLUMN(sheet, text, "before_text", s != NULL ? s->before : NULL);
+        PL_COLUMN(sheet, text, "now_text", s != NULL ? s->now : NULL);
     }
 }
 
-static void add_rows(const popliner_changes *c, popliner_format format, pl_sheet *sheet) {
-    static const char *const columns[] = {"what",        "name",       "quantity", "before",
-                                          "now",         "difference", "percent",  "only",
-                                          "before_text", "now_text"};
-    const size_t num_columns = sizeof columns / sizeof *columns;
-    const bool is_table = format != POPLINER_FORMAT_JSON;
-    pl_sheet_begin(sheet, format, "changes", columns, is_table ? num_columns : num_columns - 2);
-    for (size_t i = 0; i < c->count; i++) {
-        const popliner_change *d = &c->items[i];
-        pl_sheet_text(sheet, d->what);
-        pl_sheet_text(sheet, d->name);
-        pl_sheet_text(sheet, d->quantity);
-        add_numbers(sheet, d);
-        add_only(sheet, d->presence);
-        for (size_t k = 0; is_table && k < 2; k++)
-            pl_sheet_none(sheet);
-    }
-    if (is_table)
-        add_settings(c, sheet);
+static void add_rows(const popliner_changes *c, bool is_table, pl_sheet *sheet) {
+    add_row(NULL, NULL, is_table, sheet);
+    pl_sheet_end_names(sheet);
+    for (size_t i = 0; i < c->count; i++)
+        add_row(&c->items[i], NULL, is_table, sheet);
+    for (size_t i = 0; is_table && i < c->num_settings; i++)
+        add_row(NULL, &c->settings[i], is_table, sheet);
 }
 
 /* ---- what stands before the rows in JSON ---- */
@@ -156,12 +130,6 @@ static void add_stages(pl_text *text, const popliner_changes *c) {
     pl_text_add(text, "],\n");
 }
 
-static const char *only_name(popliner_presence presence) {
-    return presence == POPLINER_ONLY_BEFORE ? "before"
-           : presence == POPLINER_ONLY_NOW  ? "now"
-                                            : NULL;
-}
-
 static void add_all_settings(pl_text *text, const popliner_changes *c) {
     pl_text_format(text, "\"num_settings_changed\": %zu,\n\"settings\": [",
                    c->num_settings_changed);
@@ -219,10 +187,11 @@ void pl_changes_add_facts(pl_text *text, const popliner_changes *changes) {
 
 popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_format format,
                                       char **text, popliner_error *error) {
-    pl_sheet sheet = {0};
+    pl_sheet sheet;
     pl_text document = {0};
     char *rows = NULL;
-    add_rows(changes, format, &sheet);
+    pl_sheet_begin(&sheet, format, "changes");
+    add_rows(changes, format != POPLINER_FORMAT_JSON, &sheet);
     popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
     if (status != POPLINER_OK || format != POPLINER_FORMAT_JSON) {
         *text = rows;
@@ -255,15 +224,6 @@ static range range_at(const popliner_changes *c, size_t first) {
     return r;
 }
 
-static void add_packed(pl_sheet *sheet, bool is_there, int64_t value) {
-    if (!is_there)
-        pl_sheet_none(sheet);
-    else if (value < 0)
-        pl_sheet_signed(sheet, value);
-    else
-        pl_sheet_number(sheet, (uint64_t)value);
-}
-
 /* Adds `"name":` and the table. */
 static popliner_status add_sheet(pl_text *data, const char *name, pl_sheet *sheet,
                                  popliner_error *error) {
@@ -277,19 +237,22 @@ static popliner_status add_sheet(pl_text *data, const char *name, pl_sheet *shee
     return status;
 }
 
+static void add_quantity(const popliner_change *d, pl_sheet *sheet) {
+    PL_COLUMN(sheet, text, "name", d->name);
+    PL_COLUMN(sheet, text, "quantity", d->quantity);
+    PL_COLUMN(sheet, packed_change, "before", d->has_before, d->before);
+    PL_COLUMN(sheet, packed_change, "now", d->has_now, d->now);
+}
+
 /* Quantities that are each of another thing: a row for each. */
 static popliner_status add_list(const popliner_changes *c, const range *r, pl_text *data,
                                 popliner_error *error) {
-    static const char *const columns[] = {"name", "quantity", "before", "now"};
     pl_sheet sheet;
-    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes", columns, sizeof columns / sizeof *columns);
-    for (size_t i = r->first; i < r->end; i++) {
-        const popliner_change *d = &c->items[i];
-        pl_sheet_text(&sheet, d->name);
-        pl_sheet_text(&sheet, d->quantity);
-        add_packed(&sheet, d->has_before, d->before);
-        add_packed(&sheet, d->has_now, d->now);
-    }
+    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
+    add_quantity(NULL, &sheet);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = r->first; i < r->end; i++)
+        add_quantity(&c->items[i], &sheet);
     return add_sheet(data, table_of(&c->items[r->first]), &sheet, error);
 }
 
@@ -302,31 +265,27 @@ static size_t num_quantities(const popliner_changes *c, const range *r) {
     return count;
 }
 
-enum { NUM_FIXED = 3 };
-
-static void free_names(char **names, size_t count) {
-    for (size_t i = NUM_FIXED; names != NULL && i < count; i++)
-        free(names[i]);
-    free(names);
+/* A column of a quantity on one side; its name is "SIDE.QUANTITY". */
+static void add_side_value(pl_sheet *sheet, const char *side, const popliner_change *d) {
+    const bool is_before = *side == 'b';
+    pl_text name = {0};
+    if (sheet->is_naming)
+        pl_text_format(&name, "%s.%s", side, d->quantity);
+    sheet->text.failed = sheet->text.failed || name.failed;
+    PL_COLUMN(sheet, packed_change, name.failed ? "" : name.data,
+              is_before ? d->has_before : d->has_now, is_before ? d->before : d->now);
+    free(name.data);
 }
 
-/* The columns of items with so many quantities; NULL without memory. */
-static char **make_names(const popliner_changes *c, const range *r, size_t count) {
-    static char fixed[NUM_FIXED][8] = {"what", "name", "only"};
-    char **names = pl_new_array(NUM_FIXED + 2 * count, sizeof *names);
-    bool done = names != NULL;
-    for (size_t i = 0; done && i < NUM_FIXED; i++)
-        names[i] = fixed[i];
-    for (size_t i = 0; done && i < 2 * count; i++) {
-        pl_text name = {0};
-        pl_text_add(&name, i % 2 == 0 ? "before." : "now.");
-        pl_text_add(&name, c->items[r->first + i / 2].quantity);
-        names[NUM_FIXED + i] = name.data;
-        done = !name.failed;
+/* An item with its quantities. */
+static void add_item(const popliner_change *d, size_t count, pl_sheet *sheet) {
+    PL_COLUMN(sheet, text, "what", d->what);
+    PL_COLUMN(sheet, text, "name", d->name);
+    PL_COLUMN(sheet, text, "only", only_name(d->presence));
+    for (size_t i = 0; i < count; i++) {
+        add_side_value(sheet, "before", &d[i]);
+        add_side_value(sheet, "now", &d[i]);
     }
-    if (!done)
-        free_names(names, NUM_FIXED + 2 * count);
-    return done ? names : NULL;
 }
 
 /* Items that have the same quantities: a row for each item. */
@@ -334,28 +293,14 @@ static popliner_status add_items(const popliner_changes *c, const range *r, pl_t
                                  popliner_error *error) {
     const size_t count = num_quantities(c, r);
     const char *name = table_of(&c->items[r->first]);
-    char **names = make_names(c, r, count);
     pl_sheet sheet;
-    if (names == NULL)
-        return pl_fail_memory(error, "the comparison");
-    /* tiles are drawn, so all of them are told */
-    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, strcmp(name, "tile") == 0 ? "tiles" : "changes",
-                   (const char *const *)names, NUM_FIXED + 2 * count);
-    for (size_t i = r->first; i < r->end; i++) {
-        const popliner_change *d = &c->items[i];
-        if ((i - r->first) % count == 0) {
-            pl_sheet_text(&sheet, d->what);
-            pl_sheet_text(&sheet, d->name);
-            pl_sheet_text(&sheet, d->presence == POPLINER_ONLY_BEFORE ? "before"
-                                  : d->presence == POPLINER_ONLY_NOW  ? "now"
-                                                                      : NULL);
-        }
-        add_packed(&sheet, d->has_before, d->before);
-        add_packed(&sheet, d->has_now, d->now);
-    }
-    popliner_status status = add_sheet(data, name, &sheet, error);
-    free_names(names, NUM_FIXED + 2 * count);
-    return status;
+    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
+    sheet.is_whole = strcmp(name, "tile") == 0; /* tiles are drawn, so all of them are told */
+    add_item(&c->items[r->first], count, &sheet);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = r->first; i < r->end; i += count)
+        add_item(&c->items[i], count, &sheet);
+    return add_sheet(data, name, &sheet, error);
 }
 
 popliner_status pl_changes_write_page(const popliner_changes *changes, pl_text *data,

@@ -14,30 +14,11 @@
 #include "profile/profile_data.h"
 #include "tables/sections.h"
 
-void pl_column_names_add(pl_column_names *columns, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        columns->names[columns->count++] = names[i];
-}
-
-void pl_column_names_add_parts(pl_column_names *columns, const popliner_part *parts, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        columns->names[columns->count++] = pl_parts[parts[i]].info.column;
-}
-
-/* Names of columns with those of the parts that operations have in the middle. */
-static pl_column_names with_parts(const char *const *first, size_t num_first,
-                                  const char *const *last, size_t num_last) {
-    pl_column_names columns = {0};
-    pl_column_names_add(&columns, first, num_first);
-    pl_column_names_add_parts(&columns, pl_operation_parts, PL_NUM_OPERATION_PARTS);
-    pl_column_names_add(&columns, last, num_last);
-    return columns;
-}
-
 /* What operations and layers have in common. */
 static void add_sums(const pl_part_sums *sums, pl_sheet *sheet) {
     for (size_t i = 0; i < PL_NUM_OPERATION_PARTS; i++)
-        pl_sheet_number(sheet, sums->part_bytes[pl_operation_parts[i]]);
+        PL_COLUMN(sheet, number, pl_parts[pl_operation_parts[i]].info.column,
+                  sums->part_bytes[pl_operation_parts[i]]);
 }
 
 /* The cycles of one execution of each program of an operation. */
@@ -61,47 +42,44 @@ static const char *rule_name(popliner_layer_rule rule) {
     return names[rule];
 }
 
+/* `path` is that of the debug context; NULL: not known. */
+static void add_operation(const pl_section_source *source, size_t i, const pl_part_sums *sums,
+                          const char *path, pl_sheet *sheet) {
+    const bool has_cycles = source->profile->num_timed_programs > 0;
+    const popliner_operation *own =
+        sheet->is_naming ? NULL : pl_operation_at(source->operations, i);
+    PL_COLUMN(sheet, number, "operation", i);
+    PL_COLUMN(sheet, text, "name", own->name);
+    PL_COLUMN(sheet, text, "layer", popliner_layers_at(source->layers, i)->name);
+    PL_COLUMN(sheet, text, "rule", rule_name(popliner_layers_at(source->layers, i)->rule));
+    PL_COLUMN(sheet, text, "unit", pl_section_unit(source, i));
+    add_sums(sums, sheet);
+    PL_COLUMN(sheet, known, "cycles", has_cycles, operation_cycles(source->profile, own));
+    PL_COLUMN(sheet, number, "num_programs", own->num_programs);
+    PL_COLUMN(sheet, number, "first_step", own->first_step);
+    PL_COLUMN(sheet, number, "last_step", own->last_step);
+    PL_COLUMN(sheet, text, "inputs", own->inputs);
+    PL_COLUMN(sheet, id, "debug_context", own->debug_context);
+    PL_COLUMN(sheet, text, "debug_path", path);
+}
+
 popliner_status pl_section_operations(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
-    static const char *const first[] = {
-        "operation", "name", "layer", "rule", "unit",
-    };
-    static const char *const last[] = {
-        "cycles", "num_programs",  "first_step", "last_step",
-        "inputs", "debug_context", "debug_path",
-    };
     enum { PATH_SIZE = 4096 };
     const popliner_operations *operations = source->operations;
     pl_part_sums *sums = NULL;
     char *path = malloc(PATH_SIZE);
+    add_operation(source, 0, NULL, NULL, sheet);
+    pl_sheet_end_names(sheet);
     popliner_status status = path == NULL ? pl_fail_memory(error, "a name") : POPLINER_OK;
-    const pl_column_names columns =
-        with_parts(first, sizeof first / sizeof *first, last, sizeof last / sizeof *last);
-    pl_sheet_begin(sheet, sheet->format, "operations", columns.names, columns.count);
     if (status == POPLINER_OK)
         status =
             pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error);
     for (size_t i = 0; status == POPLINER_OK && i < popliner_operations_count(operations); i++) {
-        const popliner_operation *operation = pl_operation_at(operations, i);
-        const popliner_layer_finding *finding = popliner_layers_at(source->layers, i);
-        bool has_path = source->info != NULL &&
-                        pl_debug_info_path(source->info, operation->debug_context, path, PATH_SIZE);
-        pl_sheet_number(sheet, i);
-        pl_sheet_text(sheet, operation->name);
-        pl_sheet_text(sheet, finding->name);
-        pl_sheet_text(sheet, rule_name(finding->rule));
-        pl_sheet_text(sheet, pl_section_unit(source, i));
-        add_sums(&sums[i], sheet);
-        if (source->profile->num_timed_programs > 0)
-            pl_sheet_number(sheet, operation_cycles(source->profile, operation));
-        else
-            pl_sheet_none(sheet);
-        pl_sheet_number(sheet, operation->num_programs);
-        pl_sheet_number(sheet, operation->first_step);
-        pl_sheet_number(sheet, operation->last_step);
-        pl_sheet_text(sheet, operation->inputs);
-        pl_sheet_id(sheet, operation->debug_context);
-        pl_sheet_text(sheet, has_path ? path : NULL);
+        const uint64_t context = pl_operation_at(operations, i)->debug_context;
+        const bool has_path =
+            source->info != NULL && pl_debug_info_path(source->info, context, path, PATH_SIZE);
+        add_operation(source, i, &sums[i], has_path ? path : NULL, sheet);
     }
     free(sums);
     free(path);
@@ -113,22 +91,37 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
 /* How many operations a unit has, and from which step to which they run. */
 static void add_operations(const pl_section_source *source, size_t unit, pl_sheet *sheet) {
     const popliner_chain *chain = source->chain;
-    size_t count = 0;
+    const size_t first = chain->unit_operations_start[unit];
+    const size_t end = sheet->is_naming ? first : chain->unit_operations_start[unit + 1];
     size_t first_step = SIZE_MAX;
     size_t last_step = SIZE_MAX;
-    for (size_t i = chain->unit_operations_start[unit]; i < chain->unit_operations_start[unit + 1];
-         i++) {
+    for (size_t i = first; i < end; i++) {
         const popliner_operation *operation =
             pl_operation_at(source->operations, chain->unit_operation[i]);
-        if (count == 0 || operation->first_step < first_step)
+        if (i == first || operation->first_step < first_step)
             first_step = operation->first_step;
-        if (count == 0 || operation->last_step > last_step)
+        if (i == first || operation->last_step > last_step)
             last_step = operation->last_step;
-        count++;
     }
-    pl_sheet_number(sheet, count);
-    pl_sheet_index(sheet, first_step);
-    pl_sheet_index(sheet, last_step);
+    PL_COLUMN(sheet, number, "num_operations", end - first);
+    PL_COLUMN(sheet, index, "first_step", first_step);
+    PL_COLUMN(sheet, index, "last_step", last_step);
+}
+
+static void add_layer(const pl_section_source *source, size_t unit, const pl_part_sums *own,
+                      const uint64_t *cycles, pl_sheet *sheet) {
+    const popliner_chain *chain = source->chain;
+    PL_COLUMN(sheet, number, "index", unit);
+    PL_COLUMN(sheet, text, "unit", pl_chain_unit_at(chain, unit)->label);
+    PL_COLUMN(sheet, text, "kind", pl_unit_kind_name(pl_chain_unit_at(chain, unit)->kind));
+    add_operations(source, unit, sheet);
+    add_sums(own, sheet);
+    PL_COLUMN(sheet, number, "unexplained_bytes", own->part_bytes[POPLINER_PART_UNEXPLAINED]);
+    PL_COLUMN(sheet, number, "total_bytes", own->total_bytes);
+    PL_COLUMN(sheet, number, "parameter_bytes", own->part_bytes[POPLINER_PART_PARAMETERS]);
+    PL_COLUMN(sheet, number, "largest_tile", own->largest_tile);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", own->largest_tile_bytes);
+    PL_COLUMN(sheet, known, "cycles", cycles != NULL, cycles != NULL ? cycles[unit] : 0);
 }
 
 /* The cycles of all units, [units]; NULL where none are known, or without memory. */
@@ -173,142 +166,88 @@ static popliner_status measure_units(const pl_section_source *source, pl_part_su
 
 popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
-    static const char *const first[] = {
-        "index", "unit", "kind", "num_operations", "first_step", "last_step",
-    };
-    static const char *const last[] = {
-        "unexplained_bytes", "total_bytes",        "parameter_bytes",
-        "largest_tile",      "largest_tile_bytes", "cycles",
-    };
     const size_t num_units = source->chain->num_units;
     uint64_t *cycles = NULL;
     pl_part_sums *all = pl_new_array(num_units, sizeof *all);
-    const pl_column_names columns =
-        with_parts(first, sizeof first / sizeof *first, last, sizeof last / sizeof *last);
-    pl_sheet_begin(sheet, sheet->format, "layers", columns.names, columns.count);
+    add_layer(source, 0, NULL, NULL, sheet);
+    pl_sheet_end_names(sheet);
     popliner_status status =
         all == NULL ? pl_fail_memory(error, "a report") : find_cycles(source, &cycles, error);
     if (status == POPLINER_OK)
         status = measure_units(source, all, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++) {
-        const pl_part_sums *own = &all[unit];
-        pl_sheet_number(sheet, unit);
-        pl_sheet_text(sheet, pl_chain_unit_at(source->chain, unit)->label);
-        pl_sheet_text(sheet, pl_unit_kind_name(pl_chain_unit_at(source->chain, unit)->kind));
-        add_operations(source, unit, sheet);
-        add_sums(own, sheet);
-        pl_sheet_number(sheet, own->part_bytes[POPLINER_PART_UNEXPLAINED]);
-        pl_sheet_number(sheet, own->total_bytes);
-        pl_sheet_number(sheet, own->part_bytes[POPLINER_PART_PARAMETERS]);
-        pl_sheet_number(sheet, own->largest_tile);
-        pl_sheet_number(sheet, own->largest_tile_bytes);
-        if (cycles == NULL)
-            pl_sheet_none(sheet);
-        else
-            pl_sheet_number(sheet, cycles[unit]);
-    }
+    for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++)
+        add_layer(source, unit, &all[unit], cycles, sheet);
     free(all);
     free(cycles);
     return status;
 }
 
+static void add_pair(const popliner_layer_pairs *pairs, size_t i, size_t j, pl_sheet *sheet) {
+    const size_t place = i * pairs->num_layers + j;
+    PL_COLUMN(sheet, text, "layer", pairs->names[i]);
+    PL_COLUMN(sheet, text, "other_layer", pairs->names[j]);
+    PL_COLUMN(sheet, number, "affinity_bytes", pairs->affinity_bytes[place]);
+    PL_COLUMN(sheet, number, "communication_bytes", pairs->communication_bytes[place]);
+}
+
 popliner_status pl_section_pairs(const pl_section_source *source, pl_sheet *sheet,
                                  popliner_error *error) {
-    static const char *const columns[] = {"layer", "other_layer", "affinity_bytes",
-                                          "communication_bytes"};
     const popliner_layer_pairs *pairs = source->pairs;
     (void)error;
-    pl_sheet_begin(sheet, sheet->format, "pairs", columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < pairs->num_layers; i++) {
-        for (size_t j = 0; j < pairs->num_layers; j++) {
-            pl_sheet_text(sheet, pairs->names[i]);
-            pl_sheet_text(sheet, pairs->names[j]);
-            pl_sheet_number(sheet, pairs->affinity_bytes[i * pairs->num_layers + j]);
-            pl_sheet_number(sheet, pairs->communication_bytes[i * pairs->num_layers + j]);
-        }
-    }
+    add_pair(pairs, 0, 0, sheet);
+    pl_sheet_end_names(sheet);
+    for (size_t i = 0; i < pairs->num_layers; i++)
+        for (size_t j = 0; j < pairs->num_layers; j++)
+            add_pair(pairs, i, j, sheet);
     return POPLINER_OK;
 }
 
 /* ---- the plan ---- */
 
-/* The columns of what the IPU of a stage needs over all tiles: parts, then parameters. */
-static size_t list_parts(popliner_part *parts) {
-    size_t count = 0;
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (!pl_parts[part].info.is_within)
-            parts[count++] = (popliner_part)part;
-    parts[count++] = POPLINER_PART_PARAMETERS;
-    return count;
+static void add_part(const popliner_stage_detail *d, popliner_part part, pl_sheet *sheet) {
+    PL_COLUMN(sheet, number, pl_parts[part].info.column, d->part_bytes[part]);
 }
 
-/* PopLiner's model does not know what compiling adds: nothing is certain there. */
-static void add_bound(pl_sheet *sheet, bool has_needs, uint64_t bytes) {
-    if (has_needs)
-        pl_sheet_number(sheet, bytes);
-    else
-        pl_sheet_none(sheet);
+/* A stage with what its IPU needs. PopLiner's model does not know what compiling adds: nothing is
+ * certain there. */
+static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) {
+    const popliner_plan_stage *stage = &c->plan.stages[i];
+    const popliner_stage_detail *d = &c->details[i];
+    const bool has_needs = c->input.chain->model->follows_account;
+    const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, stage->ipu);
+    PL_COLUMN(sheet, number, "stage", i);
+    PL_COLUMN(sheet, number, "ipu", stage->ipu);
+    PL_COLUMN(sheet, text, "first_unit", c->input.unit_names[stage->first_unit]);
+    PL_COLUMN(sheet, text, "last_unit", c->input.unit_names[stage->last_unit]);
+    PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
+    PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);
+    PL_COLUMN(sheet, signed, "headroom_bytes",
+              (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
+    PL_COLUMN(sheet, text, "verdict",
+              has_needs ? popliner_verdict_text(popliner_verdict_of(d, limit_bytes)) : NULL);
+    PL_COLUMN(sheet, number, "largest_tile", d->tile);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", d->tile_bytes);
+    PL_COLUMN(sheet, number, "peak_step", d->step);
+    PL_COLUMN(sheet, known, "at_least_bytes", has_needs, d->need_bytes[POPLINER_NEED_LEAST]);
+    PL_COLUMN(sheet, known, "at_most_bytes", has_needs, d->need_bytes[POPLINER_NEED_MOST]);
+    PL_COLUMN(sheet, number, "total_bytes", d->total_bytes);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (!pl_parts[part].info.is_within)
+            add_part(d, (popliner_part)part, sheet);
+    add_part(d, POPLINER_PART_PARAMETERS, sheet);
+    PL_COLUMN(sheet, signed, "correction_bytes", d->correction_bytes);
+    PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);
+    /* the greedy algorithm, and who evaluates a split, count no cuts */
+    PL_COLUMN(sheet, known, "cut_bytes", c->plan.num_values > 0, stage->cut_bytes);
 }
 
 popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet,
                                 popliner_error *error) {
-    static const char *const first[] = {
-        "stage",          "ipu",
-        "first_unit",     "last_unit",
-        "limit_bytes",    "need_bytes",
-        "headroom_bytes", "verdict",
-        "largest_tile",   "largest_tile_bytes",
-        "peak_step",      "at_least_bytes",
-        "at_most_bytes",  "total_bytes",
-    };
-    static const char *const last[] = {
-        "correction_bytes",
-        "cycles",
-        "cut_bytes",
-    };
     const popliner_certificate *c = source->certificate;
-    const bool has_needs = c->input.chain->model->follows_account;
     (void)error;
-    popliner_part parts[POPLINER_NUM_PARTS];
-    const size_t num_parts = list_parts(parts);
-    pl_column_names columns = {0};
-    pl_column_names_add(&columns, first, sizeof first / sizeof *first);
-    pl_column_names_add_parts(&columns, parts, num_parts);
-    pl_column_names_add(&columns, last, sizeof last / sizeof *last);
-    pl_sheet_begin(sheet, sheet->format, "plan", columns.names, columns.count);
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        const popliner_plan_stage *stage = &c->plan.stages[i];
-        const popliner_stage_detail *d = &c->details[i];
-        const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
-        const uint64_t need_bytes = d->need_bytes[c->input.need];
-        pl_sheet_number(sheet, i);
-        pl_sheet_number(sheet, stage->ipu);
-        pl_sheet_text(sheet, c->input.unit_names[stage->first_unit]);
-        pl_sheet_text(sheet, c->input.unit_names[stage->last_unit]);
-        pl_sheet_number(sheet, limit_bytes);
-        pl_sheet_number(sheet, need_bytes);
-        pl_sheet_signed(sheet, need_bytes > limit_bytes ? -(int64_t)(need_bytes - limit_bytes)
-                                                        : (int64_t)(limit_bytes - need_bytes));
-        pl_sheet_text(sheet, has_needs ? popliner_verdict_text(popliner_verdict_of(d, limit_bytes))
-                                       : NULL);
-        pl_sheet_number(sheet, d->tile);
-        pl_sheet_number(sheet, d->tile_bytes);
-        pl_sheet_number(sheet, d->step);
-        add_bound(sheet, has_needs, d->need_bytes[POPLINER_NEED_LEAST]);
-        add_bound(sheet, has_needs, d->need_bytes[POPLINER_NEED_MOST]);
-        pl_sheet_number(sheet, d->total_bytes);
-        for (size_t k = 0; k < num_parts; k++)
-            pl_sheet_number(sheet, d->part_bytes[parts[k]]);
-        pl_sheet_signed(sheet, d->correction_bytes);
-        if (c->input.has_cycles)
-            pl_sheet_number(sheet, stage->cycles);
-        else
-            pl_sheet_none(sheet);
-        /* the greedy algorithm, and who evaluates a split, count no cuts */
-        if (c->plan.num_values > 0)
-            pl_sheet_number(sheet, stage->cut_bytes);
-        else
-            pl_sheet_none(sheet);
-    }
+    add_stage(c, 0, sheet);
+    pl_sheet_end_names(sheet);
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        add_stage(c, i, sheet);
     return POPLINER_OK;
 }

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/failure.h"
@@ -18,7 +19,7 @@
 static void add_text(pl_sheet *sheet, const char *group, const char *name, const char *value) {
     pl_sheet_text(sheet, group);
     pl_sheet_text(sheet, name);
-    pl_sheet_text(sheet, *value == '\0' ? NULL : value);
+    pl_sheet_words(sheet, value);
     pl_sheet_none(sheet);
 }
 
@@ -27,15 +28,6 @@ static void add_number(pl_sheet *sheet, const char *group, const char *name, uin
     pl_sheet_text(sheet, name);
     pl_sheet_number(sheet, value);
     pl_sheet_none(sheet);
-}
-
-static void add_version(pl_sheet *sheet, const char *name, unsigned major, unsigned minor,
-                        unsigned point) {
-    pl_text version = {0};
-    pl_text_format(&version, "%u.%u.%u", major, minor, point);
-    add_text(sheet, "version", name, version.failed ? "" : version.data);
-    sheet->text.failed = sheet->text.failed || version.failed;
-    free(version.data);
 }
 
 static const char *source_name(popliner_cycles_source source) {
@@ -114,14 +106,16 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
                                    popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "is_default"};
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    char version[40];
     popliner_status status = popliner_profile_get_info(source->profile, &info, error);
-    pl_sheet_begin(sheet, sheet->format, "summary", columns, sizeof columns / sizeof *columns);
+    pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
     if (status != POPLINER_OK)
         return status;
+    snprintf(version, sizeof version, "%u.%u.%u", info.format_major_number,
+             info.format_minor_number, info.format_point_number);
     add_text(sheet, "version", "poplar", info.poplar_version);
     add_text(sheet, "version", "poplar_package_hash", info.poplar_package_hash);
-    add_version(sheet, "profile_format", info.format_major_number, info.format_minor_number,
-                info.format_point_number);
+    add_text(sheet, "version", "profile_format", version);
     add_device(&info, sheet);
     add_counts(&info, sheet);
     add_memory(source->profile, &info, sheet);
@@ -139,75 +133,42 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
 
 /* ---- tiles and categories ---- */
 
-/* The columns of the tiles, those of the categories by names of their own that no other column can
- * have. NULL without memory; free with free_columns. */
-static void free_columns(char **columns, size_t count) {
-    for (size_t i = 0; columns != NULL && i < count; i++)
-        free(columns[i]);
-    free(columns);
-}
-
-static char **make_columns(const pl_tiles_table *table, size_t *count) {
-    static const char *const fixed[] = {
-        "tile",
-        "ipu",
-        "live_bytes",
-        "always_live_bytes",
-        "not_always_live_peak_bytes",
-        "total_bytes",
-        "total_including_gaps_bytes",
-    };
-    enum { NUM_FIXED = sizeof fixed / sizeof *fixed };
-    *count = NUM_FIXED + table->num_columns - PL_NUM_TILES_MEASURES;
-    char **columns = pl_new_array(*count, sizeof *columns);
-    bool done = columns != NULL;
-    for (size_t i = 0; done && i < *count; i++) {
+static void add_tile(const popliner_profile_info *info, const pl_tiles_table *table, size_t tile,
+                     pl_sheet *sheet) {
+    const size_t first_ipu = info->ipu == SIZE_MAX ? 0 : info->ipu;
+    const size_t ipu = first_ipu + (info->tiles_per_ipu == 0 ? 0 : tile / info->tiles_per_ipu);
+    const uint64_t *row = table->bytes + tile * table->num_columns;
+    PL_COLUMN(sheet, number, "tile", tile);
+    PL_COLUMN(sheet, number, "ipu", ipu);
+    PL_COLUMN(sheet, number, "live_bytes", row[PL_TILES_LIVE]);
+    PL_COLUMN(sheet, number, "always_live_bytes", row[PL_TILES_ALWAYS_LIVE]);
+    PL_COLUMN(sheet, number, "not_always_live_peak_bytes", row[PL_TILES_NOT_ALWAYS_LIVE]);
+    PL_COLUMN(sheet, number, "total_bytes", row[PL_TILES_TOTAL]);
+    PL_COLUMN(sheet, number, "total_including_gaps_bytes", row[PL_TILES_WITH_GAPS]);
+    /* those of the categories have names that no other column can have */
+    for (size_t i = PL_NUM_TILES_MEASURES; i < table->num_columns; i++) {
         pl_text name = {0};
-        if (i < NUM_FIXED)
-            pl_text_add(&name, fixed[i]);
-        else
-            pl_text_format(&name, "category_%s_bytes",
-                           table->names[PL_NUM_TILES_MEASURES + i - NUM_FIXED]);
-        columns[i] = name.data;
-        done = !name.failed;
+        if (sheet->is_naming)
+            pl_text_format(&name, "category_%s_bytes", table->names[i]);
+        sheet->text.failed = sheet->text.failed || name.failed;
+        PL_COLUMN(sheet, number, name.failed ? "" : name.data, row[i]);
+        free(name.data);
     }
-    if (done)
-        return columns;
-    free_columns(columns, *count);
-    return NULL;
 }
 
 popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *sheet,
                                  popliner_error *error) {
-    static const size_t measures[] = {PL_TILES_LIVE, PL_TILES_ALWAYS_LIVE, PL_TILES_NOT_ALWAYS_LIVE,
-                                      PL_TILES_TOTAL, PL_TILES_WITH_GAPS};
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     pl_tiles_table table = {0};
-    char **columns = NULL;
-    size_t num_columns = 0;
     popliner_status status = popliner_profile_get_info(source->profile, &info, error);
     if (status == POPLINER_OK)
         status = pl_tiles_table_fill(&table, source->profile, error);
-    if (status == POPLINER_OK) {
-        columns = make_columns(&table, &num_columns);
-        status = columns == NULL ? pl_fail_memory(error, "the tiles") : POPLINER_OK;
-    }
     if (status != POPLINER_OK)
-        goto done;
-    size_t first_ipu = info.ipu == SIZE_MAX ? 0 : info.ipu;
-    pl_sheet_begin(sheet, sheet->format, "tiles", (const char *const *)columns, num_columns);
-    for (size_t tile = 0; tile < table.num_tiles; tile++) {
-        const uint64_t *row = table.bytes + tile * table.num_columns;
-        pl_sheet_number(sheet, tile);
-        pl_sheet_number(sheet,
-                        first_ipu + (info.tiles_per_ipu == 0 ? 0 : tile / info.tiles_per_ipu));
-        for (size_t i = 0; i < sizeof measures / sizeof *measures; i++)
-            pl_sheet_number(sheet, row[measures[i]]);
-        for (size_t i = PL_NUM_TILES_MEASURES; i < table.num_columns; i++)
-            pl_sheet_number(sheet, row[i]);
-    }
-done:
-    free_columns(columns, num_columns);
+        return status;
+    add_tile(&info, &table, 0, sheet);
+    pl_sheet_end_names(sheet);
+    for (size_t tile = 0; tile < table.num_tiles; tile++)
+        add_tile(&info, &table, tile, sheet);
     pl_tiles_table_clear(&table);
     return status;
 }
@@ -247,56 +208,57 @@ static popliner_status find_largest(const popliner_profile *p, largest_tile *lar
     return POPLINER_OK;
 }
 
+static void add_category(const popliner_profile *p, size_t i, const largest_tile *largest,
+                         pl_sheet *sheet) {
+    popliner_category own = POPLINER_CATEGORY_INIT;
+    if (!sheet->is_naming)
+        popliner_profile_category(p, i, &own, NULL);
+    PL_COLUMN(sheet, text, "category", own.name);
+    PL_COLUMN(sheet, number, "variables_bytes", largest->all_bytes);
+    PL_COLUMN(sheet, number, "always_live_bytes", largest->always_live_bytes);
+    PL_COLUMN(sheet, index, "largest_tile", largest->bytes > 0 ? largest->tile : SIZE_MAX);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", largest->bytes);
+    PL_COLUMN(sheet, number, "counted_bytes", own.total_bytes);
+    PL_COLUMN(sheet, number, "overlapped_bytes", own.overlapped_bytes);
+    PL_COLUMN(sheet, number, "interleaved_bytes", own.interleaved_bytes);
+    PL_COLUMN(sheet, number, "overflowed_bytes", own.overflowed_bytes);
+}
+
 popliner_status pl_section_categories(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
-    static const char *const columns[] = {
-        "category",         "variables_bytes",    "always_live_bytes",
-        "largest_tile",     "largest_tile_bytes", "counted_bytes",
-        "overlapped_bytes", "interleaved_bytes",  "overflowed_bytes",
-    };
     const popliner_profile *p = source->profile;
-    largest_tile *largest = NULL;
-    pl_sheet_begin(sheet, sheet->format, "categories", columns, sizeof columns / sizeof *columns);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status != POPLINER_OK)
         return status;
-    largest = pl_new_array(p->num_categories, sizeof *largest);
+    largest_tile *largest = pl_new_array(p->num_categories, sizeof *largest);
+    add_category(p, 0, NULL, sheet);
+    pl_sheet_end_names(sheet);
     status =
         largest == NULL ? pl_fail_memory(error, "the categories") : find_largest(p, largest, error);
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++) {
-        popliner_category category = POPLINER_CATEGORY_INIT;
-        popliner_profile_category(p, i, &category, NULL);
-        pl_sheet_text(sheet, category.name);
-        pl_sheet_number(sheet, largest[i].all_bytes);
-        pl_sheet_number(sheet, largest[i].always_live_bytes);
-        pl_sheet_index(sheet, largest[i].bytes > 0 ? largest[i].tile : SIZE_MAX);
-        pl_sheet_number(sheet, largest[i].bytes);
-        pl_sheet_number(sheet, category.total_bytes);
-        pl_sheet_number(sheet, category.overlapped_bytes);
-        pl_sheet_number(sheet, category.interleaved_bytes);
-        pl_sheet_number(sheet, category.overflowed_bytes);
-    }
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++)
+        add_category(p, i, &largest[i], sheet);
     free(largest);
     return status;
 }
 
 /* ---- checks ---- */
 
+static void add_check(const popliner_check *check, pl_sheet *sheet) {
+    PL_COLUMN(sheet, text, "relation", check->name);
+    PL_COLUMN(sheet, number, "checked", check->checked);
+    PL_COLUMN(sheet, number, "breached", check->breached);
+    PL_COLUMN(sheet, number, "largest_difference", check->largest_bytes);
+    PL_COLUMN(sheet, words, "where", check->where);
+    PL_COLUMN(sheet, text, "untrusted", check->untrusted);
+}
+
 popliner_status pl_section_checks(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
-    static const char *const columns[] = {"relation",           "checked", "breached",
-                                          "largest_difference", "where",   "untrusted"};
     (void)error;
-    pl_sheet_begin(sheet, sheet->format, "checks", columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < source->num_checks; i++) {
-        const popliner_check *check = &source->checks[i];
-        pl_sheet_text(sheet, check->name);
-        pl_sheet_number(sheet, check->checked);
-        pl_sheet_number(sheet, check->breached);
-        pl_sheet_number(sheet, check->largest_bytes);
-        pl_sheet_text(sheet, *check->where == '\0' ? NULL : check->where);
-        pl_sheet_text(sheet, check->untrusted);
-    }
+    add_check(NULL, sheet);
+    pl_sheet_end_names(sheet);
+    for (size_t i = 0; i < source->num_checks; i++)
+        add_check(&source->checks[i], sheet);
     return POPLINER_OK;
 }
 
@@ -319,7 +281,7 @@ static void add_index(pl_sheet *sheet, const char *group, const char *name, size
 
 static void add_word(pl_sheet *sheet, const char *group, const char *name, const char *value) {
     begin_row(sheet, group, name);
-    pl_sheet_text(sheet, *value == '\0' ? NULL : value);
+    pl_sheet_words(sheet, value);
     pl_sheet_none(sheet);
     pl_sheet_none(sheet);
 }
@@ -337,7 +299,7 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
     const popliner_diagnosis *d = source->diagnosis;
     const bool has_steps = d->last_step >= d->first_step;
     (void)error;
-    pl_sheet_begin(sheet, sheet->format, "diagnosis", columns, sizeof columns / sizeof *columns);
+    pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
     add_word(sheet, "model", "memory_model", pl_memory_model_find(d->model)->name);
     add_index(sheet, "model", "tile", d->model_tile);
     add_index(sheet, "model", "step", d->model_step);
@@ -374,67 +336,60 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
 
 /* ---- what is missing ---- */
 
-static void add_reasons(const popliner_missing_reasons *reasons, pl_sheet *sheet) {
+/* Why something is missing. */
+static pl_text reasons_text(const popliner_missing_reasons *reasons) {
     pl_text text = {0};
-    pl_text_add(&text, "");
     for (size_t i = 0; i < reasons->count; i++)
         pl_text_format(&text, "%s%s", i == 0 ? "" : "; ", reasons->text[i]);
-    pl_sheet_text(sheet, text.failed || text.length == 0 ? NULL : text.data);
-    sheet->text.failed = sheet->text.failed || text.failed;
-    free(text.data);
+    return text;
 }
 
-static void add_programs(size_t num_programs, const uint32_t *programs, pl_sheet *sheet) {
+/* The first of some programs. */
+static pl_text programs_text(size_t num_programs, const uint32_t *programs) {
     pl_text text = {0};
-    pl_text_add(&text, "");
     for (size_t i = 0; i < num_programs && i < 3; i++)
         pl_text_format(&text, "%s%" PRIu32, i == 0 ? "" : " ", programs[i]);
-    pl_sheet_number(sheet, num_programs);
-    pl_sheet_text(sheet, text.failed || text.length == 0 ? NULL : text.data);
-    sheet->text.failed = sheet->text.failed || text.failed;
-    free(text.data);
+    return text;
 }
 
-static void add_place(const char *place, size_t item, size_t part, const char *category,
-                      pl_sheet *sheet) {
-    pl_sheet_text(sheet, place);
-    pl_sheet_number(sheet, item);
-    pl_sheet_index(sheet, part);
-    pl_sheet_text(sheet, category);
+/* What is missing: a variable, or (unless it is SIZE_MAX) a part of it, which has no account of its
+ * own. */
+static void add_item(const char *place, size_t item, size_t k, const popliner_missing_variable *v,
+                     pl_sheet *sheet) {
+    const bool is_part = k != SIZE_MAX;
+    const popliner_missing_part *part = is_part ? &v->parts[k] : NULL;
+    const char *name = sheet->is_naming || *v->name == '\0' ? NULL : v->name;
+    const size_t num_programs = sheet->is_naming ? 0
+                                : is_part        ? part->num_programs
+                                                 : v->num_programs;
+    PL_COLUMN(sheet, text, "place", place);
+    PL_COLUMN(sheet, number, "item", item);
+    PL_COLUMN(sheet, index, "part", k);
+    PL_COLUMN(sheet, text, "category", v->category);
+    PL_COLUMN(sheet, text, "name", is_part ? part->vertex_type : name);
+    PL_COLUMN(sheet, number, "size_bytes", is_part ? part->size_bytes : v->size_bytes);
+    PL_COLUMN(sheet, known, "compiler_bytes", !is_part, v->compiler_bytes);
+    PL_COLUMN(sheet, made, "reasons", reasons_text(is_part ? &part->reasons : &v->reasons));
+    PL_COLUMN(sheet, number, "num_programs", num_programs);
+    PL_COLUMN(sheet, made, "programs",
+              programs_text(num_programs, is_part ? part->programs : v->programs));
+    PL_COLUMN(sheet, id, "debug_context", is_part ? 0 : v->debug_context);
 }
 
 static void add_missing(const char *place, const popliner_missing_variables *list,
                         pl_sheet *sheet) {
     for (size_t i = 0; i < list->count; i++) {
-        const popliner_missing_variable *v = &list->items[i];
-        add_place(place, i, SIZE_MAX, v->category, sheet);
-        pl_sheet_text(sheet, *v->name == '\0' ? NULL : v->name);
-        pl_sheet_number(sheet, v->size_bytes);
-        pl_sheet_number(sheet, v->compiler_bytes);
-        add_reasons(&v->reasons, sheet);
-        add_programs(v->num_programs, v->programs, sheet);
-        pl_sheet_id(sheet, v->debug_context);
-        for (size_t k = 0; k < v->num_parts; k++) {
-            const popliner_missing_part *part = &v->parts[k];
-            add_place(place, i, k, v->category, sheet);
-            pl_sheet_text(sheet, part->vertex_type);
-            pl_sheet_number(sheet, part->size_bytes);
-            pl_sheet_none(sheet);
-            add_reasons(&part->reasons, sheet);
-            add_programs(part->num_programs, part->programs, sheet);
-            pl_sheet_none(sheet);
-        }
+        add_item(place, i, SIZE_MAX, &list->items[i], sheet);
+        for (size_t k = 0; k < list->items[i].num_parts; k++)
+            add_item(place, i, k, &list->items[i], sheet);
     }
 }
 
 popliner_status pl_section_missing(const pl_section_source *source, pl_sheet *sheet,
                                    popliner_error *error) {
-    static const char *const columns[] = {
-        "place",          "item",    "part",         "category", "name",          "size_bytes",
-        "compiler_bytes", "reasons", "num_programs", "programs", "debug_context",
-    };
     (void)error;
-    pl_sheet_begin(sheet, sheet->format, "missing", columns, sizeof columns / sizeof *columns);
+    add_item(NULL, 0, SIZE_MAX, NULL, sheet);
+    pl_sheet_end_names(sheet);
     add_missing("bottleneck", &source->diagnosis->missing_here, sheet);
     add_missing("all", &source->diagnosis->missing_everywhere, sheet);
     return POPLINER_OK;

@@ -4,13 +4,13 @@
 #ifndef PL_SECTIONS_SECTIONS_H
 #define PL_SECTIONS_SECTIONS_H
 
+#include "base/sheet.h"
 #include "memory/stage.h"
 #include "popliner/certificate.h"
 #include "popliner/diagnosis.h"
 #include "popliner/listener.h"
 #include "popliner/sections.h"
 #include "profile/debug_info.h"
-#include "tables/sheet.h"
 
 /* What sections are made of. */
 typedef struct pl_section_source {
@@ -28,7 +28,7 @@ typedef struct pl_section_source {
     const popliner_listener *listener;
 } pl_section_source;
 
-/* Begins the sheet, which was given its format, and writes all rows. Errors: MEMORY; USAGE where
+/* Names the columns of the sheet, which has begun, and writes all rows. Errors: MEMORY; USAGE where
  * the variables are not loaded. */
 typedef popliner_status pl_section_writer(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error);
@@ -53,15 +53,6 @@ pl_section_writer pl_section_missing;
 
 /* For pages, which hold no long table of executions: PL_SECTION_EXECUTION_SUMS. */
 pl_section_writer pl_section_execution_sums;
-
-/* Names of columns, to which those of parts of the memory belong. */
-typedef struct pl_column_names {
-    size_t count;
-    const char *names[40];
-} pl_column_names;
-
-void pl_column_names_add(pl_column_names *columns, const char *const *names, size_t count);
-void pl_column_names_add_parts(pl_column_names *columns, const popliner_part *parts, size_t count);
 
 /* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
  * memory. */

@@ -28,55 +28,63 @@ static const char *type_name(const popliner_profile *p, size_t program) {
 
 /* ---- liveness ---- */
 
+/* What is live over all tiles, and on the largest one. */
+typedef struct live {
+    size_t tile;
+    uint64_t *all_bytes; /* [steps], without what is always live, like the next */
+    uint64_t *tile_bytes;
+    uint64_t always_bytes;
+    uint64_t tile_always_bytes;
+} live;
+
+static popliner_status find_live(const popliner_profile *p, live *own, popliner_error *error) {
+    own->tile = pl_tiles_largest(p);
+    own->all_bytes = pl_new_array(p->num_steps, sizeof *own->all_bytes);
+    own->tile_bytes = pl_new_array(p->num_steps, sizeof *own->tile_bytes);
+    if (own->all_bytes == NULL || own->tile_bytes == NULL)
+        return pl_fail_memory(error, "the live bytes of all steps");
+    popliner_status status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps,
+                                                       own->all_bytes, error);
+    if (status == POPLINER_OK)
+        status =
+            popliner_liveness_by_step(p, own->tile, NULL, 0, p->num_steps, own->tile_bytes, error);
+    if (status != POPLINER_OK)
+        return status;
+    own->always_bytes = pl_tiles_always_live(p, POPLINER_ALL_TILES, NULL);
+    own->tile_always_bytes = pl_tiles_always_live(p, own->tile, NULL);
+    return POPLINER_OK;
+}
+
+static void add_step(const pl_section_source *source, size_t step, const live *own,
+                     pl_sheet *sheet) {
+    const popliner_profile *p = source->profile;
+    const size_t program = sheet->is_naming ? 0 : p->step_program[step];
+    const size_t operation =
+        sheet->is_naming ? 0 : popliner_chain_operation_at(source->chain, step);
+    PL_COLUMN(sheet, number, "step", step);
+    PL_COLUMN(sheet, place, "parent_step", p->step_parent[step]);
+    PL_COLUMN(sheet, number, "program", program);
+    PL_COLUMN(sheet, text, "type", type_name(p, program));
+    PL_COLUMN(sheet, text, "name", pl_profile_program_name(p, program));
+    PL_COLUMN(sheet, index, "operation", operation);
+    PL_COLUMN(sheet, text, "unit", pl_section_unit(source, operation));
+    PL_COLUMN(sheet, number, "not_always_live_bytes", own->all_bytes[step]);
+    PL_COLUMN(sheet, number, "live_bytes", own->always_bytes + own->all_bytes[step]);
+    PL_COLUMN(sheet, number, "largest_tile", own->tile);
+    PL_COLUMN(sheet, number, "largest_tile_live_bytes",
+              own->tile_always_bytes + own->tile_bytes[step]);
+}
+
 popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *sheet,
                                     popliner_error *error) {
-    static const char *const columns[] = {
-        "step",
-        "parent_step",
-        "program",
-        "type",
-        "name",
-        "operation",
-        "unit",
-        "not_always_live_bytes",
-        "live_bytes",
-        "largest_tile",
-        "largest_tile_live_bytes",
-    };
-    const popliner_profile *p = source->profile;
-    uint64_t *all_bytes = pl_new_array(p->num_steps, sizeof *all_bytes);
-    uint64_t *tile_bytes = pl_new_array(p->num_steps, sizeof *tile_bytes);
-    popliner_status status = POPLINER_OK;
-    pl_sheet_begin(sheet, sheet->format, "liveness", columns, sizeof columns / sizeof *columns);
-    if (all_bytes == NULL || tile_bytes == NULL)
-        status = pl_fail_memory(error, "the live bytes of all steps");
-    const size_t tile = pl_tiles_largest(p);
-    if (status == POPLINER_OK)
-        status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, all_bytes,
-                                           error);
-    if (status == POPLINER_OK)
-        status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, tile_bytes, error);
-    const uint64_t always_bytes =
-        status == POPLINER_OK ? pl_tiles_always_live(p, POPLINER_ALL_TILES, NULL) : 0;
-    const uint64_t tile_always_bytes =
-        status == POPLINER_OK ? pl_tiles_always_live(p, tile, NULL) : 0;
-    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
-        size_t program = p->step_program[step];
-        size_t operation = popliner_chain_operation_at(source->chain, step);
-        pl_sheet_number(sheet, step);
-        pl_sheet_index(sheet, pl_walk_index(p->step_parent[step]));
-        pl_sheet_number(sheet, program);
-        pl_sheet_text(sheet, type_name(p, program));
-        pl_sheet_text(sheet, pl_profile_program_name(p, program));
-        pl_sheet_index(sheet, operation);
-        pl_sheet_text(sheet, pl_section_unit(source, operation));
-        pl_sheet_number(sheet, all_bytes[step]);
-        pl_sheet_number(sheet, always_bytes + all_bytes[step]);
-        pl_sheet_number(sheet, tile);
-        pl_sheet_number(sheet, tile_always_bytes + tile_bytes[step]);
-    }
-    free(tile_bytes);
-    free(all_bytes);
+    live own = {0};
+    add_step(source, 0, NULL, sheet);
+    pl_sheet_end_names(sheet);
+    popliner_status status = find_live(source->profile, &own, error);
+    for (size_t step = 0; status == POPLINER_OK && step < source->profile->num_steps; step++)
+        add_step(source, step, &own, sheet);
+    free(own.tile_bytes);
+    free(own.all_bytes);
     return status;
 }
 
@@ -134,30 +142,32 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     return POPLINER_OK;
 }
 
-/* The vertices of the compute set that a program executes, and their state: what the compiler tells
- * of it where the memory model takes that, as that of operations is. */
-static void add_vertices(const pl_section_source *source, size_t compute_set, pl_sheet *sheet) {
+/* The state of the vertices of a compute set: what the compiler tells of it where the memory model
+ * takes that, as that of operations is. */
+static uint64_t state_of(const pl_section_source *source, size_t compute_set,
+                         size_t num_vertex_types) {
     const popliner_profile *p = source->profile;
-    popliner_compute_set told = POPLINER_COMPUTE_SET_INIT;
     uint64_t state_bytes = 0;
-    if (compute_set == SIZE_MAX) {
-        pl_sheet_none(sheet);
-        pl_sheet_none(sheet);
-        return;
+    if (pl_takes_told_state(source->chain->model, p))
+        return pl_series_sum(p, p->compute_set_state[compute_set]) +
+               pl_series_sum(p, p->compute_set_descriptors[compute_set]);
+    for (size_t i = 0; i < num_vertex_types; i++) {
+        popliner_vertices vertices = POPLINER_VERTICES_INIT;
+        popliner_profile_vertices(p, compute_set, i, &vertices, NULL);
+        state_bytes += vertices.state_bytes;
     }
-    popliner_profile_compute_set(p, compute_set, &told, NULL);
-    if (pl_takes_told_state(source->chain->model, p)) {
-        state_bytes = pl_series_sum(p, p->compute_set_state[compute_set]) +
-                      pl_series_sum(p, p->compute_set_descriptors[compute_set]);
-    } else {
-        for (size_t i = 0; i < told.num_vertex_types; i++) {
-            popliner_vertices vertices = POPLINER_VERTICES_INIT;
-            popliner_profile_vertices(p, compute_set, i, &vertices, NULL);
-            state_bytes += vertices.state_bytes;
-        }
-    }
-    pl_sheet_number(sheet, told.num_vertices);
-    pl_sheet_number(sheet, state_bytes);
+    return state_bytes;
+}
+
+/* The vertices of the compute set that a program executes. */
+static void add_vertices(const pl_section_source *source, size_t compute_set, pl_sheet *sheet) {
+    const bool has_set = compute_set != SIZE_MAX;
+    popliner_compute_set told = POPLINER_COMPUTE_SET_INIT;
+    if (has_set)
+        popliner_profile_compute_set(source->profile, compute_set, &told, NULL);
+    PL_COLUMN(sheet, known, "num_vertices", has_set, told.num_vertices);
+    PL_COLUMN(sheet, known, "vertex_state_bytes", has_set,
+              has_set ? state_of(source, compute_set, told.num_vertex_types) : 0);
 }
 
 static const char *cycles_name(popliner_cycles_source source) {
@@ -166,134 +176,111 @@ static const char *cycles_name(popliner_cycles_source source) {
                                                  : NULL;
 }
 
+static void add_program(const pl_section_source *source, size_t i, const places *own,
+                        pl_sheet *sheet) {
+    const popliner_profile *p = source->profile;
+    popliner_program program = POPLINER_PROGRAM_INIT;
+    program.compute_set = SIZE_MAX;
+    if (!sheet->is_naming)
+        popliner_profile_program(p, i, &program, NULL);
+    const size_t operation = sheet->is_naming ? 0 : pl_walk_index(own->operation[i]);
+    const char *cycles_source = cycles_name(program.cycles_source);
+    PL_COLUMN(sheet, number, "program", i);
+    PL_COLUMN(sheet, place, "parent", own->parent[i]);
+    PL_COLUMN(sheet, text, "type", program.type_name);
+    PL_COLUMN(sheet, text, "name", program.name);
+    PL_COLUMN(sheet, number, "num_children", program.num_children);
+    PL_COLUMN(sheet, index, "called", program.called_program);
+    PL_COLUMN(sheet, index, "compute_set", program.compute_set);
+    /* nothing tells how often a RepeatWhile repeats */
+    PL_COLUMN(sheet, known, "num_repeats", strcmp(program.type_name, "RepeatWhile") != 0,
+              program.num_repeats);
+    PL_COLUMN(sheet, known, "cycles", cycles_source != NULL, program.cycles);
+    PL_COLUMN(sheet, text, "cycles_source", cycles_source);
+    PL_COLUMN(sheet, number, "control_code_bytes", pl_series_sum(p, p->program_control_code[i]));
+    PL_COLUMN(sheet, number, "exchange_code_bytes", pl_series_sum(p, p->program_exchange_code[i]));
+    add_vertices(source, program.compute_set, sheet);
+    PL_COLUMN(sheet, place, "first_step", own->first_step[i]);
+    PL_COLUMN(sheet, number, "num_steps", own->num_steps[i]);
+    PL_COLUMN(sheet, index, "operation", operation);
+    PL_COLUMN(sheet, text, "unit", pl_section_unit(source, operation));
+    PL_COLUMN(sheet, id, "debug_context", program.debug_context);
+    PL_COLUMN(sheet, text, "missing_reason",
+              operation != SIZE_MAX
+                  ? NULL
+                  : pl_missing_reason_text(pl_program_reason(source->operations, i)));
+}
+
 popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *sheet,
                                     popliner_error *error) {
-    static const char *const columns[] = {
-        "program",
-        "parent",
-        "type",
-        "name",
-        "num_children",
-        "called",
-        "compute_set",
-        "num_repeats",
-        "cycles",
-        "cycles_source",
-        "control_code_bytes",
-        "exchange_code_bytes",
-        "num_vertices",
-        "vertex_state_bytes",
-        "first_step",
-        "num_steps",
-        "operation",
-        "unit",
-        "debug_context",
-        "missing_reason",
-    };
-    const popliner_profile *p = source->profile;
     places own = {0};
-    pl_sheet_begin(sheet, sheet->format, "programs", columns, sizeof columns / sizeof *columns);
+    add_program(source, 0, NULL, sheet);
+    pl_sheet_end_names(sheet);
     popliner_status status = find_places(source, &own, error);
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++) {
-        popliner_program program = POPLINER_PROGRAM_INIT;
-        popliner_profile_program(p, i, &program, NULL);
-        size_t operation = pl_walk_index(own.operation[i]);
-        pl_sheet_number(sheet, i);
-        pl_sheet_index(sheet, pl_walk_index(own.parent[i]));
-        pl_sheet_text(sheet, program.type_name);
-        pl_sheet_text(sheet, program.name);
-        pl_sheet_number(sheet, program.num_children);
-        pl_sheet_index(sheet, program.called_program);
-        pl_sheet_index(sheet, program.compute_set);
-        if (strcmp(program.type_name, "RepeatWhile") == 0) /* nothing tells */
-            pl_sheet_none(sheet);
-        else
-            pl_sheet_number(sheet, program.num_repeats);
-        if (cycles_name(program.cycles_source) == NULL)
-            pl_sheet_none(sheet);
-        else
-            pl_sheet_number(sheet, program.cycles);
-        pl_sheet_text(sheet, cycles_name(program.cycles_source));
-        pl_sheet_number(sheet, pl_series_sum(p, p->program_control_code[i]));
-        pl_sheet_number(sheet, pl_series_sum(p, p->program_exchange_code[i]));
-        add_vertices(source, program.compute_set, sheet);
-        pl_sheet_index(sheet, pl_walk_index(own.first_step[i]));
-        pl_sheet_number(sheet, own.num_steps[i]);
-        pl_sheet_index(sheet, operation);
-        pl_sheet_text(sheet, pl_section_unit(source, operation));
-        pl_sheet_id(sheet, program.debug_context);
-        pl_sheet_text(sheet, operation != SIZE_MAX ? NULL
-                                                   : pl_missing_reason_text(
-                                                         pl_program_reason(source->operations, i)));
-    }
+    for (size_t i = 0; status == POPLINER_OK && i < source->profile->num_programs; i++)
+        add_program(source, i, &own, sheet);
     free_places(&own);
     return status;
 }
 
 /* ---- the execution ---- */
 
-/* What an executed step took on one of its IPUs, or that none was measured. */
-static void add_ipu(const popliner_ipu_step *ipu, pl_sheet *sheet) {
-    if (ipu == NULL) {
-        for (int i = 0; i < 7; i++)
-            pl_sheet_none(sheet);
-        return;
-    }
-    pl_sheet_number(sheet, ipu->ipu);
-    pl_sheet_number(sheet, ipu->cycles);
-    pl_sheet_number(sheet, ipu->first_cycle);
-    pl_sheet_number(sheet, ipu->active_from_cycles);
-    pl_sheet_number(sheet, ipu->active_to_cycles);
-    pl_sheet_number(sheet, ipu->num_active_tiles);
-    pl_sheet_real(sheet, ipu->tile_balance);
+/* Its programs, by their first operations. */
+static popliner_status find_operations(const pl_section_source *source, uint32_t **operation_of,
+                                       popliner_error *error) {
+    *operation_of = pl_section_operations_of(source);
+    return *operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
+}
+
+static const char *unit_of_program(const pl_section_source *source, const uint32_t *operation_of,
+                                   size_t program) {
+    return program == SIZE_MAX ? NULL
+                               : pl_section_unit(source, pl_walk_index(operation_of[program]));
+}
+
+/* What an executed step took on one of its IPUs, if that was measured. */
+static void add_execution(const pl_section_source *source, size_t i, size_t which_ipu,
+                          const uint32_t *operation_of, pl_sheet *sheet) {
+    const popliner_profile *p = source->profile;
+    popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+    popliner_run run = POPLINER_RUN_INIT;
+    popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
+    if (!sheet->is_naming)
+        popliner_profile_execution_step(p, i, &step, NULL);
+    if (!sheet->is_naming && step.run != SIZE_MAX)
+        popliner_profile_run(p, step.run, &run, NULL);
+    const bool is_measured = which_ipu < step.num_ipus;
+    if (is_measured)
+        popliner_profile_ipu_step(p, i, which_ipu, &ipu, NULL);
+    PL_COLUMN(sheet, number, "execution_step", i);
+    PL_COLUMN(sheet, index, "run", step.run);
+    PL_COLUMN(sheet, text, "run_name", run.name);
+    PL_COLUMN(sheet, index, "program", step.program);
+    PL_COLUMN(sheet, text, "type", step.type_name);
+    PL_COLUMN(sheet, text, "name",
+              step.program == SIZE_MAX ? NULL : pl_profile_program_name(p, step.program));
+    PL_COLUMN(sheet, text, "unit", unit_of_program(source, operation_of, step.program));
+    PL_COLUMN(sheet, known, "ipu", is_measured, ipu.ipu);
+    PL_COLUMN(sheet, known, "cycles", is_measured, ipu.cycles);
+    PL_COLUMN(sheet, known, "first_cycle", is_measured, ipu.first_cycle);
+    PL_COLUMN(sheet, known, "active_from_cycles", is_measured, ipu.active_from_cycles);
+    PL_COLUMN(sheet, known, "active_to_cycles", is_measured, ipu.active_to_cycles);
+    PL_COLUMN(sheet, known, "active_tiles", is_measured, ipu.num_active_tiles);
+    PL_COLUMN(sheet, share, "tile_balance", is_measured, ipu.tile_balance);
 }
 
 popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
-    static const char *const columns[] = {
-        "execution_step",
-        "run",
-        "run_name",
-        "program",
-        "type",
-        "name",
-        "unit",
-        "ipu",
-        "cycles",
-        "first_cycle",
-        "active_from_cycles",
-        "active_to_cycles",
-        "active_tiles",
-        "tile_balance",
-    };
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = pl_section_operations_of(source);
-    popliner_status status =
-        operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
-    pl_sheet_begin(sheet, sheet->format, "execution", columns, sizeof columns / sizeof *columns);
+    uint32_t *operation_of = NULL;
+    add_execution(source, 0, 0, NULL, sheet);
+    pl_sheet_end_names(sheet);
+    popliner_status status = find_operations(source, &operation_of, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-        popliner_run run = POPLINER_RUN_INIT;
         popliner_profile_execution_step(p, i, &step, NULL);
-        if (step.run != SIZE_MAX)
-            popliner_profile_run(p, step.run, &run, NULL);
-        for (size_t k = 0; k < step.num_ipus || k == 0; k++) {
-            popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
-            if (k < step.num_ipus)
-                popliner_profile_ipu_step(p, i, k, &ipu, NULL);
-            pl_sheet_number(sheet, i);
-            pl_sheet_index(sheet, step.run);
-            pl_sheet_text(sheet, run.name);
-            pl_sheet_index(sheet, step.program);
-            pl_sheet_text(sheet, step.type_name);
-            pl_sheet_text(
-                sheet, step.program == SIZE_MAX ? NULL : pl_profile_program_name(p, step.program));
-            pl_sheet_text(sheet,
-                          step.program == SIZE_MAX
-                              ? NULL
-                              : pl_section_unit(source, pl_walk_index(operation_of[step.program])));
-            add_ipu(k < step.num_ipus ? &ipu : NULL, sheet);
-        }
+        for (size_t k = 0; k < step.num_ipus || k == 0; k++)
+            add_execution(source, i, k, operation_of, sheet);
     }
     free(operation_of);
     return status;
@@ -313,7 +300,7 @@ typedef struct execution_sums {
     size_t capacity;
 } execution_sums;
 
-static bool add_execution(execution_sums *of, const char *name, const popliner_ipu_step *ipu) {
+static bool take_execution(execution_sums *of, const char *name, const popliner_ipu_step *ipu) {
     const size_t count = of->names.count;
     size_t i = pl_names_number(&of->names, name == NULL ? "" : name);
     if (i == SIZE_MAX || !pl_grow(&of->sums, &of->capacity, of->names.count, sizeof *of->sums))
@@ -326,50 +313,44 @@ static bool add_execution(execution_sums *of, const char *name, const popliner_i
     return true;
 }
 
-static void add_execution_sums(const char *by, const execution_sums *of, pl_sheet *sheet) {
-    for (size_t i = 0; i < of->names.count; i++) {
-        const char *name = of->names.items[i];
-        pl_sheet_text(sheet, by);
-        pl_sheet_text(sheet, *name == '\0' ? NULL : name);
-        pl_sheet_number(sheet, of->sums[i].num_executions);
-        pl_sheet_number(sheet, of->sums[i].cycles);
-        pl_sheet_real(sheet, of->sums[i].mean_tile_cycles);
-    }
+static void add_sum(const char *by, const char *name, const execution_sum *sum, pl_sheet *sheet) {
+    PL_COLUMN(sheet, text, "by", by);
+    PL_COLUMN(sheet, words, "name", name);
+    PL_COLUMN(sheet, number, "num_executions", sum->num_executions);
+    PL_COLUMN(sheet, number, "cycles", sum->cycles);
+    PL_COLUMN(sheet, real, "mean_tile_cycles", sum->mean_tile_cycles);
+}
+
+static void add_execution_sums(const char *by, execution_sums *of, pl_sheet *sheet) {
+    for (size_t i = 0; i < of->names.count && !sheet->text.failed; i++)
+        add_sum(by, of->names.items[i], &of->sums[i], sheet);
+    pl_names_free(&of->names);
+    free(of->sums);
 }
 
 popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error) {
-    static const char *const columns[] = {"by", "name", "num_executions", "cycles",
-                                          "mean_tile_cycles"};
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = pl_section_operations_of(source);
-    popliner_status status =
-        operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
+    uint32_t *operation_of = NULL;
     execution_sums types = {0};
     execution_sums units = {0};
-    pl_sheet_begin(sheet, sheet->format, "execution_sums", columns,
-                   sizeof columns / sizeof *columns);
+    add_sum(NULL, NULL, NULL, sheet);
+    pl_sheet_end_names(sheet);
+    popliner_status status = find_operations(source, &operation_of, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         popliner_profile_execution_step(p, i, &step, NULL);
-        const char *unit = step.program == SIZE_MAX
-                               ? NULL
-                               : pl_section_unit(source, pl_walk_index(operation_of[step.program]));
+        const char *unit = unit_of_program(source, operation_of, step.program);
         for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
             popliner_profile_ipu_step(p, i, k, &ipu, NULL);
-            if (!add_execution(&types, step.type_name, &ipu) || !add_execution(&units, unit, &ipu))
+            if (!take_execution(&types, step.type_name, &ipu) ||
+                !take_execution(&units, unit, &ipu))
                 status = pl_fail_memory(error, "a report");
         }
     }
-    if (status == POPLINER_OK) {
-        add_execution_sums("type", &types, sheet);
-        add_execution_sums("unit", &units, sheet);
-    }
-    pl_names_free(&types.names);
-    pl_names_free(&units.names);
-    free(types.sums);
-    free(units.sums);
+    add_execution_sums("type", &types, sheet);
+    add_execution_sums("unit", &units, sheet);
     free(operation_of);
     return status;
 }
@@ -400,52 +381,40 @@ static popliner_status count_vertices(const popliner_profile *p, uint64_t *verti
     return POPLINER_OK;
 }
 
+/* `vertices` and `code` are by tile. */
 static void add_vertex_type(const popliner_profile *p, size_t type, const uint64_t *vertices,
                             const uint64_t *code, size_t num_sets, pl_sheet *sheet) {
-    const uint64_t instance_bytes = p->vertex_type_size_bytes[type];
+    const uint64_t instance_bytes = sheet->is_naming ? 0 : p->vertex_type_size_bytes[type];
     const size_t worst = pl_tiles_largest(p);
     uint64_t num_vertices = 0;
     size_t num_tiles = 0;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+    for (size_t tile = 0; !sheet->is_naming && tile < p->target.num_tiles; tile++) {
         num_vertices += vertices[tile];
         num_tiles += vertices[tile] > 0;
     }
-    pl_sheet_number(sheet, type);
-    pl_sheet_text(sheet, pl_profile_string(p, p->vertex_type_name[type]));
-    pl_sheet_number(sheet, num_sets);
-    pl_sheet_number(sheet, num_vertices);
-    pl_sheet_number(sheet, num_tiles);
-    pl_sheet_number(sheet, instance_bytes);
-    pl_sheet_number(sheet, num_vertices * instance_bytes);
-    pl_sheet_number(sheet, pl_series_sum(p, p->vertex_type_code[type]));
-    pl_sheet_number(sheet, worst);
-    pl_sheet_number(sheet, vertices[worst]);
-    pl_sheet_number(sheet, vertices[worst] * instance_bytes);
-    pl_sheet_number(sheet, code[worst]);
+    PL_COLUMN(sheet, number, "vertex_type", type);
+    PL_COLUMN(sheet, text, "name", pl_profile_string(p, p->vertex_type_name[type]));
+    PL_COLUMN(sheet, number, "num_compute_sets", num_sets);
+    PL_COLUMN(sheet, number, "num_vertices", num_vertices);
+    PL_COLUMN(sheet, number, "num_tiles", num_tiles);
+    PL_COLUMN(sheet, number, "instance_bytes", instance_bytes);
+    PL_COLUMN(sheet, number, "state_bytes", num_vertices * instance_bytes);
+    PL_COLUMN(sheet, number, "code_bytes", pl_series_sum(p, p->vertex_type_code[type]));
+    PL_COLUMN(sheet, number, "worst_tile", worst);
+    PL_COLUMN(sheet, number, "worst_tile_vertices", vertices[worst]);
+    PL_COLUMN(sheet, number, "worst_tile_state_bytes", vertices[worst] * instance_bytes);
+    PL_COLUMN(sheet, number, "worst_tile_code_bytes", code[worst]);
 }
 
 popliner_status pl_section_vertices(const pl_section_source *source, pl_sheet *sheet,
                                     popliner_error *error) {
-    static const char *const columns[] = {
-        "vertex_type",
-        "name",
-        "num_compute_sets",
-        "num_vertices",
-        "num_tiles",
-        "instance_bytes",
-        "state_bytes",
-        "code_bytes",
-        "worst_tile",
-        "worst_tile_vertices",
-        "worst_tile_state_bytes",
-        "worst_tile_code_bytes",
-    };
     const popliner_profile *p = source->profile;
     const size_t num_tiles = p->target.num_tiles;
     uint64_t *vertices = pl_new_array(p->num_vertex_types * num_tiles, sizeof *vertices);
     uint64_t *code = pl_new_array(num_tiles, sizeof *code);
     size_t *num_sets = pl_new_array(p->num_vertex_types, sizeof *num_sets);
-    pl_sheet_begin(sheet, sheet->format, "vertices", columns, sizeof columns / sizeof *columns);
+    add_vertex_type(p, 0, NULL, NULL, 0, sheet);
+    pl_sheet_end_names(sheet);
     popliner_status status = vertices == NULL || code == NULL || num_sets == NULL
                                  ? pl_fail_memory(error, "the vertex types")
                                  : count_vertices(p, vertices, num_sets, error);
@@ -483,65 +452,75 @@ static void add_code(const popliner_profile *p, const uint64_t *code, pl_sheet *
     uint64_t code_bytes = 0;
     size_t num_tiles = 0;
     size_t largest = 0;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+    for (size_t tile = 0; !sheet->is_naming && tile < p->target.num_tiles; tile++) {
         code_bytes += code[tile];
         num_tiles += code[tile] > 0;
         largest = code[tile] > code[largest] ? tile : largest;
     }
-    pl_sheet_number(sheet, code_bytes);
-    pl_sheet_number(sheet, num_tiles);
-    pl_sheet_index(sheet, code_bytes > 0 ? largest : SIZE_MAX);
-    pl_sheet_number(sheet, code[largest]);
-    pl_sheet_number(sheet, worst);
-    pl_sheet_number(sheet, code[worst]);
+    PL_COLUMN(sheet, number, "code_bytes", code_bytes);
+    PL_COLUMN(sheet, number, "num_tiles", num_tiles);
+    PL_COLUMN(sheet, index, "largest_tile", code_bytes > 0 ? largest : SIZE_MAX);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", code[largest]);
+    PL_COLUMN(sheet, number, "worst_tile", worst);
+    PL_COLUMN(sheet, number, "worst_tile_bytes", code[worst]);
+}
+
+/* While exchanges are gone through. */
+typedef struct exchanges {
+    uint64_t *code;  /* [tiles], of the program that is looked at */
+    uint64_t *known; /* see list_bytes */
+    uint32_t *num_steps;
+    uint32_t *operation_of;
+} exchanges;
+
+static void add_exchange(const pl_section_source *source, size_t i, const exchanges *own,
+                         pl_sheet *sheet) {
+    const popliner_profile *p = source->profile;
+    popliner_program program = POPLINER_PROGRAM_INIT;
+    uint64_t touched_bytes = 0;
+    const size_t operation = sheet->is_naming ? 0 : pl_walk_index(own->operation_of[i]);
+    if (!sheet->is_naming) {
+        popliner_profile_program(p, i, &program, NULL);
+        memset(own->code, 0, p->target.num_tiles * sizeof *own->code);
+        pl_series_add(p, p->program_exchange_code[i], 1, own->code);
+        for (uint32_t k = p->program_lists_start[i]; k < p->program_lists_start[i + 1]; k++)
+            touched_bytes += list_bytes(p, p->program_list[k], own->known);
+    }
+    PL_COLUMN(sheet, number, "program", i);
+    PL_COLUMN(sheet, text, "type", program.type_name);
+    PL_COLUMN(sheet, text, "name", program.name);
+    PL_COLUMN(sheet, index, "operation", operation);
+    PL_COLUMN(sheet, text, "unit", pl_section_unit(source, operation));
+    add_code(p, own->code, sheet);
+    PL_COLUMN(sheet, number, "touched_bytes", touched_bytes);
+    PL_COLUMN(sheet, known, "cycles", program.cycles_source != POPLINER_CYCLES_NONE,
+              program.cycles);
+    PL_COLUMN(sheet, number, "num_steps", own->num_steps[i]);
 }
 
 popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
-    static const char *const columns[] = {
-        "program",          "type",          "name",         "operation",          "unit",
-        "code_bytes",       "num_tiles",     "largest_tile", "largest_tile_bytes", "worst_tile",
-        "worst_tile_bytes", "touched_bytes", "cycles",       "num_steps",
-    };
     const popliner_profile *p = source->profile;
-    uint64_t *code = pl_new_array(p->target.num_tiles, sizeof *code);
-    uint64_t *known = pl_new_array(p->num_lists, sizeof *known);
-    uint32_t *num_steps = pl_new_array(p->num_programs, sizeof *num_steps);
-    uint32_t *operation_of = pl_section_operations_of(source);
-    pl_sheet_begin(sheet, sheet->format, "exchanges", columns, sizeof columns / sizeof *columns);
+    exchanges own = {
+        .code = pl_new_array(p->target.num_tiles, sizeof *own.code),
+        .known = pl_new_array(p->num_lists, sizeof *own.known),
+        .num_steps = pl_new_array(p->num_programs, sizeof *own.num_steps),
+        .operation_of = pl_section_operations_of(source),
+    };
     popliner_status status = pl_profile_require_variables(p, error);
-    if (status == POPLINER_OK &&
-        (code == NULL || known == NULL || num_steps == NULL || operation_of == NULL))
+    if (status == POPLINER_OK && (own.code == NULL || own.known == NULL || own.num_steps == NULL ||
+                                  own.operation_of == NULL))
         status = pl_fail_memory(error, "the exchanges");
+    add_exchange(source, 0, &own, sheet);
+    pl_sheet_end_names(sheet);
     for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
-        num_steps[p->step_program[step]]++;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++) {
-        if (!is_exchange((popliner_program_type)p->program_type[i]))
-            continue;
-        popliner_program program = POPLINER_PROGRAM_INIT;
-        const size_t operation = pl_walk_index(operation_of[i]);
-        uint64_t touched_bytes = 0;
-        popliner_profile_program(p, i, &program, NULL);
-        memset(code, 0, p->target.num_tiles * sizeof *code);
-        pl_series_add(p, p->program_exchange_code[i], 1, code);
-        for (uint32_t k = p->program_lists_start[i]; k < p->program_lists_start[i + 1]; k++)
-            touched_bytes += list_bytes(p, p->program_list[k], known);
-        pl_sheet_number(sheet, i);
-        pl_sheet_text(sheet, program.type_name);
-        pl_sheet_text(sheet, program.name);
-        pl_sheet_index(sheet, operation);
-        pl_sheet_text(sheet, pl_section_unit(source, operation));
-        add_code(p, code, sheet);
-        pl_sheet_number(sheet, touched_bytes);
-        if (program.cycles_source == POPLINER_CYCLES_NONE)
-            pl_sheet_none(sheet);
-        else
-            pl_sheet_number(sheet, program.cycles);
-        pl_sheet_number(sheet, num_steps[i]);
-    }
-    free(operation_of);
-    free(num_steps);
-    free(known);
-    free(code);
+        own.num_steps[p->step_program[step]]++;
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
+        if (is_exchange((popliner_program_type)p->program_type[i]))
+            add_exchange(source, i, &own, sheet);
+    free(own.operation_of);
+    free(own.num_steps);
+    free(own.known);
+    free(own.code);
     return status;
 }

@@ -175,49 +175,49 @@ static void mark_host_copies(rows *own, const pl_section_source *source) {
     }
 }
 
+/* The units that touch a row; "" if there are none, which is a value, too. */
+static pl_text units_text(const rows *own, const row *r, const popliner_chain *chain) {
+    const uint8_t *marks = own->units + (size_t)(r - own->items) * chain->num_units;
+    pl_text units = {0};
+    pl_text_add(&units, "");
+    for (size_t unit = 0; unit < chain->num_units; unit++)
+        if (marks[unit] != 0)
+            pl_text_format(&units, "%s%s", units.length == 0 ? "" : " ",
+                           pl_chain_unit_at(chain, unit)->label);
+    return units;
+}
+
 static void add_row(const rows *own, const row *r, const pl_section_source *source,
                     pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
-    const size_t num_units = source->chain->num_units;
-    const uint8_t *marks = own->units + (size_t)(r - own->items) * num_units;
-    pl_text units = {0};
-    pl_text_add(&units, "");
-    for (size_t unit = 0; unit < num_units; unit++) {
-        if (marks[unit] != 0)
-            pl_text_format(&units, "%s%s", units.length == 0 ? "" : " ",
-                           pl_chain_unit_at(source->chain, unit)->label);
-    }
-    bool has_steps = r->first_step != PL_NONE;
-    pl_sheet_index(sheet, r->unlowered == PL_NONE ? SIZE_MAX : r->unlowered);
-    pl_sheet_text(sheet, r->unlowered == PL_NONE
-                             ? NULL
-                             : pl_profile_string(p, p->unlowered_name[r->unlowered]));
-    pl_sheet_text(sheet, pl_profile_string(p, p->category_name[r->category]));
-    pl_sheet_number(sheet, r->size_bytes);
-    pl_sheet_number(sheet, r->num_pieces);
-    pl_sheet_number(sheet, r->num_tiles);
-    pl_sheet_number(sheet, r->largest_tile);
-    pl_sheet_number(sheet, r->largest_tile_bytes);
-    pl_sheet_flag(sheet, r->is_always_live);
-    pl_sheet_index(sheet, has_steps ? r->first_step : SIZE_MAX);
-    pl_sheet_index(sheet, has_steps ? r->end_step - 1 : SIZE_MAX);
-    pl_sheet_text(sheet, units.failed ? NULL : units.data);
+    const bool has_name = !sheet->is_naming && r->unlowered != PL_NONE;
+    const bool has_steps = !sheet->is_naming && r->first_step != PL_NONE;
+    pl_text units = sheet->is_naming ? (pl_text){0} : units_text(own, r, source->chain);
+    PL_COLUMN(sheet, place, "variable", r->unlowered);
+    PL_COLUMN(sheet, text, "name",
+              has_name ? pl_profile_string(p, p->unlowered_name[r->unlowered]) : NULL);
+    PL_COLUMN(sheet, text, "category", pl_profile_string(p, p->category_name[r->category]));
+    PL_COLUMN(sheet, number, "size_bytes", r->size_bytes);
+    PL_COLUMN(sheet, number, "num_pieces", r->num_pieces);
+    PL_COLUMN(sheet, number, "num_tiles", r->num_tiles);
+    PL_COLUMN(sheet, number, "largest_tile", r->largest_tile);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", r->largest_tile_bytes);
+    PL_COLUMN(sheet, flag, "always_live", r->is_always_live);
+    PL_COLUMN(sheet, place, "first_step", r->first_step);
+    PL_COLUMN(sheet, index, "last_step", has_steps ? r->end_step - 1 : SIZE_MAX);
+    PL_COLUMN(sheet, text, "units", units.failed ? NULL : units.data);
+    PL_COLUMN(sheet, id, "debug_context", has_name ? p->unlowered_debug_context[r->unlowered] : 0);
     sheet->text.failed = sheet->text.failed || units.failed;
-    pl_sheet_id(sheet, r->unlowered == PL_NONE ? 0 : p->unlowered_debug_context[r->unlowered]);
     free(units.data);
 }
 
 popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
-    static const char *const columns[] = {
-        "variable",  "name",         "category",           "size_bytes",  "num_pieces",
-        "num_tiles", "largest_tile", "largest_tile_bytes", "always_live", "first_step",
-        "last_step", "units",        "debug_context",
-    };
     const popliner_profile *p = source->profile;
     const pl_pass_usage *usage = NULL;
     rows own = {.num_units = source->chain->num_units};
-    pl_sheet_begin(sheet, sheet->format, "variables", columns, sizeof columns / sizeof *columns);
+    add_row(&own, NULL, source, sheet);
+    pl_sheet_end_names(sheet);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status == POPLINER_OK)
         status = pl_stage_meter_pass_usage(source->meter, &usage, error);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/sheet.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/packed.h"
+#include "base/text.h"
+
+/* ---- one value ---- */
+
+/* A field is within quotes if it has to be. */
+static void add_csv(pl_text *text, const char *value) {
+    bool is_quoted = strpbrk(value, ",\"\r\n") != NULL;
+    pl_text_add(text, is_quoted ? "\"" : "");
+    while (*value != '\0') {
+        uint32_t c = 0;
+        size_t length = pl_utf8_decode(value, &c);
+        bool is_space = c == '\t' || c == '\r' || c == '\n';
+        if (length == 0 || (pl_utf8_is_control(c) && !is_space))
+            pl_text_add(text, PL_REPLACEMENT);
+        else
+            pl_text_append(text, value, length);
+        if (c == '"')
+            pl_text_add(text, "\"");
+        value += length == 0 ? 1 : length;
+    }
+    pl_text_add(text, is_quoted ? "\"" : "");
+}
+
+static void add_tsv(pl_text *text, const char *value) {
+    while (*value != '\0') {
+        uint32_t c = 0;
+        size_t length = pl_utf8_decode(value, &c);
+        const char *escaped = c == '\t'   ? "\\t"
+                              : c == '\n' ? "\\n"
+                              : c == '\r' ? "\\r"
+                              : c == '\\' ? "\\\\"
+                                          : NULL;
+        if (length == 0 || (pl_utf8_is_control(c) && escaped == NULL))
+            pl_text_add(text, PL_REPLACEMENT);
+        else if (escaped != NULL)
+            pl_text_add(text, escaped);
+        else
+            pl_text_append(text, value, length);
+        value += length == 0 ? 1 : length;
+    }
+}
+
+static void add_text(pl_text *text, popliner_format format, const char *value) {
+    if (format == POPLINER_FORMAT_CSV)
+        add_csv(text, value);
+    else if (format == POPLINER_FORMAT_TSV)
+        add_tsv(text, value);
+    else
+        pl_quote_json(text, value);
+}
+
+static void add_value(pl_text *text, popliner_format format, const pl_cell *cell) {
+    switch (cell->kind) {
+    case PL_CELL_NONE:
+        pl_text_add(text,
+                    format == POPLINER_FORMAT_CSV || format == POPLINER_FORMAT_TSV ? "" : "null");
+        break;
+    case PL_CELL_NUMBER:
+        pl_text_format(text, "%" PRIu64, cell->value.number);
+        break;
+    case PL_CELL_FLAG:
+        pl_text_add(text, cell->value.number != 0 ? "true" : "false");
+        break;
+    case PL_CELL_TEXT:
+        add_text(text, format, cell->value.text);
+        break;
+    case PL_CELL_SIGNED:
+        pl_text_format(text, "%" PRId64, cell->value.signed_number);
+        break;
+    case PL_CELL_REAL:
+        pl_text_format(text, "%.6g", cell->value.real);
+        break;
+    }
+}
+
+/* ---- names ---- */
+
+/* Whether values are kept, and not written. */
+static bool keeps(const pl_sheet *sheet) {
+    return sheet->format == PL_FORMAT_PACKED || sheet->format == PL_FORMAT_KEPT;
+}
+
+void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section) {
+    *sheet = (pl_sheet){.format = format, .is_naming = true};
+    if (format == POPLINER_FORMAT_JSON)
+        pl_text_format(&sheet->text, "{\"section\": \"%s\", \"rows\": [", section);
+}
+
+void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        pl_sheet_name(sheet, names[i]);
+    pl_sheet_end_names(sheet);
+}
+
+void pl_sheet_name(pl_sheet *sheet, const char *name) {
+    if (pl_names_number(&sheet->columns, name) == SIZE_MAX)
+        sheet->text.failed = true;
+}
+
+static const char *delimiter(popliner_format format) {
+    return format == POPLINER_FORMAT_TSV ? "\t" : ",";
+}
+
+static const char *line_end(popliner_format format) {
+    return format == POPLINER_FORMAT_CSV ? "\r\n" : "\n";
+}
+
+void pl_sheet_end_names(pl_sheet *sheet) {
+    pl_text *text = &sheet->text;
+    sheet->is_naming = false;
+    if (sheet->format == POPLINER_FORMAT_JSON || sheet->format == PL_FORMAT_KEPT)
+        return;
+    pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "{\"columns\":[" : "");
+    for (size_t i = 0; i < sheet->columns.count; i++) {
+        pl_text_add(text, i > 0 ? delimiter(sheet->format) : "");
+        add_text(text, sheet->format, sheet->columns.items[i]);
+    }
+    pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "]" : line_end(sheet->format));
+}
+
+/* ---- rows ---- */
+
+static void keep(pl_sheet *sheet, pl_cell cell) {
+    if (cell.kind == PL_CELL_TEXT)
+        cell.value.number = pl_names_number(&sheet->names, cell.value.text);
+    if ((cell.kind == PL_CELL_TEXT && cell.value.number == SIZE_MAX) ||
+        !pl_grow(&sheet->cells, &sheet->cell_capacity, sheet->num_cells + 1, sizeof cell))
+        sheet->text.failed = true;
+    else
+        sheet->cells[sheet->num_cells++] = cell;
+}
+
+static void write_value(pl_sheet *sheet, const pl_cell *cell) {
+    pl_text *text = &sheet->text;
+    const bool is_last = sheet->column + 1 == sheet->columns.count;
+    if (sheet->format == POPLINER_FORMAT_JSON) {
+        pl_text_add(text, sheet->column > 0 ? ", " : sheet->num_rows > 0 ? ",\n{" : "\n{");
+        pl_quote_json(text, sheet->columns.items[sheet->column]);
+        pl_text_add(text, ": ");
+    } else {
+        pl_text_add(text, sheet->column > 0 ? delimiter(sheet->format) : "");
+    }
+    add_value(text, sheet->format, cell);
+    if (is_last)
+        pl_text_add(text, sheet->format == POPLINER_FORMAT_JSON ? "}" : line_end(sheet->format));
+}
+
+void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
+    if (sheet->text.failed) /* perhaps in the middle of the names */
+        return;
+    if (keeps(sheet))
+        keep(sheet, cell);
+    else
+        write_value(sheet, &cell);
+    sheet->column = (sheet->column + 1) % sheet->columns.count;
+    sheet->num_rows += sheet->column == 0;
+}
+
+void pl_sheet_none(pl_sheet *sheet) {
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
+}
+
+void pl_sheet_text(pl_sheet *sheet, const char *value) {
+    pl_sheet_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
+}
+
+void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
+}
+
+void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
+}
+
+void pl_sheet_real(pl_sheet *sheet, double value) {
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_REAL, {.real = value}});
+}
+
+void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
+    pl_sheet_cell(sheet,
+                  (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
+}
+
+void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
+    if (is_known && value >= 0)
+        pl_sheet_number(sheet, (uint64_t)value);
+    else
+        pl_sheet_change(sheet, is_known, value);
+}
+
+void pl_sheet_share(pl_sheet *sheet, bool is_known, double value) {
+    pl_sheet_cell(sheet, (pl_cell){is_known ? PL_CELL_REAL : PL_CELL_NONE, {.real = value}});
+}
+
+void pl_sheet_flag(pl_sheet *sheet, bool value) {
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
+}
+
+void pl_sheet_known(pl_sheet *sheet, bool is_known, uint64_t value) {
+    pl_sheet_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
+}
+
+void pl_sheet_index(pl_sheet *sheet, size_t value) {
+    pl_sheet_known(sheet, value != SIZE_MAX, value);
+}
+
+void pl_sheet_place(pl_sheet *sheet, uint32_t value) {
+    pl_sheet_known(sheet, value != UINT32_MAX, value);
+}
+
+void pl_sheet_words(pl_sheet *sheet, const char *value) {
+    pl_sheet_text(sheet, *value == '\0' ? NULL : value);
+}
+
+void pl_sheet_made(pl_sheet *sheet, pl_text value) {
+    pl_sheet_text(sheet, value.failed || value.length == 0 ? NULL : value.data);
+    sheet->text.failed = sheet->text.failed || value.failed;
+    free(value.data);
+}
+
+void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, id);
+    pl_sheet_text(sheet, id == 0 ? NULL : digits);
+}
+
+/* ---- packed ---- */
+
+/* The kind of all values of a column that are there; SIGNED where they differ, or are too large to
+ * be packed. */
+static pl_cell_kind kind_of(const pl_sheet *sheet, size_t column) {
+    static const uint64_t most = (UINT64_C(1) << 52) - 1;
+    pl_cell_kind kind = PL_CELL_NONE;
+    for (size_t i = column; i < sheet->num_cells; i += sheet->columns.count) {
+        pl_cell_kind own = sheet->cells[i].kind;
+        if (own == PL_CELL_NUMBER && sheet->cells[i].value.number > most)
+            return PL_CELL_SIGNED;
+        if (own != PL_CELL_NONE && kind != PL_CELL_NONE && own != kind)
+            return PL_CELL_SIGNED;
+        kind = own == PL_CELL_NONE ? kind : own;
+    }
+    return kind == PL_CELL_REAL ? PL_CELL_SIGNED : kind == PL_CELL_NONE ? PL_CELL_NUMBER : kind;
+}
+
+static const char *kind_name(pl_cell_kind kind) {
+    return kind == PL_CELL_NUMBER ? "number"
+           : kind == PL_CELL_FLAG ? "flag"
+           : kind == PL_CELL_TEXT ? "text"
+                                  : "mixed";
+}
+
+static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
+    pl_packed packed = {0};
+    for (size_t i = column; i < sheet->num_cells; i += sheet->columns.count)
+        if (sheet->cells[i].kind == PL_CELL_NONE)
+            pl_packed_missing(&packed);
+        else
+            pl_packed_number(&packed, sheet->cells[i].value.number + 1);
+    pl_packed_end(&packed, text);
+}
+
+/* Names in the order in which the column has them. */
+static void write_texts(const pl_sheet *sheet, size_t column, pl_text *text) {
+    pl_packed packed = {0};
+    size_t num_names = 0;
+    size_t *place = pl_new_array(sheet->names.count, sizeof *place); /* plus one */
+    text->failed = text->failed || place == NULL;
+    pl_text_add(text, "{\"names\":[");
+    for (size_t i = column; place != NULL && i < sheet->num_cells; i += sheet->columns.count) {
+        const pl_cell *cell = &sheet->cells[i];
+        if (cell->kind == PL_CELL_NONE) {
+            pl_packed_missing(&packed);
+            continue;
+        }
+        size_t *own = &place[cell->value.number];
+        if (*own == 0) {
+            pl_text_add(text, num_names > 0 ? "," : "");
+            pl_quote_json(text, sheet->names.items[cell->value.number]);
+            *own = ++num_names;
+        }
+        pl_packed_number(&packed, *own);
+    }
+    pl_text_add(text, "],\"place\":");
+    pl_packed_end(&packed, text);
+    pl_text_add(text, "}");
+    free(place);
+}
+
+static void write_list(const pl_sheet *sheet, size_t column, pl_text *text) {
+    pl_text_add(text, "[");
+    for (size_t i = column; i < sheet->num_cells; i += sheet->columns.count) {
+        pl_text_add(text, i > column ? "," : "");
+        pl_cell cell = sheet->cells[i];
+        if (cell.kind == PL_CELL_TEXT)
+            cell.value.text = sheet->names.items[cell.value.number];
+        add_value(text, sheet->format, &cell);
+    }
+    pl_text_add(text, "]");
+}
+
+static void write_packed(pl_sheet *sheet) {
+    pl_text *text = &sheet->text;
+    const size_t num_columns = sheet->columns.count;
+    if (text->failed)
+        return;
+    const size_t all_rows = sheet->num_cells / num_columns;
+    const size_t num_rows =
+        sheet->is_whole || all_rows < PL_MAX_PACKED_ROWS ? all_rows : PL_MAX_PACKED_ROWS;
+    sheet->num_cells = num_rows * num_columns;
+    pl_text_format(text, ",\"all_rows\":%zu,\"num_rows\":%zu,\"kinds\":[", all_rows, num_rows);
+    for (size_t i = 0; i < num_columns; i++)
+        pl_text_format(text, "%s\"%s\"", i > 0 ? "," : "", kind_name(kind_of(sheet, i)));
+    pl_text_add(text, "],\"data\":[");
+    for (size_t i = 0; i < num_columns; i++) {
+        pl_cell_kind kind = kind_of(sheet, i);
+        pl_text_add(text, i > 0 ? "," : "");
+        if (kind == PL_CELL_TEXT)
+            write_texts(sheet, i, text);
+        else if (kind == PL_CELL_SIGNED)
+            write_list(sheet, i, text);
+        else
+            write_numbers(sheet, i, text);
+    }
+    pl_text_add(text, "]}");
+}
+
+/* ---- the end ---- */
+
+void pl_sheet_clear(pl_sheet *sheet) {
+    pl_names_free(&sheet->columns);
+    pl_names_free(&sheet->names);
+    free(sheet->cells);
+    free(sheet->text.data);
+    *sheet = (pl_sheet){0};
+}
+
+popliner_status pl_sheet_finish_kept(const pl_sheet *sheet, popliner_status status,
+                                     popliner_error *error) {
+    const bool failed = sheet->text.failed;
+    assert(status != POPLINER_OK || failed || sheet->column == 0);
+    return status == POPLINER_OK && failed ? pl_fail_memory(error, "a table") : status;
+}
+
+popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
+                                popliner_error *error) {
+    assert(status != POPLINER_OK || sheet->text.failed || sheet->column == 0);
+    if (sheet->format == POPLINER_FORMAT_JSON)
+        pl_text_add(&sheet->text, sheet->num_rows > 0 ? "\n]}\n" : "]}\n");
+    if (sheet->format == PL_FORMAT_PACKED && status == POPLINER_OK)
+        write_packed(sheet);
+    pl_text text = sheet->text;
+    sheet->text = (pl_text){0};
+    pl_sheet_clear(sheet);
+    return pl_text_finish(&text, status, result, error);
+}
