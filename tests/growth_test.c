@@ -202,6 +202,27 @@ static void makes_empty_arrays(void **state) {
     free(none);
 }
 
+static void frees_arrays_of_one_owner_together(void **state) {
+    (void)state;
+    pl_arrays own = {0};
+    for (size_t count = 0; count < 20; count++) {
+        uint64_t *made = pl_arrays_new(&own, count, sizeof *made);
+        assert_non_null(made);
+        assert_int_equal((uintptr_t)made % _Alignof(max_align_t), 0);
+        for (size_t i = 0; i < count; i++)
+            assert_int_equal(made[i], 0);
+        memset(made, 0xff, count * sizeof *made);
+    }
+    assert_false(own.failed);
+    assert_null(pl_arrays_new(&own, SIZE_MAX / 4, sizeof(uint64_t)));
+    assert_true(own.failed);
+    assert_null(pl_arrays_new(&own, 1, 1)); /* once it has failed */
+    pl_arrays_free(&own);
+    assert_false(own.failed);
+    assert_null(own.last);
+    pl_arrays_free(&own);
+}
+
 static void formats_text_behind_text(void **state) {
     (void)state;
     pl_text text = {0};
@@ -255,6 +276,7 @@ int main(void) {
         cmocka_unit_test(survives_the_failure_of_any_column),
         cmocka_unit_test(refuses_columns_of_more_bytes_than_an_address_counts),
         cmocka_unit_test(makes_empty_arrays),
+        cmocka_unit_test(frees_arrays_of_one_owner_together),
         cmocka_unit_test(formats_text_behind_text),
         cmocka_unit_test(does_nothing_after_a_failure),
         cmocka_unit_test(copies_strings),

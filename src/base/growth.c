@@ -48,6 +48,32 @@ void *pl_new_array(size_t count, size_t item_size) {
     return calloc(count > 0 ? count : 1, item_size);
 }
 
+/* Before each array; what follows it is aligned as malloc would. */
+typedef struct pl_array_link {
+    _Alignas(max_align_t) struct pl_array_link *before;
+} pl_array_link;
+
+void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size) {
+    pl_array_link *made = NULL;
+    if (!arrays->failed && (item_size == 0 || count <= (SIZE_MAX - sizeof *made) / item_size))
+        made = calloc(1, sizeof *made + count * item_size);
+    arrays->failed = made == NULL;
+    if (arrays->failed)
+        return NULL;
+    made->before = arrays->last;
+    arrays->last = made;
+    return made + 1;
+}
+
+void pl_arrays_free(pl_arrays *arrays) {
+    for (pl_array_link *it = arrays->last; it != NULL;) {
+        pl_array_link *before = it->before;
+        free(it);
+        it = before;
+    }
+    *arrays = (pl_arrays){0};
+}
+
 void pl_text_append(pl_text *text, const char *bytes, size_t length) {
     if (text->failed || !pl_grow(&text->data, &text->capacity, text->length + length + 1, 1)) {
         text->failed = true;

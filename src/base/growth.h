@@ -31,6 +31,17 @@ bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *
 /* calloc for arrays that may be empty: never NULL for lack of items. */
 void *pl_new_array(size_t count, size_t item_size);
 
+/* Arrays that one owner frees together. Zero-initialise; free with pl_arrays_free. `failed` is set
+ * when memory ran short, after which no more are made: so it has to be asked once, at the end. */
+typedef struct pl_arrays {
+    struct pl_array_link *last;
+    bool failed;
+} pl_arrays;
+
+/* Like pl_new_array; the owner frees it. */
+void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size);
+void pl_arrays_free(pl_arrays *arrays);
+
 /* Growing text, always NUL-terminated once something was appended. Zero-initialise; free `data`.
  * `failed` is set when memory ran short, after which appending does nothing. */
 typedef struct pl_text {

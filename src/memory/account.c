@@ -10,31 +10,23 @@
 #include "profile/profile_data.h"
 
 void pl_account_free(pl_account *account) {
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        free(account->truth_bytes[group]);
-        free(account->explained_bytes[group]);
-    }
-    free(account->fixed_bytes);
-    free(account->variable_flags);
-    free(account->unexplained_start);
+    pl_arrays_free(&account->arrays);
     free(account->unexplained);
     *account = (pl_account){0};
 }
 
 static bool allocate(pl_account *account, const popliner_profile *p) {
-    bool memory = true;
-    account->num_tiles = p->target.num_tiles;
+    const size_t num_tiles = p->target.num_tiles;
+    pl_arrays *own = &account->arrays;
+    account->num_tiles = num_tiles;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        account->truth_bytes[group] = pl_new_array(account->num_tiles, sizeof(uint64_t));
-        account->explained_bytes[group] = pl_new_array(account->num_tiles, sizeof(uint64_t));
-        memory = memory && account->truth_bytes[group] != NULL &&
-                 account->explained_bytes[group] != NULL;
+        account->truth_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+        account->explained_bytes[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
     }
-    account->fixed_bytes = pl_new_array(account->num_tiles, sizeof(uint64_t));
-    account->variable_flags = pl_new_array(p->num_variables, 1);
-    account->unexplained_start = pl_new_array(account->num_tiles + 1, sizeof(uint64_t));
-    return memory && account->fixed_bytes != NULL && account->variable_flags != NULL &&
-           account->unexplained_start != NULL;
+    account->fixed_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+    account->variable_flags = pl_arrays_new(own, p->num_variables, 1);
+    account->unexplained_start = pl_arrays_new(own, num_tiles + 1, sizeof(uint64_t));
+    return !own->failed;
 }
 
 /* Marks the variables by what is known of the operations that touch them. */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/growth.h"
 #include "memory/code.h"
 #include "memory/memory_model.h"
 #include "popliner/error.h"
@@ -27,6 +28,7 @@
  * all groups, and all other always-live variables that no operation touches, are `fixed`. */
 typedef struct pl_account {
     size_t num_tiles; /* 0 for an empty account, whose arrays are all NULL */
+    pl_arrays arrays; /* own the next, but `unexplained` */
     uint64_t *truth_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *fixed_bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/failure.h"
+#include "memory/chain_data.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "memory/chain_data.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"

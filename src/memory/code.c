@@ -55,23 +55,19 @@ popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_
                                       const popliner_profile *p, popliner_error *error) {
     size_t num_tiles = p->target.num_tiles;
     *counter = (pl_code_counter){.model = model, .profile = p};
-    counter->program_seen = pl_new_array(p->num_programs, sizeof *counter->program_seen);
-    counter->compute_set_seen =
-        pl_new_array(p->num_compute_sets, sizeof *counter->compute_set_seen);
-    counter->type_seen = pl_new_array(p->num_vertex_types * num_tiles, 1);
-    counter->code_bytes = pl_new_array(num_tiles, sizeof *counter->code_bytes);
-    if (counter->program_seen == NULL || counter->compute_set_seen == NULL ||
-        counter->type_seen == NULL || counter->code_bytes == NULL)
+    pl_arrays *own = &counter->arrays;
+    counter->program_seen = pl_arrays_new(own, p->num_programs, sizeof(uint32_t));
+    counter->compute_set_seen = pl_arrays_new(own, p->num_compute_sets, sizeof(uint32_t));
+    counter->type_seen = pl_arrays_new(own, p->num_vertex_types * num_tiles, 1);
+    counter->code_bytes = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+    if (own->failed)
         return pl_fail_memory(error, "the code of programs");
     return pl_vertex_kinds_find(&counter->kinds, model, p, error);
 }
 
 void pl_code_counter_free(pl_code_counter *counter) {
     pl_vertex_kinds_free(&counter->kinds);
-    free(counter->program_seen);
-    free(counter->compute_set_seen);
-    free(counter->type_seen);
-    free(counter->code_bytes);
+    pl_arrays_free(&counter->arrays);
 }
 
 void pl_code_counter_reset(pl_code_counter *counter) {

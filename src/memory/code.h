@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/growth.h"
 #include "memory/memory_model.h"
 #include "memory/parts.h"
 #include "popliner/error.h"
@@ -42,6 +43,7 @@ typedef struct pl_code_counter {
     const pl_memory_model *model;
     const popliner_profile *profile;
     pl_vertex_kinds kinds;
+    pl_arrays arrays;           /* own the next */
     uint32_t number;            /* what the current set has seen carries it */
     uint32_t *program_seen;     /* [num_programs] */
     uint32_t *compute_set_seen; /* [num_compute_sets] */

@@ -1,14 +1,14 @@
 /* The full memory model: everything that the compiler counts. popliner/stage.h tells its rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "base/failure.h"
+#include "memory/memory_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/memory_model.h"
 #include "memory/stage_meter.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"

@@ -255,19 +255,10 @@ void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_account_free(&inputs->own_account);
     pl_pass_usage_free(&inputs->own_pass_usage);
     pl_passing_free(&inputs->passing);
-    free(inputs->was_kept);
     pl_stash_free(&inputs->stash);
     pl_vertex_kinds_free(&inputs->kinds);
     pl_unit_sets_free(&inputs->kind_sets);
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        free(inputs->set_bytes[group]);
-    free(inputs->kind_set);
-    free(inputs->kind_code_bytes);
-    free(inputs->unit_runs_start);
-    free(inputs->unit_run);
-    free(inputs->run_of_step);
-    free(inputs->is_break);
-    free(inputs->set_bits);
+    pl_arrays_free(&inputs->arrays);
     *inputs = (pl_interval_inputs){0};
 }
 
@@ -277,11 +268,11 @@ static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *
     const pl_memory_model *model = inputs->model;
     const pl_unit_usage *usage = &inputs->pass_usage->usage;
     size_t num_tiles = p->target.num_tiles;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        inputs->set_bytes[group] = pl_new_array(usage->sets.count * num_tiles, sizeof(uint64_t));
-        if (inputs->set_bytes[group] == NULL)
-            return pl_fail_memory(error, "the memory of the layers");
-    }
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        inputs->set_bytes[group] =
+            pl_arrays_new(&inputs->arrays, usage->sets.count * num_tiles, sizeof(uint64_t));
+    if (inputs->arrays.failed)
+        return pl_fail_memory(error, "the memory of the layers");
     for (size_t program = 0; program < p->num_programs; program++) {
         uint32_t set = usage->program_set[program];
         uint32_t compute_set = p->program_compute_set[program];
@@ -330,14 +321,14 @@ static bool add_compute_set(pl_interval_inputs *inputs, uint32_t compute_set) {
 static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_error *error) {
     const popliner_profile *p = inputs->profile;
     size_t num_tiles = p->target.num_tiles;
-    inputs->kind_set = pl_new_array(p->num_vertex_types * num_tiles, sizeof *inputs->kind_set);
-    inputs->kind_code_bytes =
-        pl_new_array(p->num_vertex_types * num_tiles, sizeof *inputs->kind_code_bytes);
+    inputs->kind_set =
+        pl_arrays_new(&inputs->arrays, p->num_vertex_types * num_tiles, sizeof *inputs->kind_set);
+    inputs->kind_code_bytes = pl_arrays_new(&inputs->arrays, p->num_vertex_types * num_tiles,
+                                            sizeof *inputs->kind_code_bytes);
     popliner_status status = pl_vertex_kinds_find(&inputs->kinds, inputs->model, p, error);
     if (status != POPLINER_OK)
         return status;
-    if (inputs->kind_set == NULL || inputs->kind_code_bytes == NULL ||
-        !pl_unit_sets_begin(&inputs->kind_sets))
+    if (inputs->arrays.failed || !pl_unit_sets_begin(&inputs->kind_sets))
         return pl_fail_memory(error, "the vertex code of the layers");
     for (size_t type = 0; type < p->num_vertex_types; type++)
         pl_series_add(p, p->vertex_type_code[inputs->kinds.code_of_type[type]], 1,
@@ -413,8 +404,8 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
                                              (effects & POPLINER_EFFECT_PASSING) != 0, error);
     if (status != POPLINER_OK || !inputs->model->follows_account || !passes->is_training)
         return status;
-    inputs->was_kept = pl_new_array(p->num_classes, 1);
-    if (inputs->was_kept == NULL)
+    inputs->was_kept = pl_arrays_new(&inputs->arrays, p->num_classes, 1);
+    if (inputs->arrays.failed)
         return pl_fail_memory(error, "the passes of the training");
     for (uint32_t i = 0; i < p->num_classes; i++)
         inputs->was_kept[i] = pl_class_crosses(p, i, passes->turn_step) ? 1 : 0;
@@ -439,10 +430,11 @@ static uint32_t unit_of_step(const popliner_chain *chain, size_t step) {
 static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_error *error) {
     size_t num_steps = inputs->profile->num_steps;
     size_t num_units = inputs->chain->num_units;
-    inputs->unit_runs_start = pl_new_array(num_units + 2, sizeof *inputs->unit_runs_start);
-    inputs->unit_run = pl_new_array(num_steps, sizeof *inputs->unit_run);
-    inputs->run_of_step = pl_new_array(num_steps, sizeof *inputs->run_of_step);
-    if (inputs->unit_runs_start == NULL || inputs->unit_run == NULL || inputs->run_of_step == NULL)
+    inputs->unit_runs_start =
+        pl_arrays_new(&inputs->arrays, num_units + 2, sizeof *inputs->unit_runs_start);
+    inputs->unit_run = pl_arrays_new(&inputs->arrays, num_steps, sizeof *inputs->unit_run);
+    inputs->run_of_step = pl_arrays_new(&inputs->arrays, num_steps, sizeof *inputs->run_of_step);
+    if (inputs->arrays.failed)
         return pl_fail_memory(error, "the intervals");
     /* counted two places up and filled one place up, so that the starts are right in the end */
     for (int is_filling = 0; is_filling < 2; is_filling++) {
@@ -474,8 +466,8 @@ static void break_at_turn(pl_interval_inputs *inputs) {
  * operation: see peak_of_stage in tile_meter.c. */
 static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
     const popliner_chain *chain = inputs->chain;
-    inputs->is_break = pl_new_array(inputs->profile->num_steps + 1, 1);
-    if (inputs->is_break == NULL)
+    inputs->is_break = pl_arrays_new(&inputs->arrays, inputs->profile->num_steps + 1, 1);
+    if (inputs->arrays.failed)
         return pl_fail_memory(error, "the intervals");
     for (size_t i = 0;
          inputs->model->has_own_steps && i < inputs->unit_runs_start[chain->num_units]; i++)
@@ -495,8 +487,9 @@ static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *e
 static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error *error) {
     const pl_unit_sets *sets = &inputs->passing.sets;
     inputs->set_words = inputs->chain->num_units / 64 + 1;
-    inputs->set_bits = pl_new_array(sets->count * inputs->set_words, sizeof *inputs->set_bits);
-    if (inputs->set_bits == NULL)
+    inputs->set_bits =
+        pl_arrays_new(&inputs->arrays, sets->count * inputs->set_words, sizeof *inputs->set_bits);
+    if (inputs->arrays.failed)
         return pl_fail_memory(error, "the intervals");
     /* the rest of a set was made before the set */
     for (size_t set = 1; set < sets->count; set++) {

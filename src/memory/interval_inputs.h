@@ -5,6 +5,7 @@
 #define PL_MEMORY_INTERVAL_INPUTS_H
 
 #include "base/bounds.h"
+#include "base/growth.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
@@ -104,6 +105,7 @@ typedef struct pl_interval_inputs {
     const pl_memory_model *model; /* that of the chain */
     const pl_account *account;    /* those of the options' meter, or the next */
     const pl_pass_usage *pass_usage;
+    pl_arrays arrays; /* own all arrays below */
     pl_account own_account;
     pl_pass_usage own_pass_usage;
     uint32_t first_data_unit; /* data that only units before it touch does not count */

@@ -42,6 +42,7 @@ typedef struct work {
     const pl_stage_meter *meter;
     const pl_shares *shares;
     pl_part_sums *sums;
+    pl_arrays arrays;   /* owns all below but what grows */
     size_t *runs_start; /* [shares + 1] */
     step_run *runs;
     size_t *end_place;     /* [shares]: behind the steps of each; a place of its own */
@@ -71,23 +72,11 @@ typedef struct work {
 } work;
 
 static void free_work(work *w) {
-    free(w->runs_start);
-    free(w->runs);
-    free(w->end_place);
-    free(w->change_bytes);
+    pl_arrays_free(&w->arrays);
     free(w->pairs);
-    free(w->first_pair);
     free(w->lives);
-    free(w->last_pair);
-    free(w->always_live_bytes);
     free(w->unexplained.change_bytes);
-    free(w->unexplained_bytes);
-    free(w->tile_bytes);
     pl_code_counter_free(&w->code);
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        free(w->groups[group]);
-    free(w->operations_start);
-    free(w->operations);
 }
 
 static popliner_status begin_work(work *w, popliner_error *error) {
@@ -96,32 +85,25 @@ static popliner_status begin_work(work *w, popliner_error *error) {
     const size_t num_tiles = p->target.num_tiles;
     const size_t num_operations = popliner_operations_count(w->meter->operations);
     const size_t num_lists = p->num_classes + w->shares->usage->sets.count;
-    w->runs_start = pl_new_array(count + 1, sizeof *w->runs_start);
-    w->runs = pl_new_array(p->num_steps, sizeof *w->runs);
-    w->end_place = pl_new_array(count, sizeof *w->end_place);
-    w->change_bytes = pl_new_array(p->num_steps + count, sizeof *w->change_bytes);
-    w->always_live_bytes = pl_new_array(count, sizeof *w->always_live_bytes);
-    w->first_pair = pl_new_array(num_lists, sizeof *w->first_pair);
-    w->last_pair = pl_new_array(count, sizeof *w->last_pair);
-    w->unexplained_bytes = pl_new_array(p->num_steps, sizeof *w->unexplained_bytes);
-    w->operations_start = pl_new_array(count + 1, sizeof *w->operations_start);
-    w->operations = pl_new_array(num_operations, sizeof *w->operations);
-    bool memory = w->runs_start != NULL && w->runs != NULL && w->end_place != NULL &&
-                  w->change_bytes != NULL && w->always_live_bytes != NULL &&
-                  w->first_pair != NULL && w->last_pair != NULL && w->unexplained_bytes != NULL &&
-                  w->operations_start != NULL && w->operations != NULL;
-    if (w->shares->wants_tiles) {
-        w->tile_bytes = pl_new_array(count * num_tiles, sizeof *w->tile_bytes);
-        memory = memory && w->tile_bytes != NULL;
-    }
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-        w->groups[group] = pl_new_array(num_tiles, sizeof(uint64_t));
-        memory = memory && w->groups[group] != NULL;
-    }
-    for (size_t i = 0; memory && i < num_lists; i++)
+    pl_arrays *own = &w->arrays;
+    w->runs_start = pl_arrays_new(own, count + 1, sizeof *w->runs_start);
+    w->runs = pl_arrays_new(own, p->num_steps, sizeof *w->runs);
+    w->end_place = pl_arrays_new(own, count, sizeof *w->end_place);
+    w->change_bytes = pl_arrays_new(own, p->num_steps + count, sizeof *w->change_bytes);
+    w->always_live_bytes = pl_arrays_new(own, count, sizeof *w->always_live_bytes);
+    w->first_pair = pl_arrays_new(own, num_lists, sizeof *w->first_pair);
+    w->last_pair = pl_arrays_new(own, count, sizeof *w->last_pair);
+    w->unexplained_bytes = pl_arrays_new(own, p->num_steps, sizeof *w->unexplained_bytes);
+    w->operations_start = pl_arrays_new(own, count + 1, sizeof *w->operations_start);
+    w->operations = pl_arrays_new(own, num_operations, sizeof *w->operations);
+    if (w->shares->wants_tiles)
+        w->tile_bytes = pl_arrays_new(own, count * num_tiles, sizeof *w->tile_bytes);
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        w->groups[group] = pl_arrays_new(own, num_tiles, sizeof(uint64_t));
+    for (size_t i = 0; !own->failed && i < num_lists; i++)
         w->first_pair[i] = PL_NONE;
-    return memory ? pl_code_counter_begin(&w->code, w->meter->chain->model, p, error)
-                  : pl_fail_memory(error, "the memory of the operations");
+    return own->failed ? pl_fail_memory(error, "the memory of the operations")
+                       : pl_code_counter_begin(&w->code, w->meter->chain->model, p, error);
 }
 
 /* ---- places ---- */

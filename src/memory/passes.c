@@ -14,11 +14,7 @@
 #include "profile/profile_data.h"
 
 void pl_passes_free(pl_passes *passes) {
-    free(passes->step_runs);
-    free(passes->operation_is_backward);
-    free(passes->operation_is_behind);
-    free(passes->forward_step);
-    free(passes->backward_step);
+    pl_arrays_free(&passes->arrays);
     *passes = (pl_passes){0};
 }
 
@@ -141,16 +137,13 @@ static void find_border_steps(pl_passes *passes, const popliner_profile *p,
 popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profile,
                                const popliner_operations *operations, const popliner_chain *chain,
                                popliner_error *error) {
-    passes->step_runs = pl_new_array(profile->num_steps, sizeof *passes->step_runs);
-    passes->operation_is_backward =
-        pl_new_array(operations->count, sizeof *passes->operation_is_backward);
-    passes->operation_is_behind =
-        pl_new_array(operations->count, sizeof *passes->operation_is_behind);
-    passes->forward_step = pl_new_array(chain->num_units, sizeof *passes->forward_step);
-    passes->backward_step = pl_new_array(chain->num_units, sizeof *passes->backward_step);
-    if (passes->step_runs == NULL || passes->operation_is_backward == NULL ||
-        passes->operation_is_behind == NULL || passes->forward_step == NULL ||
-        passes->backward_step == NULL || !find_running_steps(passes, profile))
+    pl_arrays *own = &passes->arrays;
+    passes->step_runs = pl_arrays_new(own, profile->num_steps, 1);
+    passes->operation_is_backward = pl_arrays_new(own, operations->count, 1);
+    passes->operation_is_behind = pl_arrays_new(own, operations->count, 1);
+    passes->forward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->forward_step);
+    passes->backward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->backward_step);
+    if (own->failed || !find_running_steps(passes, profile))
         return pl_fail_memory(error, "the passes of the training");
     find_turn(passes, profile, operations, chain);
     mark_behind(passes, profile, operations, passes->turn_step, passes->operation_is_backward);
@@ -377,11 +370,11 @@ popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *own, b
     uint32_t num_units = (uint32_t)usage->num_units / 2;
     size_t words = num_units / 64 + 1;
     uint64_t *touching = mark_touching(usage, num_units, words);
-    passing->touching = pl_new_array(usage->sets.count, sizeof *passing->touching);
-    passing->forward = pl_new_array(usage->sets.count, sizeof *passing->forward);
-    passing->backward = pl_new_array(usage->sets.count, sizeof *passing->backward);
-    bool memory = touching != NULL && passing->touching != NULL && passing->forward != NULL &&
-                  passing->backward != NULL && pl_unit_sets_begin(&passing->sets);
+    pl_arrays *arrays = &passing->arrays;
+    passing->touching = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
+    passing->forward = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
+    passing->backward = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
+    bool memory = touching != NULL && !arrays->failed && pl_unit_sets_begin(&passing->sets);
     for (uint32_t unit = 0; memory && unit < num_units; unit++) {
         pl_unit_sets_begin_unit(&passing->sets, unit);
         for (uint32_t set = 1; memory && set < usage->sets.count; set++)
@@ -395,9 +388,7 @@ popliner_status pl_passing_find(pl_passing *passing, const pl_pass_usage *own, b
 
 void pl_passing_free(pl_passing *passing) {
     pl_unit_sets_free(&passing->sets);
-    free(passing->touching);
-    free(passing->forward);
-    free(passing->backward);
+    pl_arrays_free(&passing->arrays);
     *passing = (pl_passing){0};
 }
 

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/growth.h"
 #include "costs/costs.h"
 #include "memory/account.h"
 #include "memory/unit_usage.h"
@@ -28,6 +29,7 @@
 #include "popliner/profile.h"
 
 typedef struct pl_passes {
+    pl_arrays arrays; /* own the next */
     bool is_training;
     size_t turn_step;               /* SIZE_MAX without training */
     size_t last_layer;              /* its unit; 0 if no layer works */
@@ -142,6 +144,7 @@ uint8_t *pl_mark_fed(const popliner_profile *profile);
 /* For each set of a pl_pass_usage, the units that count a variable of that set; as
  * sets of `sets`, whose units are those of the chain. */
 typedef struct pl_passing {
+    pl_arrays arrays; /* own the next */
     pl_unit_sets sets;
     uint32_t *touching; /* [usage sets]: at any step, if nothing passes */
     uint32_t *forward;  /* [usage sets]: before the turn */

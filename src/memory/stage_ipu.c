@@ -318,14 +318,12 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     memset(by_tile_bytes, 0, p->target.num_tiles * sizeof *by_tile_bytes);
     popliner_status status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
     if (status == POPLINER_OK && meter->touched_by == NULL) {
-        meter->is_fed = pl_mark_fed(p);
-        meter->touched_by = pl_new_array(p->num_variables, 1);
-        if (meter->is_fed == NULL || meter->touched_by == NULL) {
-            free(meter->is_fed);
-            free(meter->touched_by);
-            meter->is_fed = meter->touched_by = NULL;
+        if (meter->is_fed == NULL)
+            meter->is_fed = pl_mark_fed(p);
+        if (meter->is_fed != NULL)
+            meter->touched_by = pl_new_array(p->num_variables, 1);
+        if (meter->touched_by == NULL)
             status = pl_fail_memory(error, "what a pipeline keeps");
-        }
     }
     if (status != POPLINER_OK)
         return status;

@@ -62,15 +62,13 @@ popliner_status pl_stage_meter_create(const popliner_profile *profile,
     meter->profile = profile;
     meter->operations = operations;
     meter->chain = chain;
-    meter->program_seen = pl_new_array(profile->num_programs, sizeof *meter->program_seen);
-    meter->variable_seen = pl_new_array(profile->num_variables, sizeof *meter->variable_seen);
+    pl_arrays *own = &meter->arrays;
+    meter->program_seen = pl_arrays_new(own, profile->num_programs, sizeof(uint32_t));
+    meter->variable_seen = pl_arrays_new(own, profile->num_variables, 1);
     /* not cleared: a meter that measures no stage by itself never touches it */
     meter->variables = malloc((profile->num_variables + 1) * sizeof *meter->variables);
-    meter->operation_buffer = pl_new_array(num_operations, sizeof *meter->operation_buffer);
-    if (meter->program_seen == NULL || meter->variable_seen == NULL || meter->variables == NULL ||
-        meter->operation_buffer == NULL)
-        status = pl_fail_memory(error, "the stages");
-    if (status == POPLINER_OK &&
+    meter->operation_buffer = pl_arrays_new(own, num_operations, sizeof(size_t));
+    if (own->failed || meter->variables == NULL ||
         !pl_number_sort_begin(&meter->variable_order, profile->num_variables))
         status = pl_fail_memory(error, "the stages");
     if (status == POPLINER_OK)
@@ -94,11 +92,9 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     pl_code_counter_free(&meter->code);
     pl_account_free(&meter->account);
     free(meter->curve.change_bytes);
-    free(meter->program_seen);
-    free(meter->variable_seen);
+    pl_arrays_free(&meter->arrays);
     free(meter->variables);
     pl_number_sort_free(&meter->variable_order);
-    free(meter->operation_buffer);
     pl_pass_usage_free(&meter->pass_usage);
     free(meter->passed);
     free(meter->touched_by);

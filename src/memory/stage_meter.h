@@ -24,7 +24,8 @@ struct pl_stage_meter {
     pl_code_counter code;
     pl_account account;
     pl_curve curve;
-    void *work; /* the memory model's own, made by its begin_work */
+    pl_arrays arrays; /* own what the meter begins with, but `variables` */
+    void *work;       /* the memory model's own, made by its begin_work */
 
     /* What the current stage has seen carries its number. */
     uint32_t stage_number;

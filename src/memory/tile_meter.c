@@ -49,53 +49,40 @@ static bool begin_largest(pl_tile_meter *meter, bool with_details) {
             memory = pl_peak_envelope_begin(&meter->largest[need],
                                             pl_triangle_size(inputs->chain->num_units), max_copies);
     }
-    if (inputs->frees_originals) {
-        meter->unit_stash_bytes =
-            pl_new_array(inputs->chain->num_units, sizeof *meter->unit_stash_bytes);
-        memory = memory && meter->unit_stash_bytes != NULL;
-    }
-    if (inputs->has_buffers) {
-        meter->handed_on = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_on);
-        meter->handed_in = pl_new_array(inputs->chain->num_units + 1, sizeof *meter->handed_in);
-        memory = memory && meter->handed_on != NULL && meter->handed_in != NULL;
-    }
-    return memory;
+    if (with_details)
+        meter->sums = pl_new_array(pl_triangle_size(inputs->chain->num_units), sizeof *meter->sums);
+    return memory && (!with_details || meter->sums != NULL);
 }
 
 popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inputs *inputs,
                                     bool with_details, popliner_error *error) {
-    size_t num_units = inputs->chain->num_units;
-    size_t num_sums = pl_tile_count_sums(inputs);
-    size_t num_steps = inputs->profile->num_steps;
-    size_t num_intervals = pl_triangle_size(num_units);
-    bool with_unexplained = with_details || inputs->wants_need[POPLINER_NEED_LEAST];
+    const size_t num_units = inputs->chain->num_units;
+    const size_t num_steps = inputs->profile->num_steps;
+    const size_t num_places = pl_tile_arrivals_place(num_units, 0);
+    pl_arrays *own = &meter->arrays;
     meter->inputs = inputs;
-    bool memory = begin_largest(meter, with_details);
-    if (with_details)
-        meter->sums = pl_new_array(num_intervals, sizeof *meter->sums);
-    memory = memory && (!with_details || meter->sums != NULL);
-    for (size_t sum = 0; sum < num_sums; sum++) {
-        meter->arriving_bytes[sum] = pl_new_array((num_units + 1) * num_units, sizeof(uint64_t));
-        memory = memory && meter->arriving_bytes[sum] != NULL;
+    if (inputs->frees_originals)
+        meter->unit_stash_bytes = pl_arrays_new(own, num_units, sizeof *meter->unit_stash_bytes);
+    if (inputs->has_buffers) {
+        meter->handed_on = pl_arrays_new(own, num_units + 1, sizeof *meter->handed_on);
+        meter->handed_in = pl_arrays_new(own, num_units + 1, sizeof *meter->handed_in);
     }
-    meter->stash_work.passes = pl_new_array(num_units, 1);
-    meter->stash_work.crosses = pl_new_array(num_units, 1);
-    memory = memory && meter->stash_work.passes != NULL && meter->stash_work.crosses != NULL;
-    meter->arriving_start =
-        pl_new_array(pl_tile_arrivals_place(num_units, 0) + 2, sizeof *meter->arriving_start);
-    meter->allowed_end = pl_new_array(num_units, sizeof *meter->allowed_end);
-    meter->set_start = pl_new_array(inputs->passing.sets.count + 2, sizeof *meter->set_start);
-    meter->is_break = pl_new_array(num_steps + 1, 1);
-    meter->segment_of_step = pl_new_array(num_steps + 1, sizeof *meter->segment_of_step);
-    meter->segment_step = pl_new_array(num_steps, sizeof *meter->segment_step);
-    meter->step_bytes = pl_new_array(num_steps, sizeof *meter->step_bytes);
-    meter->segment_bytes = pl_new_array(num_steps, sizeof *meter->segment_bytes);
-    if (with_unexplained)
-        meter->unexplained_bytes = pl_new_array(num_steps, sizeof *meter->unexplained_bytes);
-    memory = memory && (!with_unexplained || meter->unexplained_bytes != NULL);
-    if (!memory || meter->arriving_start == NULL || meter->allowed_end == NULL ||
-        meter->set_start == NULL || meter->is_break == NULL || meter->segment_of_step == NULL ||
-        meter->segment_step == NULL || meter->step_bytes == NULL || meter->segment_bytes == NULL)
+    for (size_t sum = 0; sum < pl_tile_count_sums(inputs); sum++)
+        meter->arriving_bytes[sum] =
+            pl_arrays_new(own, (num_units + 1) * num_units, sizeof(uint64_t));
+    meter->stash_work.passes = pl_arrays_new(own, num_units, 1);
+    meter->stash_work.crosses = pl_arrays_new(own, num_units, 1);
+    meter->arriving_start = pl_arrays_new(own, num_places + 2, sizeof *meter->arriving_start);
+    meter->allowed_end = pl_arrays_new(own, num_units, sizeof *meter->allowed_end);
+    meter->set_start = pl_arrays_new(own, inputs->passing.sets.count + 2, sizeof *meter->set_start);
+    meter->is_break = pl_arrays_new(own, num_steps + 1, 1);
+    meter->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *meter->segment_of_step);
+    meter->segment_step = pl_arrays_new(own, num_steps, sizeof *meter->segment_step);
+    meter->step_bytes = pl_arrays_new(own, num_steps, sizeof *meter->step_bytes);
+    meter->segment_bytes = pl_arrays_new(own, num_steps, sizeof *meter->segment_bytes);
+    if (with_details || inputs->wants_need[POPLINER_NEED_LEAST])
+        meter->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *meter->unexplained_bytes);
+    if (!begin_largest(meter, with_details) || own->failed)
         return pl_fail_memory(error, "the intervals");
     for (size_t unit = 0; unit < num_units; unit++)
         meter->allowed_end[unit] = num_units;
@@ -105,27 +92,12 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
 void pl_tile_meter_free(pl_tile_meter *meter) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         pl_peak_envelope_free(&meter->largest[need]);
+    pl_arrays_free(&meter->arrays);
     free(meter->sums);
-    free(meter->unit_stash_bytes);
-    free(meter->handed_on);
-    free(meter->handed_in);
-    for (int sum = 0; sum < PL_NUM_SUMS; sum++)
-        free(meter->arriving_bytes[sum]);
     pl_live_parts_free(&meter->parts);
-    free(meter->stash_work.passes);
-    free(meter->stash_work.crosses);
     free(meter->arrivals);
-    free(meter->set_start);
     free(meter->arriving_sets);
-    free(meter->arriving_start);
-    free(meter->allowed_end);
     free(meter->base_curve.change_bytes);
-    free(meter->is_break);
-    free(meter->segment_of_step);
-    free(meter->segment_step);
-    free(meter->step_bytes);
-    free(meter->unexplained_bytes);
-    free(meter->segment_bytes);
     pl_peak_tree_free(&meter->base_tree);
     pl_peak_tree_free(&meter->tree);
     *meter = (pl_tile_meter){0};

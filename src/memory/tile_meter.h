@@ -4,6 +4,7 @@
 #ifndef PL_MEMORY_TILE_METER_H
 #define PL_MEMORY_TILE_METER_H
 
+#include "base/growth.h"
 #include "memory/curve.h"
 #include "memory/interval_inputs.h"
 #include "memory/peak_tree.h"
@@ -54,6 +55,7 @@ typedef struct pl_tile_arrival {
 /* The work of one thread. Zero-initialise; free with pl_tile_meter_free. */
 typedef struct pl_tile_meter {
     const pl_interval_inputs *inputs;
+    pl_arrays arrays; /* owns all arrays whose size is known from the first */
     /* Of the tiles that were measured, by stage; owned. */
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the needs that are wanted */
     pl_detail_sums *sums;                         /* only if details are wanted */
