@@ -1,5 +1,5 @@
 /* The sweep over IPUs that stages share, against every split that there is, and on long chains
- * against branch and bound.
+ * against itself.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "shared_instance.h"
@@ -114,12 +114,14 @@ static void keeps_to_fixed_stages(void **state) {
         every_split e = try_every_split(&in, in.options.max_stage_bytes);
         pl_shared shared = {0};
         pl_split split = {0};
-        pl_split fixed = {0};
+        pl_cut_range ranges[MOST_STAGES + 1];
         pl_search_result result = {0};
         bool gave_up = false;
-        assert_true(pl_split_append(&fixed, 0) && pl_split_append(&fixed, e.earliest[1]));
+        for (size_t cut = 0; cut <= in.options.num_mapped_stages; ++cut)
+            ranges[cut] = (pl_cut_range){0, in.num_units};
+        ranges[1] = (pl_cut_range){e.earliest[1], e.earliest[1]};
         pl_shared_search search = ask(&in, PL_GOAL_EARLIEST_CUTS, &shared);
-        search.fixed = &fixed;
+        search.ranges = ranges;
         if (e.num_splits > 0) {
             ++num_checked;
             assert_int_equal(
@@ -131,7 +133,8 @@ static void keeps_to_fixed_stages(void **state) {
             pl_split_clear(&split);
             /* nothing comes before the earliest cut */
             search.goal = PL_GOAL_ANY;
-            if (--fixed.first_units[1] > 0) {
+            --ranges[1].lowest;
+            if (--ranges[1].highest > 0) {
                 assert_int_equal(
                     pl_device_sweep(&search, &in.filter.limits, &split, &result, &gave_up, NULL),
                     POPLINER_OK);
@@ -139,7 +142,6 @@ static void keeps_to_fixed_stages(void **state) {
             }
         }
         pl_split_clear(&split);
-        pl_split_clear(&fixed);
         pl_shared_free(&shared);
         discard_shared_instance(&in);
     }

@@ -262,7 +262,7 @@ static void programs_are_exact_by_themselves(void **state) {
                 filter.limits.max_cut_bytes = expected.split.values[POPLINER_OBJECTIVE_TRAFFIC];
             pl_shared_search search = {
                 .problem = &problem, .goal = (pl_goal)goal, .stop = &never, .shared = &shared};
-            assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL),
+            assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL, NULL),
                              POPLINER_OK);
             assert_false(result.is_stopped);
             assert_int_equal(split.num_stages, is_possible ? num_stages : 0);
@@ -282,7 +282,7 @@ static void programs_are_exact_by_themselves(void **state) {
             if (is_possible && goal == PL_GOAL_ANY && filter.limits.max_peak_bytes > 0) {
                 pl_filter less = filter;
                 --less.limits.max_peak_bytes;
-                assert_int_equal(pl_no_goods_search(&search, &less, &split, &result, NULL),
+                assert_int_equal(pl_no_goods_search(&search, &less, &split, &result, NULL, NULL),
                                  POPLINER_OK);
                 assert_int_equal(split.num_stages, 0);
             }
@@ -401,7 +401,8 @@ static void tells_single_bytes_apart(void **state) {
                                          .goal = PL_GOAL_FEWEST_CUT_BYTES,
                                          .stop = &never,
                                          .shared = &shared};
-        assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL), POPLINER_OK);
+        assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL, NULL),
+                         POPLINER_OK);
         assert_true(result.bound_bytes == large);
         assert_int_equal(split.num_stages, 2);
         assert_int_equal(split.first_units[1], best);
@@ -525,7 +526,7 @@ static void programs_find_the_peak_of_larger_tables(void **state) {
             filter.limits.max_peak_bytes = plan.peak_bytes - less;
             const pl_shared_search search = {
                 .problem = &problem, .goal = PL_GOAL_ANY, .stop = &never, .shared = &shared};
-            assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL),
+            assert_int_equal(pl_no_goods_search(&search, &filter, &split, &result, NULL, NULL),
                              POPLINER_OK);
             assert_int_equal(split.num_stages > 0, less == 0);
             pl_split_clear(&split);

@@ -259,8 +259,8 @@ typedef enum popliner_method {
 
 /* Whether the library has GLPK: one that was built with POPLINER_GLPK=OFF has not. Then
  * POPLINER_METHOD_ILP is an error of USAGE. POPLINER_METHOD_AUTO proves all answers but some where
- * stages share IPUs, there are more than a million splits, and a longer stage may need less or the
- * objective is BALANCE: such a search ends as if it was stopped, with a warning. */
+ * stages share IPUs, there are more than a million splits, and these have too many places for cuts
+ * between their IPUs: such a search ends as if it was stopped, with a warning. */
 bool popliner_solver_has_glpk(void);
 
 /* What must be true of the place before a unit. */

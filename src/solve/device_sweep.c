@@ -700,7 +700,7 @@ static popliner_status run_earliest(sweep *s, pl_split *split) {
     return status;
 }
 
-static popliner_status prepare(sweep *s, const pl_split *fixed) {
+static popliner_status prepare(sweep *s) {
     size_t n = s->num_units;
     const pl_cut_range *ranges = s->asked->ranges;
     s->ok = pl_new_array(s->num_stages * pl_triangle_size(n), sizeof *s->ok);
@@ -715,13 +715,8 @@ static popliner_status prepare(sweep *s, const pl_split *fixed) {
         s->place == NULL || s->levels == NULL || s->together == NULL || s->weight_before == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
     for (size_t cut = 0; cut <= s->num_stages; ++cut) {
-        bool is_fixed = fixed != NULL && cut < fixed->num_stages;
-        s->lowest[cut] = is_fixed ? fixed->first_units[cut] : 0;
-        s->highest[cut] = is_fixed ? fixed->first_units[cut] : n;
-        if (ranges != NULL && ranges[cut].lowest > s->lowest[cut])
-            s->lowest[cut] = ranges[cut].lowest;
-        if (ranges != NULL && ranges[cut].highest < s->highest[cut])
-            s->highest[cut] = ranges[cut].highest;
+        s->lowest[cut] = ranges != NULL ? ranges[cut].lowest : 0;
+        s->highest[cut] = ranges != NULL && ranges[cut].highest < n ? ranges[cut].highest : n;
     }
     for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
         if (s->problem->first_on_ipu[stage] == stage)
@@ -779,7 +774,7 @@ popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_limits *
     *gave_up = false;
     if (p->max_stages < p->min_stages || p->num_ipus > limits->max_ipus)
         return POPLINER_OK;
-    popliner_status status = prepare(&s, asked->fixed);
+    popliner_status status = prepare(&s);
     if (status == POPLINER_OK && !s.gave_up)
         status = asked->goal == PL_GOAL_EARLIEST_CUTS ? run_earliest(&s, split) : run(&s, split);
     result->is_stopped = s.is_stopped;

@@ -18,7 +18,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "solve/branch_and_bound.h"
 #include "solve/integer_program.h"
 
 #include <stdlib.h>
@@ -26,8 +25,8 @@
 /* Near ties beyond GLPK's tolerance that are looked at one by one before the search is given up. */
 enum { MAX_EXCLUDED_SPLITS = 100 };
 
-/* Answers that need too much before branch and bound takes over: each makes the next program
- * larger, and where several IPUs are shared there may be hundreds. */
+/* Answers that need too much before the search is given up, if another one may take over: each
+ * makes the next program larger, and where several IPUs are shared there may be hundreds. */
 enum { MAX_NO_GOODS = 16 };
 
 /* The peaks by stage and the values of a split. */
@@ -76,6 +75,7 @@ typedef struct search {
     measured *m;
     pl_split *best;
     pl_search_result *result;
+    bool *gave_up;
     popliner_error *error;
 
     uint64_t best_bytes;
@@ -204,22 +204,10 @@ static popliner_status take(search *r) {
     return POPLINER_OK;
 }
 
-/* The limits that branch and bound answers in place of the programs; NULL if it cannot. */
-static const pl_limits *limits_to_search(const pl_problem *problem, const pl_filter *filter) {
-    return pl_branch_and_bound_can(problem) ? pl_filter_only_limits(filter) : NULL;
-}
-
-static popliner_status turn_to_branch_and_bound(search *r, const pl_limits *limits) {
-    r->asked->shared->is_hard = true;
-    pl_split_clear(r->best);
-    return pl_branch_and_bound(r->asked, limits, r->best, r->result, r->error);
-}
-
 /* One program after another, until its answer is within the filter and, if the goal is the fewest
- * cut bytes, as good as any. With too many no-goods, branch and bound has to answer. */
+ * cut bytes, as good as any. With too many no-goods it is given up, if that is allowed. */
 static popliner_status run(search *r) {
     pl_integer_program *s = r->s;
-    const pl_limits *limits = limits_to_search(s->problem, &s->filter);
     for (size_t ties = 0; ties <= MAX_EXCLUDED_SPLITS;) {
         bool is_fine = true;
         popliner_status status = ask(r);
@@ -229,9 +217,11 @@ static popliner_status run(search *r) {
         if (status != POPLINER_OK)
             return status;
         if (!is_fine) {
-            if (++r->num_no_goods > MAX_NO_GOODS && !r->asked->programs_only && limits != NULL)
-                return turn_to_branch_and_bound(r, limits);
-            continue;
+            if (++r->num_no_goods <= MAX_NO_GOODS || r->gave_up == NULL)
+                continue;
+            *r->gave_up = true;
+            pl_split_clear(r->best);
+            return POPLINER_OK;
         }
         status = take(r);
         if (status != POPLINER_OK || r->is_done)
@@ -252,14 +242,15 @@ static popliner_status run(search *r) {
     return POPLINER_OK;
 }
 
-/* pl_no_goods_search by programs alone, where stages may be fixed. */
-static popliner_status find(const pl_shared_search *asked, const pl_filter *filter, pl_split *split,
-                            pl_search_result *result, popliner_error *error) {
+/* pl_no_goods_search but for the earliest cuts, where the first stages may be fixed. */
+static popliner_status find(const pl_shared_search *asked, const pl_filter *filter,
+                            const pl_split *fixed, pl_split *split, pl_search_result *result,
+                            bool *gave_up, popliner_error *error) {
     const pl_problem *problem = asked->problem;
     size_t num_stages = problem->options->num_mapped_stages;
     pl_integer_program s = {.problem = problem,
                             .filter = *filter,
-                            .fixed = asked->fixed,
+                            .fixed = fixed,
                             .peaks_never_shrink =
                                 pl_costs_shared_peak_never_shrinks(problem->costs),
                             .cycles_never_shrink = pl_costs_cycles_never_shrink(problem->costs)};
@@ -273,6 +264,7 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
                 .m = &m,
                 .best = split,
                 .result = result,
+                .gave_up = gave_up,
                 .error = error,
                 .best_bytes = UINT64_MAX};
     popliner_status status = conditions == NULL || m.peaks_bytes == NULL || m.stages == NULL
@@ -310,32 +302,17 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
     return next;
 }
 
-popliner_status pl_no_goods_search(const pl_shared_search *asked, const pl_filter *filter,
-                                   pl_split *split, pl_search_result *result,
-                                   popliner_error *error) {
-    const pl_problem *problem = asked->problem;
-    *result = (pl_search_result){.proof = POPLINER_PROOF_INTEGER_PROGRAM};
-    if (problem->max_stages < problem->min_stages)
-        return POPLINER_OK;
-    const pl_limits *limits = asked->shared->is_hard ? limits_to_search(problem, filter) : NULL;
-    if (asked->goal != PL_GOAL_EARLIEST_CUTS || problem->max_stages == 1 || limits != NULL) {
-        popliner_status status = limits != NULL
-                                     ? pl_branch_and_bound(asked, limits, split, result, error)
-                                     : find(asked, filter, split, result, error);
-        if (split->num_stages == 0)
-            result->next_peak_bytes =
-                next_peak(problem, asked->shared, filter->limits.max_peak_bytes);
-        return status;
-    }
+/* The one with the earliest cuts, one cut after another. */
+static popliner_status find_earliest(const pl_shared_search *asked, const pl_filter *filter,
+                                     pl_split *split, pl_search_result *result, bool *gave_up,
+                                     popliner_error *error) {
     pl_split fixed = {0};
     pl_split found = {0};
-    pl_shared_search with_fixed = *asked;
-    with_fixed.fixed = &fixed;
     popliner_status status = POPLINER_OK;
-    for (size_t stage = 0; stage < problem->max_stages; ++stage) {
+    for (size_t stage = 0; stage < asked->problem->max_stages; ++stage) {
         pl_split_clear(&found);
         if (stage > 0)
-            status = find(&with_fixed, filter, &found, result, error);
+            status = find(asked, filter, &fixed, &found, result, gave_up, error);
         if (status != POPLINER_OK || (stage > 0 && found.num_stages == 0))
             break;
         if (!pl_split_append(&fixed, stage == 0 ? 0 : found.first_units[stage])) {
@@ -347,5 +324,20 @@ popliner_status pl_no_goods_search(const pl_shared_search *asked, const pl_filte
         pl_split_move(split, &found);
     pl_split_clear(&fixed);
     pl_split_clear(&found);
+    return status;
+}
+
+popliner_status pl_no_goods_search(const pl_shared_search *asked, const pl_filter *filter,
+                                   pl_split *split, pl_search_result *result, bool *gave_up,
+                                   popliner_error *error) {
+    const pl_problem *problem = asked->problem;
+    *result = (pl_search_result){.proof = POPLINER_PROOF_INTEGER_PROGRAM};
+    if (problem->max_stages < problem->min_stages)
+        return POPLINER_OK;
+    if (asked->goal == PL_GOAL_EARLIEST_CUTS && problem->max_stages > 1)
+        return find_earliest(asked, filter, split, result, gave_up, error);
+    popliner_status status = find(asked, filter, NULL, split, result, gave_up, error);
+    if (split->num_stages == 0)
+        result->next_peak_bytes = next_peak(problem, asked->shared, filter->limits.max_peak_bytes);
     return status;
 }

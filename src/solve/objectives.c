@@ -3,7 +3,6 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
-#include "solve/branch_and_bound.h"
 #include "solve/device_sweep.h"
 #include "solve/first_answer.h"
 #include "solve/glpk_session.h"
@@ -98,19 +97,24 @@ static pl_shared_search ask_shared(pl_search *search, pl_goal goal) {
                               .goal = goal,
                               .stop = search->stop,
                               .listener = search->problem->options->listener,
-                              .programs_only = search->uses_programs,
                               .room = search->has_room ? &search->room : NULL,
                               .shared = &search->shared};
 }
 
-/* Whether pl_spread_sweep is what answers it. With one shared IPU a few programs are enough, which
- * ask for fewer shared peaks, if there is somebody to solve them. */
-static bool can_sweep(const pl_search *search, pl_goal goal) {
-    return !search->uses_programs && (search->problem->num_shared_ipus > 1 || !pl_glpk_exists()) &&
-           !search->shared.is_wide && pl_device_sweep_can(search->problem, goal);
+/* Whether pl_spread_sweep can answer it. */
+static bool sweep_is_left(const pl_search *search, pl_goal goal) {
+    return !search->uses_programs && !search->shared.is_wide &&
+           pl_device_sweep_can(search->problem, goal);
 }
 
-/* What neither a list, a sweep nor branch and bound can answer is left open. */
+/* Whether it is what answers it first. With one shared IPU mostly a few programs are enough, which
+ * ask for fewer shared peaks, if there is somebody to solve them. */
+static bool can_sweep(const pl_search *search, pl_goal goal) {
+    return (search->problem->num_shared_ipus > 1 || search->shared.is_hard || !pl_glpk_exists()) &&
+           sweep_is_left(search, goal);
+}
+
+/* What neither a list nor a sweep can answer is left open. */
 static void give_up_without_glpk(const pl_search *search, pl_search_result *result) {
     *result = (pl_search_result){.is_stopped = true};
     pl_tell(search->problem->options->listener, POPLINER_LEVEL_WARNING,
@@ -123,21 +127,22 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
                                    pl_split *split, pl_search_result *result,
                                    popliner_error *error) {
     const pl_shared_search asked = ask_shared(search, goal);
-    if (can_sweep(search, goal)) {
-        bool gave_up = false;
-        popliner_status status = pl_spread_sweep(&asked, filter, split, result, &gave_up, error);
-        if (status != POPLINER_OK || !gave_up)
-            return status;
-        search->shared.is_wide = true;
+    bool gave_up = true;
+    popliner_status status = POPLINER_OK;
+    if (!can_sweep(search, goal) && sweep_is_left(search, goal)) {
+        status = pl_no_goods_search(&asked, filter, split, result, &search->shared.is_hard, error);
+        gave_up = search->shared.is_hard;
     }
-    if (!search->uses_programs && !pl_glpk_exists()) {
-        search->shared.is_hard = true; /* so that no program is asked */
-        if (!pl_branch_and_bound_can(search->problem) || pl_filter_only_limits(filter) == NULL) {
-            give_up_without_glpk(search, result);
-            return POPLINER_OK;
-        }
+    if (status == POPLINER_OK && gave_up && sweep_is_left(search, goal)) {
+        status = pl_spread_sweep(&asked, filter, split, result, &gave_up, error);
+        search->shared.is_wide = gave_up;
     }
-    return pl_no_goods_search(&asked, filter, split, result, error);
+    if (status != POPLINER_OK || !gave_up)
+        return status;
+    if (search->uses_programs || pl_glpk_exists())
+        return pl_no_goods_search(&asked, filter, split, result, NULL, error);
+    give_up_without_glpk(search, result);
+    return POPLINER_OK;
 }
 
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,

@@ -547,8 +547,6 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
 /* Whether the stage may be there, whatever is before and behind it. */
 static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit, uint8_t *ok) {
     pl_problem_mark(r->problem, r->limits, stage, r->num_stages - stage, first_unit, ok);
-    if (stage < r->num_fixed && r->fixed_units[stage] != first_unit)
-        memset(ok, 0, r->problem->num_units - first_unit);
 }
 
 /* What the passes over the stages need. */
@@ -575,7 +573,7 @@ static void end_pass(reach_pass *pass) {
 static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_pass *pass,
                                   bool *is_ordered, popliner_error *error) {
     pl_stage_rule rule = pl_stage_rule_of(r->problem, r->limits, stage, r->num_stages - stage);
-    *is_ordered = r->num_fixed == 0 && pl_stage_rule_is_ordered(&rule);
+    *is_ordered = pl_stage_rule_is_ordered(&rule);
     if (!*is_ordered)
         return POPLINER_OK;
     return pl_stage_ends_find(&pass->ends, &rule, (pl_begin_range){0, r->problem->num_units - 1},

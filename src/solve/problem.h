@@ -192,16 +192,13 @@ typedef struct pl_reachability {
     const pl_problem *problem;
     const pl_limits *limits;
     size_t num_stages;
-    /* The first stages, if they are given: where each begins. */
-    const size_t *fixed_units;
-    size_t num_fixed;
     bool is_at_most;     /* fewer stages are looked at, too; not with a device map */
     uint8_t *from_start; /* [num_stages + 1][units + 1]: so many stages can end before a unit */
     uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
 } pl_reachability;
 
-/* Finds them for the members that are set. Errors: MEMORY. O(n * num_stages) if needs never shrink
- * and no stages are given, else O(n^2 * num_stages). */
+/* Finds them for the members that are set. Errors: MEMORY. O(n * num_stages) if needs never shrink,
+ * else O(n^2 * num_stages). */
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
 void pl_reachability_free(pl_reachability *reachability);
 

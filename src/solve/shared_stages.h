@@ -33,7 +33,7 @@ typedef struct pl_shared {
     uint64_t *peak_bytes;         /* [count] */
     size_t count;
     size_t capacity;
-    bool is_hard; /* there are so many no-goods that pl_branch_and_bound takes over */
+    bool is_hard; /* there are so many no-goods that pl_no_goods_search gave up */
     pl_measured measured;
     uint64_t *least_bytes; /* [stages]: a triangle of pl_least_load, once it was asked for */
     bool is_wide;          /* there are so many places for cuts that pl_device_sweep gave up */
@@ -70,10 +70,8 @@ const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *probl
 typedef struct pl_shared_search {
     const pl_problem *problem;
     pl_goal goal;
-    const pl_split *fixed; /* the first stages begin where these do; NULL: none is fixed */
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
-    bool programs_only; /* however many there are, pl_branch_and_bound does not take over */
     size_t max_tries;   /* after so many stages pl_device_sweep gives up; 0 for any number */
     const pl_cut_range *ranges; /* [stages + 1], for pl_device_sweep alone; NULL: anywhere */
     pl_room *room;              /* how much IPUs can hold, or NULL */

@@ -1,0 +1,110 @@
+/* Integer programs for stages that share IPUs, against every split that there is.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "shared_instance.h"
+#include "test.h"
+#include "test_data.h"
+
+#include "solve/no_goods.h"
+#include "solve/plan_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUM_INSTANCES = 1500 };
+
+static const pl_stop never = {INFINITY, NULL, NULL};
+
+/* Whether there is a split. */
+static bool check(shared_instance *in) {
+    every_split e = try_every_split(in, in->options.max_stage_bytes);
+    pl_shared shared = {0};
+    static const pl_goal goals[] = {PL_GOAL_ANY, PL_GOAL_FEWEST_CUT_BYTES, PL_GOAL_EARLIEST_CUTS};
+    for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
+        pl_split split = {0};
+        pl_search_result result = {0};
+        const pl_shared_search search = {
+            .problem = &in->problem, .goal = goals[g], .stop = &never, .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &in->filter, &split, &result, NULL, NULL),
+                         POPLINER_OK);
+        assert_false(result.is_stopped);
+        assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
+        if (e.num_splits > 0) {
+            uint64_t cut_bytes;
+            memcpy(e.first_units, split.first_units, split.num_stages * sizeof *e.first_units);
+            assert_true(is_split_fine(&e, &cut_bytes));
+            if (goals[g] == PL_GOAL_FEWEST_CUT_BYTES) {
+                assert_int_equal(cut_bytes, e.fewest_bytes);
+                assert_int_equal(result.bound_bytes, e.fewest_bytes);
+            }
+            if (goals[g] == PL_GOAL_EARLIEST_CUTS)
+                assert_memory_equal(split.first_units, e.earliest,
+                                    split.num_stages * sizeof *e.earliest);
+        }
+        pl_split_clear(&split);
+    }
+    pl_shared_free(&shared);
+    return e.num_splits > 0;
+}
+
+static void finds_what_every_split_says(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t num_taken = 0;
+    size_t num_feasible = 0;
+    if (!test_has_glpk())
+        skip();
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
+        if (!test_takes_case(seed, 6))
+            continue;
+        draw_shared_instance(&in, seed);
+        ++num_taken;
+        num_feasible += check(&in);
+        discard_shared_instance(&in);
+    }
+    print_message("%zu of %zu feasible\n", num_feasible, num_taken);
+    assert_in_range(num_feasible, num_taken / 4, num_taken * 3 / 4);
+}
+
+/* Where nothing fits, no split has a peak between the limit and the next one that is told. */
+static void next_peak_is_no_more_than_the_best(void **state) {
+    (void)state;
+    static shared_instance in;
+    size_t num_taken = 0;
+    size_t num_told = 0;
+    if (!test_has_glpk())
+        skip();
+    for (uint64_t seed = 0; seed < NUM_INSTANCES; ++seed) {
+        if (!test_takes_case(seed, 6))
+            continue;
+        draw_shared_instance(&in, seed);
+        pl_shared shared = {0};
+        pl_split split = {0};
+        pl_search_result result = {0};
+        ++num_taken;
+        in.filter.limits.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+        in.filter.limits.max_peak_bytes = in.options.max_stage_bytes;
+        const pl_shared_search search = {
+            .problem = &in.problem, .goal = PL_GOAL_ANY, .stop = &never, .shared = &shared};
+        assert_int_equal(pl_no_goods_search(&search, &in.filter, &split, &result, NULL, NULL),
+                         POPLINER_OK);
+        if (split.num_stages == 0) {
+            assert_true(result.next_peak_bytes > in.options.max_stage_bytes);
+            assert_int_equal(try_every_split(&in, result.next_peak_bytes - 1).num_splits, 0);
+            num_told += result.next_peak_bytes > in.options.max_stage_bytes + 1;
+        }
+        pl_split_clear(&split);
+        pl_shared_free(&shared);
+        discard_shared_instance(&in);
+    }
+    assert_true(num_told > num_taken / 10);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_what_every_split_says),
+        cmocka_unit_test(next_peak_is_no_more_than_the_best),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
