@@ -458,7 +458,7 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
         assert_int_equal(pl_intervals_measure(c->profile, c->operations, n->chain, &options,
                                               &costs[need], NULL, NULL),
                          POPLINER_OK);
-        assert_true(pl_stage_details_serve(details, pipeline) || num_units == 1);
+        assert_true(pl_details_serve(&details->key, pipeline) || num_units == 1);
         assert_int_equal(pl_stage_details_costs(details, n->chain, pipeline, (popliner_need)need,
                                                 &from_details[need], NULL),
                          POPLINER_OK);

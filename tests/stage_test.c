@@ -467,16 +467,16 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
         if (popliner_layers_at(layers, later)->unit != 0)
             continue;
         pl_stage_meter *meter = make_meter(c, chain);
-        pl_stage_meter_remember_peaks(meter);
+        pl_stage_meter_remember_peaks(meter, true);
         assert_int_equal(pl_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
         pl_stage_meter_free(meter);
         meter = make_meter(c, chain);
-        pl_stage_meter_remember_peaks(meter);
+        pl_stage_meter_remember_peaks(meter, true);
         assert_int_equal(pl_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
         assert_int_equal(pl_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
         /* once it has forgotten them it is as if it had never remembered any */
         popliner_stage_memory forgot = {0};
-        pl_stage_meter_forget_peaks(meter);
+        pl_stage_meter_remember_peaks(meter, false);
         assert_int_equal(pl_stage_measure(meter, both, 2, &forgot, NULL), POPLINER_OK);
         assert_true(same_numbers("forgot", forgot.part_bytes[POPLINER_PART_VARIABLES],
                                  fresh.part_bytes[POPLINER_PART_VARIABLES], fresh.num_tiles));
@@ -533,7 +533,7 @@ static void remembers_several_sets_of_variables(void **state) {
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *exact = make_meter(&c, chain);
     pl_stage_meter *remembering = make_meter(&c, chain);
-    pl_stage_meter_remember_peaks(remembering);
+    pl_stage_meter_remember_peaks(remembering, true);
     popliner_stage_memory a = {0};
     popliner_stage_memory b = {0};
     /* the same stage again is the same, whatever came between */

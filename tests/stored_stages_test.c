@@ -18,7 +18,6 @@
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
-#include "model/layers.h"
 #include "popliner/liveness.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
@@ -142,7 +141,7 @@ static void finds_what_was_stored(void **state) {
             size_t place = place_of(&pipeline);
             popliner_costs *costs;
             assert_non_null(found.chain);
-            assert_true(pl_stage_details_serve(found.details, &pipeline));
+            assert_true(pl_details_serve(&found.details->key, &pipeline));
             assert_int_equal(pl_stage_details_costs(found.details, found.chain, &pipeline,
                                                     POPLINER_NEED_EXPECTED, &costs, NULL),
                              POPLINER_OK);

@@ -46,7 +46,7 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
 static const pl_stage_details *known_stages(const pl_model_parts *parts,
                                             const popliner_pipeline *pipeline) {
     for (size_t i = 0; i < PL_NUM_STAGE_PLACES; i++)
-        if (parts->stages[i] != NULL && pl_stage_details_serve(parts->stages[i], pipeline))
+        if (parts->stages[i] != NULL && pl_details_serve(&parts->stages[i]->key, pipeline))
             return parts->stages[i];
     return NULL;
 }

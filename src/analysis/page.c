@@ -94,7 +94,7 @@ static void tell(task *t, const pl_stage_details *details, const pl_page_pipelin
     for (size_t i = 0; i < t->num_told; i++)
         if (is_same_pipeline(&t->told[i].pipeline, &p->pipeline))
             return;
-    if (t->num_told < MAX_PIPELINES && pl_stage_details_serve(details, &plain))
+    if (t->num_told < MAX_PIPELINES && pl_details_serve(&details->key, &plain))
         t->told[t->num_told++] = *p;
 }
 

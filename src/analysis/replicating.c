@@ -33,7 +33,7 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages,
     t->pipeline.copies.num_ipus = num_stages / s->options.chunks;
     t->pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
     t->solver.options.max_stages = num_stages;
-    bool serves = s->stages != NULL && pl_stage_details_serve(s->stages, &t->pipeline);
+    bool serves = s->stages != NULL && pl_details_serve(&s->stages->key, &t->pipeline);
     t->stages = serves ? s->stages : NULL;
     popliner_status status = pl_task_measure_costs(t, s->max_bytes, error);
     *costs = t->costs;

@@ -39,7 +39,7 @@ static popliner_status measure_peak(void *user, size_t first_unit, size_t last_u
 static popliner_status solve_greedily(pl_task *t, popliner_plan *plan, popliner_error *error) {
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
     double start = pl_clock_seconds();
-    pl_stage_meter_remember_peaks(meter);
+    pl_stage_meter_remember_peaks(meter, true);
     popliner_status status = pl_solve_greedily(popliner_chain_num_units(t->chain), measure_peak, t,
                                                &t->solver.options, plan, error);
     if (status == POPLINER_OK)
@@ -263,7 +263,7 @@ static popliner_status solve_in_turn(popliner_analysis *analysis, const popliner
         status = certify(&t, false, &plan, certificate, error);
     /* what the greedy algorithm takes for the memory of a stage is for nobody else */
     if (t.chain != NULL && analysis->models[t.model].meter != NULL)
-        pl_stage_meter_forget_peaks(analysis->models[t.model].meter);
+        pl_stage_meter_remember_peaks(analysis->models[t.model].meter, false);
     pl_plan_clear(&plan);
     pl_task_free(&t);
     return status;

@@ -30,7 +30,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     /* what is stored must not depend on what was asked for before */
     if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
-        pl_stage_details_serve(known, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
+        pl_details_serve(&known->key, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
         return POPLINER_OK;
     options.pipeline = *pipeline;
     options.with_cycles = true;

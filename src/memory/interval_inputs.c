@@ -12,7 +12,7 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-void pl_stash_free(pl_stash *stash) {
+static void free_stash(pl_stash *stash) {
     free(stash->class_matters);
     free(stash->is_fed);
     free(stash->start);
@@ -114,10 +114,11 @@ static bool mark_classes(pl_stash *stash, const popliner_profile *p) {
     return stash->class_matters != NULL;
 }
 
-popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile,
-                                const popliner_chain *chain, const pl_passes *passes,
-                                const pl_unit_usage *usage, popliner_recompute recompute,
-                                popliner_error *error) {
+/* Finds out for a usage of a pl_pass_usage. Errors: MEMORY. O(units of all sets). */
+static popliner_status create_stash(pl_stash *stash, const popliner_profile *profile,
+                                    const popliner_chain *chain, const pl_passes *passes,
+                                    const pl_unit_usage *usage, popliner_recompute recompute,
+                                    popliner_error *error) {
     const pl_unit_sets *sets = &usage->sets;
     bool skips_unit_0 = pl_chain_first_data_unit(chain) > 0;
     touching t = {.passes = pl_new_array(chain->num_units, 1)};
@@ -255,7 +256,7 @@ void pl_interval_inputs_free(pl_interval_inputs *inputs) {
     pl_account_free(&inputs->own_account);
     pl_pass_usage_free(&inputs->own_pass_usage);
     pl_passing_free(&inputs->passing);
-    pl_stash_free(&inputs->stash);
+    free_stash(&inputs->stash);
     pl_vertex_kinds_free(&inputs->kinds);
     pl_unit_sets_free(&inputs->kind_sets);
     pl_arrays_free(&inputs->arrays);
@@ -379,8 +380,8 @@ static popliner_status find_stash(pl_interval_inputs *inputs, size_t max_stages,
     inputs->max_stages = inputs->keeps ? max_stages : 1;
     if (!inputs->keeps)
         return POPLINER_OK;
-    return pl_stash_create(&inputs->stash, inputs->profile, inputs->chain, passes,
-                           &inputs->pass_usage->usage, pipeline->recompute, error);
+    return create_stash(&inputs->stash, inputs->profile, inputs->chain, passes,
+                        &inputs->pass_usage->usage, pipeline->recompute, error);
 }
 
 /* Which needs are wanted, and what of the effects they ask for. */

@@ -44,14 +44,6 @@ typedef struct pl_stash {
     uint8_t *class_matters;
 } pl_stash;
 
-/* Finds out for a usage of a pl_pass_usage. Zero-initialise before, free with pl_stash_free,
- * also after an error. Errors: MEMORY. O(units of all sets). */
-popliner_status pl_stash_create(pl_stash *stash, const popliner_profile *profile,
-                                const popliner_chain *chain, const pl_passes *passes,
-                                const pl_unit_usage *usage, popliner_recompute recompute,
-                                popliner_error *error);
-void pl_stash_free(pl_stash *stash);
-
 /* What each thread that adds tiles has for itself, each [num_units]; the first one is all 0. */
 typedef struct pl_stash_work {
     uint8_t *passes;  /* that touch a variable */

@@ -4,6 +4,7 @@
 #ifndef PL_MEMORY_STAGE_H
 #define PL_MEMORY_STAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,11 +52,8 @@ popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const struct pl
 
 /* Lets the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of the
  * variables is remembered by the set of variables alone, so a later stage with the same variables
- * but other steps gets the peak of the earlier one. Off at first. */
-void pl_stage_meter_remember_peaks(pl_stage_meter *meter);
-
-/* Ends that, and forgets them. */
-void pl_stage_meter_forget_peaks(pl_stage_meter *meter);
+ * but other steps gets the peak of the earlier one. Off at first; false forgets them. */
+void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers);
 
 /* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
  * made or reused. Each program of the operations counts once.
@@ -70,15 +68,6 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations
 /* The same for all operations of the units first_unit ... last_unit, both included. */
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
                                        popliner_stage_memory *memory, popliner_error *error);
-
-/* The same for all operations of several stages that share an IPU; their units must not overlap.
- * Where these are one stage, and `pipeline` (which may be NULL) asks for no effects, it is
- * pl_stage_measure_units. Of the pipeline only schedule, effects and accumulators are looked at. In
- * PopLiner's model the steps of several end with the last one of any operation, so that they never
- * need less than one of them, nor than they did before one has grown. */
-popliner_status pl_stage_measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                        const popliner_interval *stages, size_t num_stages,
-                                        popliner_stage_memory *memory, popliner_error *error);
 
 /* The bytes by tile of one copy of what the stage first_unit ... last_unit has to keep of a
  * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
@@ -97,16 +86,12 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error);
 
-/* The same for NONE of a single unit, for the unit of the stage that keeps most on the tile. Errors
- * and cost as above. */
-popliner_status pl_stage_measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
-                                            size_t last_unit, uint64_t *by_tile_bytes,
-                                            popliner_error *error);
-
-/* Measures stages on one IPU, with what they keep in a pipeline (NULL: nothing, and no effects),
- * each so many copies of its stash as its place asks for. It is the stage that the meter has
- * measured last. Errors and cost: those of pl_stage_measure_shared, and of pl_stage_measure_stash
- * for each stage. */
+/* Measures stages on one IPU, whose units must not overlap, with what they keep in a pipeline (NULL:
+ * nothing, and no effects), each so many copies of its stash as its place asks for. It is the stage
+ * that the meter has measured last. In PopLiner's model the steps of several end with the last one
+ * of any operation, so that they never need less than one of them, nor than they did before one has
+ * grown. Errors and cost: those of pl_stage_measure, and of pl_stage_measure_stash for each
+ * stage. */
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error);

@@ -391,10 +391,6 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
              pl_pipeline_frees_originals(own) == pl_pipeline_frees_originals(wanted)));
 }
 
-bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline) {
-    return pl_details_serve(&details->key, pipeline);
-}
-
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_need need,
                                        popliner_costs **result, popliner_error *error) {

@@ -105,12 +105,6 @@ void pl_stage_details_free(pl_stage_details *details);
  * how many bytes in a stored analysis. O(1). */
 size_t pl_stage_details_size(size_t num_units);
 
-/* Whether the details tell of a pipeline what they would if they had been measured for it: effects
- * are the same, and where the profile trains, accumulators and the kind of the schedule, too, and
- * what is recomputed and freed, unless nothing is kept. Max_stages do not matter. None tell of a
- * calibration: what it changes depends on the tile. */
-bool pl_stage_details_serve(const pl_stage_details *details, const popliner_pipeline *pipeline);
-
 /* The table of costs that pl_intervals_measure gives for a need of a pipeline that the details
  * serve, without max_bytes. `chain` is that of the details. The caller frees *costs. Errors:
  * MEMORY. O(units^2 * stages). */
@@ -186,7 +180,11 @@ popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *larges
                                   const pl_details_key *key, const popliner_costs *costs,
                                   pl_stage_details **details, popliner_error *error);
 
-/* Whether what was measured for a pipeline tells of another one, see pl_stage_details_serve. */
+/* Whether details that were measured for a pipeline tell of another one what they would if they had
+ * been measured for it: effects
+ * are the same, and where the profile trains, accumulators and the kind of the schedule, too, and
+ * what is recomputed and freed, unless nothing is kept. Max_stages do not matter. None tell of a
+ * calibration: what it changes depends on the tile. */
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted);
 
 /* Adds to sums[count] those of other tiles. */

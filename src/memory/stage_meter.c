@@ -102,14 +102,10 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter);
 }
 
-void pl_stage_meter_remember_peaks(pl_stage_meter *meter) {
-    meter->remembers_peaks = true;
-}
-
-void pl_stage_meter_forget_peaks(pl_stage_meter *meter) {
+void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers) {
     const pl_memory_model *model = meter->chain->model;
-    meter->remembers_peaks = false;
-    if (model->forget_peaks != NULL)
+    meter->remembers_peaks = remembers;
+    if (!remembers && model->forget_peaks != NULL)
         model->forget_peaks(meter);
 }
 
@@ -191,17 +187,6 @@ popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations
     return measure(meter, operations, num_operations, memory, error);
 }
 
-popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
-                                       popliner_stage_memory *memory, popliner_error *error) {
-    size_t count = 0;
-    for (size_t i = 0; i < popliner_operations_count(meter->operations); i++) {
-        size_t unit = pl_chain_unit_of(meter->chain, i);
-        if (unit >= first_unit && unit <= last_unit)
-            meter->operation_buffer[count++] = i;
-    }
-    return pl_stage_measure(meter, meter->operation_buffer, count, memory, error);
-}
-
 popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
                                            size_t num_stages, popliner_stage_memory *memory,
                                            popliner_error *error) {
@@ -218,6 +203,13 @@ popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner
     popliner_status status = measure(meter, meter->operation_buffer, count, memory, error);
     meter->is_shared = false;
     return status;
+}
+
+popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
+                                       popliner_stage_memory *memory, popliner_error *error) {
+    const popliner_interval stage = {first_unit, last_unit, 1};
+    meter->effects = 0;
+    return pl_stage_measure_intervals(meter, &stage, 1, memory, error);
 }
 
 uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter) {
