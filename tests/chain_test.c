@@ -273,9 +273,8 @@ static char *operations_table(const golden_case *c, const popliner_layers *layer
     char *text = NULL;
     assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
                      POPLINER_OK);
-    assert_int_equal(
-        pl_report_operations(c->operations, layers, chain, meter, NULL, '\t', &text, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_report_operations(c->operations, chain, meter, NULL, '\t', &text, NULL),
+                     POPLINER_OK);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
     return text;

@@ -284,7 +284,7 @@ static popliner_status make_layers(void *user, char **text, popliner_error *erro
 
 static popliner_status make_operations(void *user, char **text, popliner_error *error) {
     (void)user;
-    return pl_report_operations(s.c.operations, s.layers, s.chain, s.meter, NULL, ',', text, error);
+    return pl_report_operations(s.c.operations, s.chain, s.meter, NULL, ',', text, error);
 }
 
 static popliner_status make_square(void *user, char **text, popliner_error *error) {

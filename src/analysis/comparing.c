@@ -268,7 +268,7 @@ static void add_all(popliner_changes *c, const tables *t) {
     add_device(c, t);
     pl_changes_add_tables(c, &categories, &t->categories[PL_BEFORE], &t->categories[PL_NOW]);
     pl_changes_add_tables(c, &units, &t->layers[PL_BEFORE], &t->layers[PL_NOW]);
-    if (t->plan[PL_NOW].columns.count > 0) {
+    if (t->plan[PL_NOW].num_columns > 0) {
         add_plan(c, t->plan);
         pl_changes_add_tables(c, &stages, &t->plan[PL_BEFORE], &t->plan[PL_NOW]);
     }

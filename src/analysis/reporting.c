@@ -119,8 +119,8 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
     if (table == POPLINER_TABLE_OPERATIONS) {
         check_operations(&names, a->operations);
         check_layers(&names, a->layers);
-        status = pl_report_operations(a->operations, a->layers, parts->chain, parts->meter,
-                                      &a->listener, delimiter, text, error);
+        status = pl_report_operations(a->operations, parts->chain, parts->meter, &a->listener,
+                                      delimiter, text, error);
     } else if (table == POPLINER_TABLE_LAYERS) {
         check_units(&names, parts->chain);
         status = pl_report_layers(parts->chain, parts->meter, delimiter, text, error);

@@ -126,9 +126,6 @@ uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
 void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
 void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
 
-/* A text as one field of a table: within quotes where CSV needs them. */
-void pl_certificate_add_field(pl_text *text, const char *field, char delimiter);
-
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
 

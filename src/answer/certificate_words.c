@@ -9,6 +9,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/sheet.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
@@ -511,50 +512,32 @@ static void add_text(const popliner_certificate *c, pl_text *text) {
         pl_text_format(text, "%s\n", c->messages.items[c->first_own_message + i].text);
 }
 
-void pl_certificate_add_field(pl_text *text, const char *field, char delimiter) {
-    if (delimiter != ',') {
-        pl_text_add_printable(text, field, "");
-        return;
-    }
-    bool is_quoted = strpbrk(field, ",\"\r\n") != NULL;
-    pl_text_add(text, is_quoted ? "\"" : "");
-    for (const char *rest = field; *rest != '\0';) {
-        size_t length = strcspn(rest, "\"");
-        pl_text_append(text, rest, length);
-        pl_text_add(text, rest[length] == '"' ? "\"\"" : "");
-        rest += length + (rest[length] == '"');
-    }
-    pl_text_add(text, is_quoted ? "\"" : "");
+static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) {
+    const popliner_plan_stage *stage = &c->plan.stages[i];
+    const bool is_of_profile = c->input.profile != NULL;
+    const bool has_cycles = c->input.has_cycles || !is_of_profile;
+    const bool has_cuts = c->plan.num_values > 0 || !is_of_profile;
+    PL_COLUMN(sheet, number, "stage", i);
+    PL_COLUMN(sheet, number, "ipu", stage->ipu);
+    PL_COLUMN(sheet, text, "from", c->input.unit_names[stage->first_unit]);
+    PL_COLUMN(sheet, text, "to", c->input.unit_names[stage->last_unit]);
+    PL_COLUMN(sheet, number, "memory", stage->peak_bytes);
+    PL_COLUMN(sheet, known_ratio, c->input.time_unit, has_cycles, stage->cycles,
+              c->input.cycles_per_time_unit);
+    PL_COLUMN(sheet, known_ratio, "cut", has_cuts, stage->cut_bytes, c->input.cuts_per_unit);
+    if (c->stage_choices != NULL)
+        PL_COLUMN(sheet, text, "recompute", c->stage_choices[i]);
 }
 
-static void add_table(const popliner_certificate *c, char delimiter, pl_text *text) {
-    const popliner_plan *plan = &c->plan;
-    const bool is_of_profile = c->input.profile != NULL;
-    pl_text_format(text, "stage%cipu%cfrom%cto%cmemory%c", delimiter, delimiter, delimiter,
-                   delimiter, delimiter);
-    pl_certificate_add_field(text, c->input.time_unit, delimiter);
-    pl_text_format(text, "%ccut", delimiter);
-    if (c->stage_choices != NULL)
-        pl_text_format(text, "%crecompute", delimiter);
-    pl_text_add(text, "\n");
-    for (size_t i = 0; i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        pl_text_format(text, "%zu%c%zu%c", i, delimiter, stage->ipu, delimiter);
-        pl_certificate_add_field(text, c->input.unit_names[stage->first_unit], delimiter);
-        pl_text_format(text, "%c", delimiter);
-        pl_certificate_add_field(text, c->input.unit_names[stage->last_unit], delimiter);
-        pl_text_format(text, "%c%" PRIu64 "%c", delimiter, stage->peak_bytes, delimiter);
-        if (c->input.has_cycles || !is_of_profile)
-            pl_certificate_add_number(text, stage->cycles, c->input.cycles_per_time_unit);
-        pl_text_format(text, "%c", delimiter);
-        if (plan->num_values > 0 || !is_of_profile)
-            pl_certificate_add_number(text, stage->cut_bytes, c->input.cuts_per_unit);
-        if (c->stage_choices != NULL) {
-            pl_text_format(text, "%c", delimiter);
-            pl_certificate_add_field(text, c->stage_choices[i], delimiter);
-        }
-        pl_text_add(text, "\n");
-    }
+static popliner_status write_table(const popliner_certificate *c, popliner_format format,
+                                   char **result, popliner_error *error) {
+    pl_sheet sheet;
+    pl_sheet_begin_plain(&sheet, format);
+    add_stage(c, 0, &sheet);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        add_stage(c, i, &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }
 
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
@@ -588,8 +571,10 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
         break;
     case POPLINER_CERTIFICATE_TSV:
     case POPLINER_CERTIFICATE_CSV:
-        add_table(certificate, form == POPLINER_CERTIFICATE_CSV ? ',' : '\t', &text);
-        break;
+        return write_table(certificate,
+                           form == POPLINER_CERTIFICATE_CSV ? POPLINER_FORMAT_CSV
+                                                            : POPLINER_FORMAT_TSV,
+                           result, error);
     default:
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",
                        (int)form);

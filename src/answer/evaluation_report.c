@@ -6,6 +6,7 @@
 
 #include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/sheet.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
@@ -181,34 +182,29 @@ static popliner_status check(const popliner_together *t, popliner_error *error) 
 
 /* ---- a table ---- */
 
-static void add_field(pl_text *text, const char *field, char delimiter) {
-    pl_text_format(text, "%c", delimiter);
-    pl_certificate_add_field(text, field, delimiter);
+static void add_row(const popliner_together *t, size_t stage, pl_sheet *sheet) {
+    static const char *const fits[] = {
+        [PL_FITS] = "yes", [PL_FITS_NOT] = "no", [PL_FIT_UNKNOWN] = "unknown"};
+    const popliner_certificate *c = sheet->is_naming ? NULL : t->evaluations[0];
+    PL_COLUMN(sheet, number, "stage", stage);
+    PL_COLUMN(sheet, number, "ipu", c->plan.stages[stage].ipu);
+    PL_COLUMN(sheet, text, "from", t->first_units[stage]);
+    PL_COLUMN(sheet, text, "to", t->last_units[stage]);
+    PL_COLUMN(sheet, number, "limit", pl_certificate_limit(c, c->plan.stages[stage].ipu));
+    for (size_t i = 0; i < t->num_reports; i++)
+        PL_COLUMN(sheet, number, t->names[i], need_of(t, i, stage));
+    PL_COLUMN(sheet, text, "fits", fits[fit_of(t, stage)]);
 }
 
-static void add_row(const popliner_together *t, size_t stage, char delimiter, pl_text *text) {
-    const pl_fit fit = fit_of(t, stage);
-    const popliner_certificate *c = t->evaluations[0];
-    const popliner_plan_stage *own = &c->plan.stages[stage];
-    pl_text_format(text, "%zu%c%zu", stage, delimiter, own->ipu);
-    add_field(text, t->first_units[stage], delimiter);
-    add_field(text, t->last_units[stage], delimiter);
-    pl_text_format(text, "%c%" PRIu64, delimiter, pl_certificate_limit(c, own->ipu));
-    for (size_t i = 0; i < t->num_reports; i++)
-        pl_text_format(text, "%c%" PRIu64, delimiter, need_of(t, i, stage));
-    pl_text_format(text, "%c%s\n", delimiter,
-                   fit == PL_FITS       ? "yes"
-                   : fit == PL_FITS_NOT ? "no"
-                                        : "unknown");
-}
-
-static void add_table(const popliner_together *t, char delimiter, pl_text *text) {
-    pl_text_format(text, "stage%cipu%cfrom%cto%climit", delimiter, delimiter, delimiter, delimiter);
-    for (size_t i = 0; i < t->num_reports; i++)
-        add_field(text, t->names[i], delimiter);
-    pl_text_format(text, "%cfits\n", delimiter);
+static popliner_status write_together(const popliner_together *t, popliner_format format,
+                                      char **result, popliner_error *error) {
+    pl_sheet sheet;
+    pl_sheet_begin_plain(&sheet, format);
+    add_row(t, 0, &sheet);
+    pl_sheet_end_names(&sheet);
     for (size_t stage = 0; stage < t->num_stages; stage++)
-        add_row(t, stage, delimiter, text);
+        add_row(t, stage, &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }
 
 /* ---- JSON ---- */
@@ -273,9 +269,8 @@ popliner_status popliner_report_together(const popliner_together *together, popl
         status = check(&own, error);
     if (status != POPLINER_OK)
         return status;
-    if (format == POPLINER_FORMAT_JSON)
-        put_together(&own, &(pl_json){.text = &text});
-    else
-        add_table(&own, format == POPLINER_FORMAT_CSV ? ',' : '\t', &text);
+    if (format != POPLINER_FORMAT_JSON)
+        return write_together(&own, format, result, error);
+    put_together(&own, &(pl_json){.text = &text});
     return pl_text_finish_printable(&text, status, result, error);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "answer/certificate_data.h"
+#include "base/sheet.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "popliner/replicas.h"
@@ -21,47 +22,31 @@ static const char *status_of(const popliner_plan *plan) {
                                                                      : pl_certificate_status(plan);
 }
 
-/* The last field of a row: the split. */
-static void add_split(const pl_certificate_input *names, const popliner_plan *plan, char delimiter,
-                      pl_text *text) {
+/* The units of all stages. */
+static pl_text split_text(const pl_certificate_input *names, const popliner_plan *plan) {
     pl_text line = {0};
     pl_certificate_add_line(&line, plan, names->unit_names);
-    text->failed = text->failed || line.failed;
-    if (!text->failed)
-        pl_certificate_add_field(text, line.data, delimiter);
-    free(line.data);
+    return line;
 }
 
-/* "status", the objectives, "used" and "split", up to the end of the line. */
-static void add_header(const pl_certificate_input *names, char delimiter, pl_text *text) {
-    const popliner_solver_options *o = names->options;
-    pl_text_add(text, "status");
-    for (size_t i = 0; i < o->num_objectives; i++)
-        pl_text_format(text, "%c%s", delimiter, popliner_objective_name(o->objectives[i]));
-    if (o->num_objectives == 0)
-        pl_text_format(text, "%cmemory%ctraffic", delimiter, delimiter);
-    pl_text_format(text, "%cused%csplit\n", delimiter, delimiter);
-}
-
-/* The row of a plan, behind what may stand there already. */
-static void add_plan(const pl_certificate_input *names, const popliner_plan *plan, char delimiter,
-                     pl_text *text) {
-    const popliner_certificate c = of_plan(names, plan);
+/* The columns of a plan; of what it has no values, nothing is known. */
+static void add_plan(const pl_certificate_input *names, const popliner_plan *plan,
+                     pl_sheet *sheet) {
+    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
+                                               POPLINER_OBJECTIVE_TRAFFIC};
+    const popliner_certificate c = of_plan(names, sheet->is_naming ? &(popliner_plan){0} : plan);
     const size_t num_objectives = names->options->num_objectives;
-    pl_text_add(text, status_of(plan));
-    for (size_t i = 0; i < plan->num_values; i++) {
-        pl_text_format(text, "%c", delimiter);
-        pl_certificate_add_number(text, plan->values[i].value,
-                                  pl_certificate_divisor(&c, plan->values[i].objective));
+    const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
+    PL_COLUMN(sheet, text, "status", status_of(plan));
+    for (size_t i = 0; i < (num_objectives > 0 ? num_objectives : 2); i++) {
+        const bool is_known = i < c.plan.num_values;
+        const popliner_plan_value *own = is_known ? &c.plan.values[i] : NULL;
+        PL_COLUMN(sheet, known_ratio, popliner_objective_name(objectives[i]), is_known,
+                  is_known ? own->value : 0,
+                  is_known ? pl_certificate_divisor(&c, own->objective) : 1);
     }
-    /* nothing is known of a contradiction */
-    for (size_t i = plan->num_values; i < num_objectives; i++)
-        pl_text_format(text, "%c", delimiter);
-    if (plan->num_values == 0 && num_objectives == 0)
-        pl_text_format(text, "%c%c", delimiter, delimiter);
-    pl_text_format(text, "%c%zu%c", delimiter, plan->num_ipus, delimiter);
-    add_split(names, plan, delimiter, text);
-    pl_text_add(text, "\n");
+    PL_COLUMN(sheet, number, "used", plan->num_ipus);
+    PL_COLUMN(sheet, made, "split", split_text(names, plan));
 }
 
 /* The members of an object that tell where a stage runs. */
@@ -105,35 +90,50 @@ static void put_sweep(const popliner_sweep *sweep, const pl_certificate_input *n
     pl_put_close(json);
 }
 
+/* Completes what the caller says of the costs. */
+typedef struct taken_names {
+    pl_certificate_input input;
+    popliner_solver_options options;
+    popliner_listener listener;
+} taken_names;
+
+static popliner_status take_names(taken_names *own, const popliner_certificate_input *names,
+                                  popliner_error *error) {
+    return pl_certificate_take_input(names, &own->input, &own->options, &own->listener, error);
+}
+
+static void add_sweep_row(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names,
+                          pl_sheet *sheet) {
+    PL_COLUMN(sheet, number, sweep->what, sweep->values[i]);
+    add_plan(names, sheet->is_naming ? NULL : sweep->plans[i], sheet);
+}
+
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
                                       const popliner_certificate_input *names,
                                       popliner_format format, char **result,
                                       popliner_error *error) {
     popliner_sweep own = POPLINER_SWEEP_INIT;
-    pl_certificate_input input;
-    popliner_solver_options options;
-    popliner_listener listener;
+    taken_names taken;
     pl_text text = {0};
-    char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
+    pl_sheet sheet;
     *result = NULL;
     popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
     if (status == POPLINER_OK)
-        status = pl_certificate_take_input(names, &input, &options, &listener, error);
+        status = take_names(&taken, names, error);
     for (size_t i = 0; status == POPLINER_OK && i < own.num_values; i++)
-        status = pl_certificate_check_plan(&input, own.plans[i], error);
+        status = pl_certificate_check_plan(&taken.input, own.plans[i], error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        put_sweep(&own, &input, &(pl_json){.text = &text});
+        put_sweep(&own, &taken.input, &(pl_json){.text = &text});
         return pl_text_finish_printable(&text, status, result, error);
     }
-    pl_text_format(&text, "%s%c", own.what, delimiter);
-    add_header(&input, delimiter, &text);
-    for (size_t i = 0; i < own.num_values; i++) {
-        pl_text_format(&text, "%" PRIu64 "%c", own.values[i], delimiter);
-        add_plan(&input, own.plans[i], delimiter, &text);
-    }
-    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+    pl_sheet_begin_plain(&sheet, format);
+    add_sweep_row(&own, 0, &taken.input, &sheet);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = 0; i < own.num_values; i++)
+        add_sweep_row(&own, i, &taken.input, &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }
 
 /* ---- the best compromises ---- */
@@ -162,25 +162,27 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
                                        const popliner_certificate_input *names,
                                        popliner_format format, char **result,
                                        popliner_error *error) {
-    pl_certificate_input input;
-    popliner_solver_options options;
-    popliner_listener listener;
+    taken_names taken;
     pl_text text = {0};
-    char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
+    pl_sheet sheet;
+    const popliner_plan *plan;
     *result = NULL;
-    popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
-    for (size_t i = 0; status == POPLINER_OK && popliner_pareto_plan_at(pareto, i) != NULL; i++)
-        status = pl_certificate_check_plan(&input, popliner_pareto_plan_at(pareto, i), error);
+    popliner_status status = take_names(&taken, names, error);
+    for (size_t i = 0; status == POPLINER_OK && (plan = popliner_pareto_plan_at(pareto, i)) != NULL;
+         i++)
+        status = pl_certificate_check_plan(&taken.input, plan, error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        put_pareto(pareto, &input, &(pl_json){.text = &text});
+        put_pareto(pareto, &taken.input, &(pl_json){.text = &text});
         return pl_text_finish_printable(&text, status, result, error);
     }
-    add_header(&input, delimiter, &text);
+    pl_sheet_begin_plain(&sheet, format);
+    add_plan(&taken.input, NULL, &sheet);
+    pl_sheet_end_names(&sheet);
     for (size_t i = 0; i < popliner_pareto_get_summary(pareto)->num_points; i++)
-        add_plan(&input, popliner_pareto_plan_at(pareto, i), delimiter, &text);
-    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
+        add_plan(&taken.input, popliner_pareto_plan_at(pareto, i), &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }
 
 /* ---- replicas ---- */
@@ -201,28 +203,27 @@ static const char *tried_status(const popliner_replicas_candidate *c) {
                                   : "feasible";
 }
 
-static void add_row(const popliner_replicas_candidate *c, const pl_certificate_input *names,
-                    bool is_best, char delimiter, pl_text *text) {
-    const uint64_t times[] = {c->cycles, c->pipeline_cycles, c->reduce_cycles, c->step_cycles};
-    pl_text_format(text, "%zu%c%zu%c%zu%c%s%c%s", c->num_ipus, delimiter, c->num_replicas,
-                   delimiter, c->num_ipus * c->num_replicas, delimiter, tried_status(c), delimiter,
-                   is_best ? "yes" : "no");
-    if (c->num_replicas == 0) {
-        for (size_t i = 0; i < 8; i++)
-            pl_text_format(text, "%c", delimiter);
-        pl_text_add(text, "\n");
-        return;
-    }
-    pl_text_format(text, "%c%" PRIu64 "%c%" PRIu64, delimiter, c->micro_batches, delimiter,
-                   c->parameter_bytes);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        pl_text_format(text, "%c", delimiter);
-        pl_certificate_add_number(text, times[i], names->cycles_per_time_unit);
-    }
-    pl_text_format(text, "%c%.9g%c", delimiter, throughput(c, names->cycles_per_time_unit),
-                   delimiter);
-    add_split(names, c->plan, delimiter, text);
-    pl_text_add(text, "\n");
+/* Of a number of stages that cannot be had, nothing else is known. */
+static void add_candidate(const popliner_replicas_candidate *c, bool is_best,
+                          const pl_certificate_input *names, pl_sheet *sheet) {
+    const bool is_had = !sheet->is_naming && c->num_replicas > 0;
+    const uint64_t divisor = names->cycles_per_time_unit;
+    pl_text shown = {0};
+    if (is_had)
+        pl_text_format(&shown, "%.9g", throughput(c, divisor));
+    PL_COLUMN(sheet, number, "stages", c->num_ipus);
+    PL_COLUMN(sheet, number, "replicas", c->num_replicas);
+    PL_COLUMN(sheet, number, "ipus", c->num_ipus * c->num_replicas);
+    PL_COLUMN(sheet, text, "status", tried_status(c));
+    PL_COLUMN(sheet, text, "best", is_best ? "yes" : "no");
+    PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
+    PL_COLUMN(sheet, known, "parameters", is_had, c->parameter_bytes);
+    PL_COLUMN(sheet, known_ratio, "cycles", is_had, c->cycles, divisor);
+    PL_COLUMN(sheet, known_ratio, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
+    PL_COLUMN(sheet, known_ratio, "all_reduce", is_had, c->reduce_cycles, divisor);
+    PL_COLUMN(sheet, known_ratio, "step_cycles", is_had, c->step_cycles, divisor);
+    PL_COLUMN(sheet, made, "throughput", shown);
+    PL_COLUMN(sheet, made, "split", is_had ? split_text(names, c->plan) : (pl_text){0});
 }
 
 static void put_candidate(const popliner_replicas_candidate *c, const pl_certificate_input *names,
@@ -280,31 +281,25 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
                                          const popliner_certificate_input *names,
                                          popliner_format format, char **result,
                                          popliner_error *error) {
-    static const char *const heads[] = {
-        "stages",        "replicas",   "ipus",   "status",          "best",
-        "micro_batches", "parameters", "cycles", "pipeline_cycles", "all_reduce",
-        "step_cycles",   "throughput", "split"};
-    pl_certificate_input input;
-    popliner_solver_options options;
-    popliner_listener listener;
+    taken_names taken;
     pl_text text = {0};
-    char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
-    *result = NULL;
-    popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    pl_sheet sheet;
     const popliner_replicas_candidate *c;
+    *result = NULL;
+    popliner_status status = take_names(&taken, names, error);
     for (size_t i = 0;
          status == POPLINER_OK && (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
-        status = pl_certificate_check_plan(&input, c->plan, error);
+        status = pl_certificate_check_plan(&taken.input, c->plan, error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
-        put_replicas(replicas, &input, &(pl_json){.text = &text});
+        put_replicas(replicas, &taken.input, &(pl_json){.text = &text});
         return pl_text_finish_printable(&text, status, result, error);
     }
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        pl_text_format(&text, "%s%c", heads[i],
-                       i + 1 < sizeof heads / sizeof *heads ? delimiter : '\n');
+    pl_sheet_begin_plain(&sheet, format);
+    add_candidate(NULL, false, &taken.input, &sheet);
+    pl_sheet_end_names(&sheet);
     for (size_t i = 0; (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
-        add_row(c, &input, i == popliner_replicas_get_summary(replicas)->best, delimiter, &text);
-    return pl_text_finish_printable(&text, status, result, error);
+        add_candidate(c, i == popliner_replicas_get_summary(replicas)->best, &taken.input, &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }

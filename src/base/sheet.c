@@ -51,6 +51,20 @@ static void add_tsv(pl_text *text, const char *value) {
     }
 }
 
+void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value) {
+    if (format != POPLINER_FORMAT_CSV) {
+        pl_text_add_printable(text, value, "");
+        return;
+    }
+    const bool is_quoted = strpbrk(value, ",\"\r\n") != NULL;
+    pl_text_add(text, is_quoted ? "\"" : "");
+    for (; *value != '\0'; value++) {
+        pl_text_append(text, value, 1);
+        pl_text_add(text, *value == '"' ? "\"" : "");
+    }
+    pl_text_add(text, is_quoted ? "\"" : "");
+}
+
 static void add_text(pl_text *text, popliner_format format, const char *value) {
     if (format == POPLINER_FORMAT_CSV)
         add_csv(text, value);
@@ -60,7 +74,8 @@ static void add_text(pl_text *text, popliner_format format, const char *value) {
         pl_quote_json(text, value);
 }
 
-static void add_value(pl_text *text, popliner_format format, const pl_cell *cell) {
+static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell) {
+    const popliner_format format = sheet->format;
     switch (cell->kind) {
     case PL_CELL_NONE:
         pl_text_add(text,
@@ -73,7 +88,10 @@ static void add_value(pl_text *text, popliner_format format, const pl_cell *cell
         pl_text_add(text, cell->value.number != 0 ? "true" : "false");
         break;
     case PL_CELL_TEXT:
-        add_text(text, format, cell->value.text);
+        if (sheet->is_plain)
+            pl_sheet_add_field(text, format, cell->value.text);
+        else
+            add_text(text, format, cell->value.text);
         break;
     case PL_CELL_SIGNED:
         pl_text_format(text, "%" PRId64, cell->value.signed_number);
@@ -97,6 +115,12 @@ void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section
         pl_text_format(&sheet->text, "{\"section\": \"%s\", \"rows\": [", section);
 }
 
+void pl_sheet_begin_plain(pl_sheet *sheet, popliner_format format) {
+    pl_sheet_begin(sheet, format == POPLINER_FORMAT_CSV ? POPLINER_FORMAT_CSV : POPLINER_FORMAT_TSV,
+                   "");
+    sheet->is_plain = true;
+}
+
 void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         pl_sheet_name(sheet, names[i]);
@@ -104,16 +128,22 @@ void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t coun
 }
 
 void pl_sheet_name(pl_sheet *sheet, const char *name) {
-    if (pl_names_number(&sheet->columns, name) == SIZE_MAX)
+    char *own = pl_copy_string(name, strlen(name));
+    if (own == NULL || !pl_grow(&sheet->columns, &sheet->column_capacity, sheet->num_columns + 1,
+                                sizeof *sheet->columns)) {
+        free(own);
         sheet->text.failed = true;
+        return;
+    }
+    sheet->columns[sheet->num_columns++] = own;
 }
 
 static const char *delimiter(popliner_format format) {
     return format == POPLINER_FORMAT_TSV ? "\t" : ",";
 }
 
-static const char *line_end(popliner_format format) {
-    return format == POPLINER_FORMAT_CSV ? "\r\n" : "\n";
+static const char *line_end(const pl_sheet *sheet) {
+    return sheet->format == POPLINER_FORMAT_CSV && !sheet->is_plain ? "\r\n" : "\n";
 }
 
 void pl_sheet_end_names(pl_sheet *sheet) {
@@ -122,11 +152,11 @@ void pl_sheet_end_names(pl_sheet *sheet) {
     if (sheet->format == POPLINER_FORMAT_JSON || sheet->format == PL_FORMAT_KEPT)
         return;
     pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "{\"columns\":[" : "");
-    for (size_t i = 0; i < sheet->columns.count; i++) {
+    for (size_t i = 0; i < sheet->num_columns; i++) {
         pl_text_add(text, i > 0 ? delimiter(sheet->format) : "");
-        add_text(text, sheet->format, sheet->columns.items[i]);
+        add_value(sheet, text, &(pl_cell){PL_CELL_TEXT, {.text = sheet->columns[i]}});
     }
-    pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "]" : line_end(sheet->format));
+    pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "]" : line_end(sheet));
 }
 
 /* ---- rows ---- */
@@ -143,17 +173,17 @@ static void keep(pl_sheet *sheet, pl_cell cell) {
 
 static void write_value(pl_sheet *sheet, const pl_cell *cell) {
     pl_text *text = &sheet->text;
-    const bool is_last = sheet->column + 1 == sheet->columns.count;
+    const bool is_last = sheet->column + 1 == sheet->num_columns;
     if (sheet->format == POPLINER_FORMAT_JSON) {
         pl_text_add(text, sheet->column > 0 ? ", " : sheet->num_rows > 0 ? ",\n{" : "\n{");
-        pl_quote_json(text, sheet->columns.items[sheet->column]);
+        pl_quote_json(text, sheet->columns[sheet->column]);
         pl_text_add(text, ": ");
     } else {
         pl_text_add(text, sheet->column > 0 ? delimiter(sheet->format) : "");
     }
-    add_value(text, sheet->format, cell);
+    add_value(sheet, text, cell);
     if (is_last)
-        pl_text_add(text, sheet->format == POPLINER_FORMAT_JSON ? "}" : line_end(sheet->format));
+        pl_text_add(text, sheet->format == POPLINER_FORMAT_JSON ? "}" : line_end(sheet));
 }
 
 void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
@@ -163,7 +193,7 @@ void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
         keep(sheet, cell);
     else
         write_value(sheet, &cell);
-    sheet->column = (sheet->column + 1) % sheet->columns.count;
+    sheet->column = (sheet->column + 1) % sheet->num_columns;
     sheet->num_rows += sheet->column == 0;
 }
 
@@ -219,6 +249,16 @@ void pl_sheet_place(pl_sheet *sheet, uint32_t value) {
     pl_sheet_known(sheet, value != UINT32_MAX, value);
 }
 
+void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64_t divisor) {
+    pl_text text = {0};
+    if (divisor == 1 || !is_known) {
+        pl_sheet_known(sheet, is_known, value);
+        return;
+    }
+    pl_text_format(&text, "%.6f", (double)value / (double)divisor);
+    pl_sheet_made(sheet, text);
+}
+
 void pl_sheet_words(pl_sheet *sheet, const char *value) {
     pl_sheet_text(sheet, *value == '\0' ? NULL : value);
 }
@@ -242,7 +282,7 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
 static pl_cell_kind kind_of(const pl_sheet *sheet, size_t column) {
     static const uint64_t most = (UINT64_C(1) << 52) - 1;
     pl_cell_kind kind = PL_CELL_NONE;
-    for (size_t i = column; i < sheet->num_cells; i += sheet->columns.count) {
+    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
         pl_cell_kind own = sheet->cells[i].kind;
         if (own == PL_CELL_NUMBER && sheet->cells[i].value.number > most)
             return PL_CELL_SIGNED;
@@ -262,7 +302,7 @@ static const char *kind_name(pl_cell_kind kind) {
 
 static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
     pl_packed packed = {0};
-    for (size_t i = column; i < sheet->num_cells; i += sheet->columns.count)
+    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns)
         if (sheet->cells[i].kind == PL_CELL_NONE)
             pl_packed_missing(&packed);
         else
@@ -277,7 +317,7 @@ static void write_texts(const pl_sheet *sheet, size_t column, pl_text *text) {
     size_t *place = pl_new_array(sheet->names.count, sizeof *place); /* plus one */
     text->failed = text->failed || place == NULL;
     pl_text_add(text, "{\"names\":[");
-    for (size_t i = column; place != NULL && i < sheet->num_cells; i += sheet->columns.count) {
+    for (size_t i = column; place != NULL && i < sheet->num_cells; i += sheet->num_columns) {
         const pl_cell *cell = &sheet->cells[i];
         if (cell->kind == PL_CELL_NONE) {
             pl_packed_missing(&packed);
@@ -299,19 +339,19 @@ static void write_texts(const pl_sheet *sheet, size_t column, pl_text *text) {
 
 static void write_list(const pl_sheet *sheet, size_t column, pl_text *text) {
     pl_text_add(text, "[");
-    for (size_t i = column; i < sheet->num_cells; i += sheet->columns.count) {
+    for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
         pl_text_add(text, i > column ? "," : "");
         pl_cell cell = sheet->cells[i];
         if (cell.kind == PL_CELL_TEXT)
             cell.value.text = sheet->names.items[cell.value.number];
-        add_value(text, sheet->format, &cell);
+        add_value(sheet, text, &cell);
     }
     pl_text_add(text, "]");
 }
 
 static void write_packed(pl_sheet *sheet) {
     pl_text *text = &sheet->text;
-    const size_t num_columns = sheet->columns.count;
+    const size_t num_columns = sheet->num_columns;
     if (text->failed)
         return;
     const size_t all_rows = sheet->num_cells / num_columns;
@@ -338,7 +378,9 @@ static void write_packed(pl_sheet *sheet) {
 /* ---- the end ---- */
 
 void pl_sheet_clear(pl_sheet *sheet) {
-    pl_names_free(&sheet->columns);
+    for (size_t i = 0; i < sheet->num_columns; i++)
+        free(sheet->columns[i]);
+    free(sheet->columns);
     pl_names_free(&sheet->names);
     free(sheet->cells);
     free(sheet->text.data);
@@ -359,6 +401,8 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
         pl_text_add(&sheet->text, sheet->num_rows > 0 ? "\n]}\n" : "]}\n");
     if (sheet->format == PL_FORMAT_PACKED && status == POPLINER_OK)
         write_packed(sheet);
+    if (sheet->is_plain)
+        pl_text_make_printable(&sheet->text);
     pl_text text = sheet->text;
     sheet->text = (pl_text){0};
     pl_sheet_clear(sheet);

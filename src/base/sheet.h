@@ -64,10 +64,13 @@ typedef struct pl_cell {
 /* Begin with pl_sheet_begin, end with one of the last functions below. */
 typedef struct pl_sheet {
     popliner_format format;
-    bool is_naming;   /* no row has begun: columns are named */
-    bool is_whole;    /* packed with all rows, however many: what is drawn */
-    pl_names columns; /* their names, each another one */
-    size_t column;    /* of the value that comes next */
+    bool is_naming; /* no row has begun: columns are named */
+    bool is_whole;  /* packed with all rows, however many: what is drawn */
+    bool is_plain;  /* see pl_sheet_begin_plain */
+    char **columns; /* [num_columns]: their names */
+    size_t num_columns;
+    size_t column_capacity;
+    size_t column; /* of the value that comes next */
     size_t num_rows;
     pl_text text;
     pl_cell *cells; /* those that are kept, row after row */
@@ -78,6 +81,13 @@ typedef struct pl_sheet {
 
 /* Whose columns are to be named next, up to pl_sheet_end_names. */
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section);
+
+/* The same for a table that people read, too, as CSV or TSV: lines end in LF, and in the end all of
+ * it is made printable. */
+void pl_sheet_begin_plain(pl_sheet *sheet, popliner_format format);
+
+/* A text as a field of such a table. */
+void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value);
 
 /* The names of all columns at once, of a table whose rows are not all made in one place. */
 void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t count);
@@ -105,6 +115,8 @@ void pl_sheet_index(pl_sheet *sheet, size_t value);   /* SIZE_MAX: none */
 void pl_sheet_place(pl_sheet *sheet, uint32_t value); /* UINT32_MAX: none */
 void pl_sheet_known(pl_sheet *sheet, bool is_known, uint64_t value);
 void pl_sheet_share(pl_sheet *sheet, bool is_known, double value);
+/* So many of a divisor's units: six digits behind the point unless it is 1. */
+void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64_t divisor);
 void pl_sheet_words(pl_sheet *sheet, const char *value); /* "": none */
 void pl_sheet_made(pl_sheet *sheet, pl_text value);      /* which is freed; empty: none */
 

@@ -406,29 +406,41 @@ static size_t length_of_rows(const pl_text *block, size_t num_rows, size_t num_t
     return at;
 }
 
-/* The rows of a table of [things * num_categories], as far as they are held. */
-static void add_rows(pl_text *text, const task *t, const char *thing, const uint32_t *row,
-                     size_t num_things, size_t all_things, const uint32_t *numbers,
-                     const pl_text *blocks, size_t held, size_t all, unsigned shift) {
+/* The rows of [things * num_categories], as far as they are held. */
+typedef struct table {
+    const char *thing;
+    const uint32_t *row; /* of each, or PL_NONE */
+    size_t num_things;
+    bool are_all_things;
+    const uint32_t *numbers; /* [num_things]: what each is called; NULL: by its place */
+    const pl_text *blocks;
+    size_t held;
+    size_t all;
+    unsigned shift;
+} table;
+
+static void add_rows(pl_text *text, const task *t, const table *own) {
     const size_t num_categories = t->profile->num_categories;
     pl_packed things = {0};
     pl_packed categories = {0};
     pl_packed tiles = {0};
-    for (size_t i = 0; i < num_things * num_categories; i++)
-        if (row[i] < held) {
+    for (size_t i = 0; i < own->num_things * num_categories; i++)
+        if (own->row[i] < own->held) {
             size_t number = i / num_categories;
-            pl_packed_number(&things, numbers != NULL ? numbers[number] : number);
+            pl_packed_number(&things, own->numbers != NULL ? own->numbers[number] : number);
             pl_packed_number(&categories, i % num_categories);
         }
-    for (size_t block = 0; held > 0 && block < t->num_blocks; block++) {
+    for (size_t block = 0; own->held > 0 && block < t->num_blocks; block++) {
         size_t first, end;
         tiles_of_block(t, block, &first, &end);
-        pl_text_append(&tiles.bytes, blocks[block].data,
-                       held == all ? blocks[block].length
-                                   : length_of_rows(&blocks[block], held, end - first));
+        pl_text_append(&tiles.bytes, own->blocks[block].data,
+                       own->held == own->all
+                           ? own->blocks[block].length
+                           : length_of_rows(&own->blocks[block], own->held, end - first));
     }
     pl_text_format(text, "{\"is_whole\":%s,\"shift\":%u,\"%s\":",
-                   held == all && num_things == all_things ? "true" : "false", shift, thing);
+                   own->held == own->all && own->are_all_things ? "true" : "false", own->shift,
+                   own->thing);
     pl_packed_end(&things, text);
     pl_text_add(text, ",\"category\":");
     pl_packed_end(&categories, text);
@@ -549,11 +561,15 @@ popliner_status pl_page_add_variables(pl_text *text, const popliner_profile *pro
     memory = memory && pl_parallel_run(&work) == t.num_blocks;
     if (memory) {
         pl_text_format(text, "{\"block\":%d,\"named\":", TILES_OF_BLOCK);
-        add_rows(text, &t, "variable", t.row, t.num_named, profile->num_unlowered, t.named,
-                 t.named_blocks, count_held(&t), t.num_rows, t.named_shift);
+        const table named = {
+            "variable",   t.row,          t.num_named,    t.num_named == profile->num_unlowered,
+            t.named,      t.named_blocks, count_held(&t), t.num_rows,
+            t.named_shift};
+        const table layers = {"unit",         t.unit_row,      num_units,       true,         NULL,
+                              t.layer_blocks, t.num_unit_rows, t.num_unit_rows, t.layer_shift};
+        add_rows(text, &t, &named);
         pl_text_add(text, ",\"layers\":");
-        add_rows(text, &t, "unit", t.unit_row, num_units, num_units, NULL, t.layer_blocks,
-                 t.num_unit_rows, t.num_unit_rows, t.layer_shift);
+        add_rows(text, &t, &layers);
         pl_text_add(text, ",\"lives\":");
         memory = add_lives(text, &t);
         pl_text_add(text, "}");

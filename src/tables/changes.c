@@ -14,7 +14,7 @@
 /* ---- tables that were kept ---- */
 
 size_t pl_kept_num_rows(const pl_sheet *sheet) {
-    return sheet->columns.count == 0 ? 0 : sheet->num_cells / sheet->columns.count;
+    return sheet->num_columns == 0 ? 0 : sheet->num_cells / sheet->num_columns;
 }
 
 static const char *text_of(const pl_sheet *sheet, const pl_cell *cell) {
@@ -22,14 +22,14 @@ static const char *text_of(const pl_sheet *sheet, const pl_cell *cell) {
 }
 
 size_t pl_kept_column(const pl_sheet *sheet, const char *name) {
-    for (size_t i = 0; i < sheet->columns.count; i++)
-        if (strcmp(sheet->columns.items[i], name) == 0)
+    for (size_t i = 0; i < sheet->num_columns; i++)
+        if (strcmp(sheet->columns[i], name) == 0)
             return i;
     return SIZE_MAX;
 }
 
 const pl_cell *pl_kept_cell(const pl_sheet *sheet, size_t row, size_t column) {
-    return &sheet->cells[row * sheet->columns.count + column];
+    return &sheet->cells[row * sheet->num_columns + column];
 }
 
 const char *pl_kept_text(const pl_sheet *sheet, size_t row, size_t column) {
@@ -169,16 +169,16 @@ static bool is_quantity(const char *column) {
 static compared_column *find_columns(popliner_changes *c, const pl_sheet *before,
                                      const pl_sheet *now, size_t *count) {
     compared_column *columns =
-        pl_new_array(before->columns.count + now->columns.count, sizeof *columns);
+        pl_new_array(before->num_columns + now->num_columns, sizeof *columns);
     *count = 0;
-    for (size_t i = 0; columns != NULL && i < now->columns.count; i++) {
-        const char *name = now->columns.items[i];
+    for (size_t i = 0; columns != NULL && i < now->num_columns; i++) {
+        const char *name = now->columns[i];
         if (is_quantity(name))
             columns[(*count)++] =
                 (compared_column){pl_changes_name(c, name), {pl_kept_column(before, name), i}};
     }
-    for (size_t i = 0; columns != NULL && i < before->columns.count; i++) {
-        const char *name = before->columns.items[i];
+    for (size_t i = 0; columns != NULL && i < before->num_columns; i++) {
+        const char *name = before->columns[i];
         if (is_quantity(name) && pl_kept_column(now, name) == SIZE_MAX)
             columns[(*count)++] = (compared_column){pl_changes_name(c, name), {i, SIZE_MAX}};
     }

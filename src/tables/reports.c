@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/json_writer.h"
+#include "base/sheet.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/part_sums.h"
@@ -99,10 +100,11 @@ done:
 }
 
 popliner_status pl_report_operations(const popliner_operations *operations,
-                                     const popliner_layers *layers, const popliner_chain *chain,
-                                     pl_stage_meter *meter, const popliner_listener *listener,
-                                     char delimiter, char **result, popliner_error *error) {
+                                     const popliner_chain *chain, pl_stage_meter *meter,
+                                     const popliner_listener *listener, char delimiter,
+                                     char **result, popliner_error *error) {
     static const char *const header[] = {"Layer", "Note", "Full name"};
+    const popliner_layers *layers = chain->layers;
     static const char *const unit_header[] = {"Unit"};
     bool has_unit = !chain->model->has_unlayered_unit; /* which is the layer otherwise */
     pl_text text = {0};
@@ -313,7 +315,7 @@ static summary summarise(const pl_tiles_table *table, size_t column) {
 /* The name of a category, which the profile gave. */
 static void add_name(pl_text *text, const char *name, char delimiter) {
     if (delimiter == ',')
-        pl_certificate_add_field(text, name, delimiter);
+        pl_sheet_add_field(text, POPLINER_FORMAT_CSV, name);
     else
         pl_text_add(text, name); /* all of the text is made printable in the end */
 }

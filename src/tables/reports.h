@@ -18,9 +18,9 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
                                         popliner_error *error);
 
 popliner_status pl_report_operations(const popliner_operations *operations,
-                                     const popliner_layers *layers, const popliner_chain *chain,
-                                     pl_stage_meter *meter, const popliner_listener *listener,
-                                     char delimiter, char **text, popliner_error *error);
+                                     const popliner_chain *chain, pl_stage_meter *meter,
+                                     const popliner_listener *listener, char delimiter, char **text,
+                                     popliner_error *error);
 
 popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
                                  char **text, popliner_error *error);
