@@ -59,8 +59,8 @@ static const pl_pairing units = {NULL, "kind", "unit"};
 static const popliner_change *expect(const popliner_changes *changes, size_t *place,
                                      const char *what, const char *name, const char *quantity,
                                      popliner_presence presence) {
-    const popliner_change *d = popliner_changes_at(changes, (*place)++);
-    assert_non_null(d);
+    assert_true(*place < changes->count);
+    const popliner_change *d = &changes->items[(*place)++];
     assert_string_equal(d->what, what);
     assert_string_equal(d->name, name);
     assert_string_equal(d->quantity, quantity);
@@ -118,10 +118,10 @@ static void rows_are_matched_by_kind_and_name(void **state) {
     assert_values(expect(c, &i, "layer", "twice", "total_bytes", POPLINER_ONLY_BEFORE), true, 70,
                   false, 0);
     i += 2;
-    assert_null(popliner_changes_at(c, i));
+    assert_int_equal(i, c->count);
     /* three of what is only now, two times three of what is only before, and twice's, Head's two
      * and cycles that are not known any more */
-    assert_int_equal(popliner_changes_num_changed(c), 3 + 6 + 1 + 2 + 1);
+    assert_int_equal(c->num_changed, 3 + 6 + 1 + 2 + 1);
     const popliner_change *most = popliner_changes_most_grown(c, NULL, "total_bytes");
     assert_string_equal(most->name, "twice"); /* the first of equals, of both sides */
     assert_int_equal(most->now, 61);
@@ -161,7 +161,7 @@ static void columns_of_one_table_count_nothing_in_the_other(void **state) {
         assert_values(expect(c, &i, "tile", name, "category_a_bytes", both), true, 5, true, 0);
     }
     assert_int_equal(i, c->count);
-    assert_int_equal(popliner_changes_num_changed(c), 12 + 12 + 11);
+    assert_int_equal(c->num_changed, 12 + 12 + 11);
     assert_string_equal(popliner_changes_most_grown(c, "tile", "live_bytes")->name, "11");
     popliner_changes_free(c);
 }
@@ -171,8 +171,8 @@ static void empty_tables_have_no_changes(void **state) {
     pl_sheet left = table_of(NULL, 0);
     pl_sheet right = table_of(NULL, 0);
     popliner_changes *c = compare(&left, &right, &units);
-    assert_null(popliner_changes_at(c, 0));
-    assert_int_equal(popliner_changes_num_changed(c), 0);
+    assert_int_equal(c->count, 0);
+    assert_int_equal(c->num_changed, 0);
     popliner_changes_free(c);
 }
 
@@ -184,8 +184,7 @@ static bool grew(int64_t before, int64_t now, double percent) {
                             .has_now = true,
                             .before = before,
                             .now = now};
-    const popliner_changes changes = {.items = &item, .count = 1};
-    return popliner_changes_grew(&changes, percent);
+    return pl_change_grew(&item, percent);
 }
 
 /* What the percentages are in decimals, not what a double makes of them. */
@@ -212,9 +211,8 @@ static void growth_is_compared_exactly(void **state) {
     assert_false(grew(INT64_MAX / 2, INT64_MAX - 1, 100));
     assert_false(grew(INT64_MAX / 2, INT64_MAX / 2 + INT64_MAX / 200, 1));
     assert_false(grew(1, INT64_MAX, 1e300));
-    popliner_change unknown = {.has_before = false, .has_now = true, .now = 7};
-    const popliner_changes changes = {.items = &unknown, .count = 1};
-    assert_false(popliner_changes_grew(&changes, 0));
+    const popliner_change unknown = {.has_before = false, .has_now = true, .now = 7};
+    assert_false(pl_change_grew(&unknown, 0));
 }
 
 static popliner_change quantity(const char *what, const char *name, int64_t before, int64_t now) {
@@ -268,8 +266,13 @@ static void bounds_find_what_grew_by_more(void **state) {
     c->deciding = 4;
     pl_changes_hold(c, bounds, 4);
     assert_false(c->failed);
+    pl_changes_finish(c);
+    const popliner_changes_info *info = popliner_changes_get_info(c);
+    assert_ptr_equal(info->deciding, &info->changes[4]);
+    assert_int_equal(info->num_changes, sizeof items / sizeof *items);
+    assert_int_equal(info->num_bounds, 4);
     for (size_t i = 0; i < 2; i++) {
-        const popliner_growth_result *r = popliner_changes_bound_at(c, i);
+        const popliner_growth_result *r = &info->bounds[i];
         assert_int_equal(r->bound.of, POPLINER_GROWTH_LAYERS);
         assert_int_equal(r->num_compared, 8);
         size_t k = 0;
@@ -280,10 +283,9 @@ static void bounds_find_what_grew_by_more(void **state) {
         assert_int_equal(r->num_exceeded, k);
     }
     /* tiles have another quantity; what decides is less */
-    assert_int_equal(popliner_changes_bound_at(c, 2)->num_compared, 0);
-    assert_int_equal(popliner_changes_bound_at(c, 3)->num_compared, 1);
-    assert_int_equal(popliner_changes_bound_at(c, 3)->num_exceeded, 0);
-    assert_null(popliner_changes_bound_at(c, 4));
+    assert_int_equal(info->bounds[2].num_compared, 0);
+    assert_int_equal(info->bounds[3].num_compared, 1);
+    assert_int_equal(info->bounds[3].num_exceeded, 0);
     for (int of = 0; of < POPLINER_NUM_GROWTHS; of++)
         assert_non_null(popliner_growth_name((popliner_growth)of));
     assert_null(popliner_growth_name(POPLINER_NUM_GROWTHS));
@@ -308,8 +310,8 @@ static pl_sheet facts_of(const char *const (*rows)[3], size_t count) {
 
 static void assert_setting(const popliner_changes *c, size_t i, const char *name,
                            popliner_presence presence, const char *before, const char *now) {
-    const popliner_setting_change *s = popliner_changes_setting_at(c, i);
-    assert_non_null(s);
+    assert_true(i < c->num_settings);
+    const popliner_setting_change *s = &c->settings[i];
     assert_string_equal(s->name, name);
     assert_int_equal(s->presence, presence);
     assert_int_equal(s->before == NULL, before == NULL);
@@ -350,8 +352,8 @@ static void settings_are_matched_by_group_and_name(void **state) {
     assert_setting(c, 5, "twice", both, "b", "c");
     assert_setting(c, 6, "count", both, "7", "7");
     assert_setting(c, 7, "gone", POPLINER_ONLY_BEFORE, "1", NULL);
-    assert_null(popliner_changes_setting_at(c, 8));
-    assert_int_equal(popliner_changes_num_settings_changed(c), 5);
+    assert_int_equal(c->num_settings, 8);
+    assert_int_equal(c->num_settings_changed, 5);
     pl_sheet_clear(&left);
     pl_sheet_clear(&right);
     popliner_changes_free(c);

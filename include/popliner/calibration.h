@@ -92,13 +92,15 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
 /* NULL is fine. */
 void popliner_comparison_free(popliner_comparison *comparison);
 
-/* NULL beyond the last. */
-const popliner_compared_stage *popliner_comparison_stage_at(const popliner_comparison *comparison,
-                                                            size_t stage);
+/* What a comparison found. */
+typedef struct popliner_comparison_info {
+    const popliner_compared_stage *stages; /* [num_stages] */
+    size_t num_stages;
+    const popliner_calibration *correction; /* NULL if there is none */
+} popliner_comparison_info;
 
-/* The correction; false, and all 0, if there is none. */
-bool popliner_comparison_get_correction(const popliner_comparison *comparison,
-                                        popliner_calibration *correction);
+/* As long as the comparison. O(1). */
+const popliner_comparison_info *popliner_comparison_get_info(const popliner_comparison *comparison);
 
 /* The comparison as text for reading, or as a JSON object (docs/calibration.schema.json), which
  * popliner_calibration_read takes. The caller frees *text with free(). Errors: MEMORY. */

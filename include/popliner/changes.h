@@ -26,7 +26,7 @@ extern "C" {
 
 /* What can be held against a bound. */
 typedef enum popliner_growth {
-    POPLINER_GROWTH_LARGEST_TILE, /* the quantity of popliner_changes_deciding */
+    POPLINER_GROWTH_LARGEST_TILE, /* popliner_changes_info.deciding */
     POPLINER_GROWTH_TILES,        /* of each tile: tile, live_bytes */
     POPLINER_GROWTH_CATEGORIES,   /* of each category: category, variables_bytes */
     POPLINER_GROWTH_LAYERS,       /* of each unit of any kind: total_bytes */
@@ -121,33 +121,30 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
 /* NULL is fine. */
 void popliner_changes_free(popliner_changes *changes);
 
-/* Quantity i, the first being 0, of both sides or of one; NULL behind the last. Those of the device
- * come first, then categories, units, the plan, stages, tiles. O(1). */
-const popliner_change *popliner_changes_at(const popliner_changes *changes, size_t i);
+/* What a comparison found. */
+typedef struct popliner_changes_info {
+    /* Quantities, of both sides or of one. Those of the device come first, then categories, units,
+     * the plan, stages, tiles. */
+    const popliner_change *changes; /* [num_changes] */
+    size_t num_changes;
+    size_t num_changed; /* of how many the sides differ, or one has none */
+    /* The quantity that says whether the model got larger: without certificates the live memory of
+     * the largest tile (device, largest_tile_live_bytes); else what the largest tile of all stages
+     * needs (plan, largest_need_bytes), which has no value on a side whose plan has no stages. */
+    const popliner_change *deciding;
+    /* Those of now in their order, then those of before alone. They are matched by group and
+     * name. */
+    const popliner_setting_change *settings; /* [num_settings] */
+    size_t num_settings;
+    size_t num_settings_changed; /* of how many the sides differ, or one has none */
+    /* What each bound of the input found, compared exactly in millionths of a percent. From 0 a
+     * quantity grows by more than any percentage; that of one side alone did not grow. */
+    const popliner_growth_result *bounds; /* [num_bounds] */
+    size_t num_bounds;
+} popliner_changes_info;
 
-/* Of how many quantities the sides differ, or one has none. O(1). */
-size_t popliner_changes_num_changed(const popliner_changes *changes);
-
-/* The quantity that says whether the model got larger: without certificates the live memory of the
- * largest tile (device, largest_tile_live_bytes); else what the largest tile of all stages needs
- * (plan, largest_need_bytes), which has no value on a side whose plan has no stages. O(1). */
-const popliner_change *popliner_changes_deciding(const popliner_changes *changes);
-
-/* Whether that grew by more than so many percent of what it was, compared exactly in millionths of
- * a percent. From 0 it grows by more than any percentage. False where a side has no value. */
-bool popliner_changes_grew(const popliner_changes *changes, double max_growth_percent);
-
-/* Setting i, the first being 0: those of now in their order, then those of before alone; NULL
- * behind the last. They are matched by group and name. O(1). */
-const popliner_setting_change *popliner_changes_setting_at(const popliner_changes *changes,
-                                                           size_t i);
-
-/* Of how many settings the sides differ, or one has none. O(1). */
-size_t popliner_changes_num_settings_changed(const popliner_changes *changes);
-
-/* What bound i of the input found, compared as popliner_changes_grew does; NULL behind the last. An
- * item of one side alone did not grow. O(1). */
-const popliner_growth_result *popliner_changes_bound_at(const popliner_changes *changes, size_t i);
+/* As long as the comparison. O(1). */
+const popliner_changes_info *popliner_changes_get_info(const popliner_changes *changes);
 
 /* "largest-tile", "tiles", "categories", "layers", "stages", "cycles"; NULL for no such kind. */
 const char *popliner_growth_name(popliner_growth of);

@@ -88,12 +88,6 @@ typedef struct popliner_missing_variable {
     uint64_t compiler_bytes; /* the compiler's own: no data of the model, and of no program */
 } popliner_missing_variable;
 
-/* Where something is missing. */
-typedef enum popliner_missing_place {
-    POPLINER_MISSING_PLACE_HERE,       /* at the bottleneck: the summary's tile and step */
-    POPLINER_MISSING_PLACE_EVERYWHERE, /* on all tiles */
-} popliner_missing_place;
-
 /* How many operations got their layer by which rule. */
 typedef struct popliner_coverage {
     popliner_layer_rule rule;
@@ -118,15 +112,22 @@ typedef struct popliner_diagnosis_options {
  * the caller that asked for it; free with popliner_diagnosis_free. */
 typedef struct popliner_diagnosis popliner_diagnosis;
 
-/* What there is one of. */
+/* What was diagnosed. */
 typedef struct popliner_diagnosis_summary {
     popliner_memory_model model;
     bool layer_operations_only;
-    size_t num_program_types; /* that occur */
-    size_t num_categories;    /* that occur */
-    size_t num_operations;
+    const popliner_diagnosis_programs *programs; /* [num_program_types] that occur */
+    size_t num_program_types;
+    const popliner_diagnosis_category *categories; /* [num_categories] that occur */
+    size_t num_categories;
+    const popliner_coverage *coverage; /* [num_coverage] */
     size_t num_coverage;
+    size_t num_operations;
+    /* What is missing at the bottleneck, which is the tile and the step below, and on all tiles;
+     * the largest first. */
+    const popliner_missing_variable *missing_here; /* [num_missing_here] */
     size_t num_missing_here;
+    const popliner_missing_variable *missing_everywhere; /* [num_missing_everywhere] */
     size_t num_missing_everywhere;
 
     /* Tile and step where the compiler counts most, and what is explained there. In PopLiner's
@@ -159,20 +160,9 @@ typedef struct popliner_diagnosis_summary {
     size_t suggested_layers;
 } popliner_diagnosis_summary;
 
-/* All that is handed out lives as long as the diagnosis; NULL behind the last. O(1). */
+/* As long as the diagnosis. O(1). */
 const popliner_diagnosis_summary *
 popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis);
-const popliner_diagnosis_programs *
-popliner_diagnosis_programs_at(const popliner_diagnosis *diagnosis, size_t i);
-const popliner_diagnosis_category *
-popliner_diagnosis_category_at(const popliner_diagnosis *diagnosis, size_t i);
-const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis *diagnosis,
-                                                        size_t i);
-
-/* What is missing at a place, the largest first; NULL also for a place that there is not. */
-const popliner_missing_variable *popliner_diagnosis_missing_at(const popliner_diagnosis *diagnosis,
-                                                               popliner_missing_place place,
-                                                               size_t i);
 
 /* NULL is fine. */
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis);

@@ -41,15 +41,9 @@ void popliner_comparison_free(popliner_comparison *comparison) {
     free(c);
 }
 
-const popliner_compared_stage *popliner_comparison_stage_at(const popliner_comparison *comparison,
-                                                            size_t stage) {
-    return stage < comparison->num_stages ? &comparison->stages[stage] : NULL;
-}
-
-bool popliner_comparison_get_correction(const popliner_comparison *comparison,
-                                        popliner_calibration *correction) {
-    *correction = comparison->correction;
-    return comparison->has_correction;
+const popliner_comparison_info *
+popliner_comparison_get_info(const popliner_comparison *comparison) {
+    return &comparison->info;
 }
 
 /* ---- by tile ---- */
@@ -381,11 +375,14 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
         status = compare_stage(&s, i, compiled[i]->profile, error);
     if (status == POPLINER_OK && !pl_is_calibrated(&c->request.calibration))
         status = correct(&s, error);
-    if (status == POPLINER_OK)
-        *comparison = c;
-    else
+    if (status != POPLINER_OK) {
         popliner_comparison_free(c);
-    return status;
+        return status;
+    }
+    c->info = (popliner_comparison_info){c->stages, c->num_stages,
+                                         c->has_correction ? &c->correction : NULL};
+    *comparison = c;
+    return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_compare(popliner_analysis *analysis,

@@ -362,9 +362,11 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
     c = calloc(1, sizeof *c);
     status = c == NULL ? pl_fail_memory(error, "the comparison")
                        : compare_in_turn(&own, infos, c, error);
-    if (status == POPLINER_OK)
-        *changes = c;
-    else
+    if (status != POPLINER_OK) {
         popliner_changes_free(c);
+        return status;
+    }
+    pl_changes_finish(c);
+    *changes = c;
     return status;
 }

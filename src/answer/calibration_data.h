@@ -18,6 +18,7 @@ struct popliner_comparison {
     bool counts_layout;
     bool has_correction;
     popliner_calibration correction;
+    popliner_comparison_info info; /* of the above, once it is complete */
 };
 
 #endif

@@ -175,11 +175,11 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
 /* Warns of data that is so far from what was predicted that it may be of something else. */
 static void doubt(session *s, const popliner_comparison *comparison) {
     enum { MILLION = 1000000, LEAST = MILLION * 5 / 6, MOST = MILLION * 6 / 5 };
-    popliner_calibration correction;
-    if (!popliner_comparison_get_correction(comparison, &correction))
+    const popliner_calibration *correction = popliner_comparison_get_info(comparison)->correction;
+    if (correction == NULL)
         return;
-    const uint64_t scales[] = {correction.earlier.data_per_million,
-                               correction.last.data_per_million};
+    const uint64_t scales[] = {correction->earlier.data_per_million,
+                               correction->last.data_per_million};
     for (size_t i = 0; i < 2; i++)
         if (scales[i] < LEAST || scales[i] > MOST) {
             log_message(&s->log, POPLINER_LEVEL_WARNING,

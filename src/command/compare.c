@@ -86,10 +86,11 @@ static popliner_status make_certificate(session *s, popliner_certificate **certi
 
 /* How many units of the chain are there now that were not there before. */
 static size_t num_new_units(const popliner_changes *changes) {
-    const popliner_change *d;
+    const popliner_changes_info *info = popliner_changes_get_info(changes);
     size_t count = 0;
-    for (size_t i = 0; (d = popliner_changes_at(changes, i)) != NULL; i++)
-        count += d->presence == POPLINER_ONLY_NOW && strcmp(d->quantity, "num_operations") == 0;
+    for (size_t i = 0; i < info->num_changes; i++)
+        count += info->changes[i].presence == POPLINER_ONLY_NOW &&
+                 strcmp(info->changes[i].quantity, "num_operations") == 0;
     return count;
 }
 
@@ -122,7 +123,7 @@ static void list_causes(const popliner_changes *changes, char *text, size_t size
 /* The largest tile grew by more. */
 static void tell_growth(session *s, const popliner_changes *changes,
                         const popliner_growth_bound *bound) {
-    const popliner_change *d = popliner_changes_deciding(changes);
+    const popliner_change *d = popliner_changes_get_info(changes)->deciding;
     const char *what = strcmp(d->what, "plan") == 0 ? "what the largest tile of all stages needs"
                                                     : "the live memory of the largest tile";
     char causes[400];
@@ -166,10 +167,11 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
 
 /* With --max-growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
-    const popliner_growth_result *r;
-    for (size_t i = 0; (r = popliner_changes_bound_at(changes, i)) != NULL; i++) {
+    const popliner_changes_info *info = popliner_changes_get_info(changes);
+    for (size_t i = 0; i < info->num_bounds; i++) {
+        const popliner_growth_result *r = &info->bounds[i];
         const bool is_main = r->bound.of == POPLINER_GROWTH_LARGEST_TILE;
-        const popliner_change *d = popliner_changes_deciding(changes);
+        const popliner_change *d = info->deciding;
         s->failed_softly = s->failed_softly || r->num_exceeded > 0;
         if (is_main && r->num_compared == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,

@@ -58,8 +58,8 @@ static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnos
                     "tiles. Do not trust what the diagnosis says is missing.",
                     found->tiles_off);
     }
-    const popliner_diagnosis_category *row;
-    for (size_t i = 0; (row = popliner_diagnosis_category_at(diagnosis, i)) != NULL; i++) {
+    for (size_t i = 0; i < found->num_categories; i++) {
+        const popliner_diagnosis_category *row = &found->categories[i];
         if (row->tiles_exceeded == 0)
             continue;
         any = true;

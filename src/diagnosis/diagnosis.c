@@ -468,11 +468,16 @@ void pl_diagnosis_summarise(popliner_diagnosis *d) {
     d->summary = (popliner_diagnosis_summary){
         .model = d->model,
         .layer_operations_only = d->layer_operations_only,
+        .programs = d->programs,
         .num_program_types = d->num_program_types,
+        .categories = d->categories,
         .num_categories = d->num_categories,
-        .num_operations = d->num_operations,
+        .coverage = d->coverage,
         .num_coverage = d->num_coverage,
+        .num_operations = d->num_operations,
+        .missing_here = d->missing_here.items,
         .num_missing_here = d->missing_here.count,
+        .missing_everywhere = d->missing_everywhere.items,
         .num_missing_everywhere = d->missing_everywhere.count,
         .tile = d->tile,
         .step = d->step,
@@ -494,36 +499,6 @@ void pl_diagnosis_summarise(popliner_diagnosis *d) {
 const popliner_diagnosis_summary *
 popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis) {
     return &diagnosis->summary;
-}
-
-const popliner_diagnosis_programs *
-popliner_diagnosis_programs_at(const popliner_diagnosis *diagnosis, size_t i) {
-    return i < diagnosis->num_program_types ? &diagnosis->programs[i] : NULL;
-}
-
-const popliner_diagnosis_category *
-popliner_diagnosis_category_at(const popliner_diagnosis *diagnosis, size_t i) {
-    return i < diagnosis->num_categories ? &diagnosis->categories[i] : NULL;
-}
-
-const popliner_coverage *popliner_diagnosis_coverage_at(const popliner_diagnosis *diagnosis,
-                                                        size_t i) {
-    return i < diagnosis->num_coverage ? &diagnosis->coverage[i] : NULL;
-}
-
-const popliner_missing_variable *popliner_diagnosis_missing_at(const popliner_diagnosis *diagnosis,
-                                                               popliner_missing_place place,
-                                                               size_t i) {
-    const popliner_missing_variables *list = NULL;
-    switch (place) {
-    case POPLINER_MISSING_PLACE_HERE:
-        list = &diagnosis->missing_here;
-        break;
-    case POPLINER_MISSING_PLACE_EVERYWHERE:
-        list = &diagnosis->missing_everywhere;
-        break;
-    }
-    return list != NULL && i < list->count ? &list->items[i] : NULL;
 }
 
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis) {

@@ -265,7 +265,7 @@ void popliner_changes_free(popliner_changes *changes) {
     if (changes == NULL)
         return;
     for (size_t i = 0; i < changes->num_bounds; i++)
-        free(changes->bounds[i].exceeded);
+        free((void *)changes->bounds[i].exceeded);
     free(changes->bounds);
     free(changes->settings);
     free(changes->stages);
@@ -274,20 +274,23 @@ void popliner_changes_free(popliner_changes *changes) {
     free(changes);
 }
 
-const popliner_change *popliner_changes_at(const popliner_changes *changes, size_t i) {
-    return i < changes->count ? &changes->items[i] : NULL;
+void pl_changes_finish(popliner_changes *changes) {
+    const popliner_changes *c = changes;
+    changes->info = (popliner_changes_info){
+        .changes = c->items,
+        .num_changes = c->count,
+        .num_changed = c->num_changed,
+        .deciding = &c->items[c->deciding],
+        .settings = c->settings,
+        .num_settings = c->num_settings,
+        .num_settings_changed = c->num_settings_changed,
+        .bounds = c->bounds,
+        .num_bounds = c->num_bounds,
+    };
 }
 
-size_t popliner_changes_num_changed(const popliner_changes *changes) {
-    return changes->num_changed;
-}
-
-const popliner_change *popliner_changes_deciding(const popliner_changes *changes) {
-    return &changes->items[changes->deciding];
-}
-
-bool popliner_changes_grew(const popliner_changes *changes, double max_growth_percent) {
-    return pl_change_grew(popliner_changes_deciding(changes), max_growth_percent);
+const popliner_changes_info *popliner_changes_get_info(const popliner_changes *changes) {
+    return &changes->info;
 }
 
 const popliner_change *popliner_changes_most_grown(const popliner_changes *changes,
@@ -399,15 +402,6 @@ void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
     free(match);
 }
 
-const popliner_setting_change *popliner_changes_setting_at(const popliner_changes *changes,
-                                                           size_t i) {
-    return i < changes->num_settings ? &changes->settings[i] : NULL;
-}
-
-size_t popliner_changes_num_settings_changed(const popliner_changes *changes) {
-    return changes->num_settings_changed;
-}
-
 /* ---- bounds of growth ---- */
 
 /* What of a comparison is held against each kind of bound. */
@@ -474,9 +468,9 @@ static int compare_shares(const void *left, const void *right) {
 }
 
 static bool hold(const popliner_changes *c, const popliner_growth_bound *bound,
-                 pl_growth_found *found) {
+                 popliner_growth_result *r) {
+    const popliner_change **exceeded = NULL;
     size_t capacity = 0;
-    popliner_growth_result *r = &found->result;
     r->bound = *bound;
     for (size_t i = 0; i < c->count; i++) {
         if (!is_of(c, i, bound->of))
@@ -484,13 +478,13 @@ static bool hold(const popliner_changes *c, const popliner_growth_bound *bound,
         r->num_compared += c->items[i].has_before && c->items[i].has_now;
         if (!pl_change_grew(&c->items[i], bound->max_percent))
             continue;
-        if (!pl_grow(&found->exceeded, &capacity, r->num_exceeded + 1, sizeof *found->exceeded))
+        if (!pl_grow(&exceeded, &capacity, r->num_exceeded + 1, sizeof *exceeded))
             return false;
-        found->exceeded[r->num_exceeded++] = &c->items[i];
+        exceeded[r->num_exceeded++] = &c->items[i];
+        r->exceeded = exceeded;
     }
     if (r->num_exceeded > 0)
-        qsort(found->exceeded, r->num_exceeded, sizeof *found->exceeded, compare_shares);
-    r->exceeded = found->exceeded;
+        qsort(exceeded, r->num_exceeded, sizeof *exceeded, compare_shares);
     return true;
 }
 
@@ -503,8 +497,4 @@ void pl_changes_hold(popliner_changes *changes, const popliner_growth_bound *bou
         c->num_bounds = i + 1;
         c->failed = !hold(c, &bounds[i], &c->bounds[i]);
     }
-}
-
-const popliner_growth_result *popliner_changes_bound_at(const popliner_changes *changes, size_t i) {
-    return i < changes->num_bounds ? &changes->bounds[i].result : NULL;
 }

@@ -29,12 +29,6 @@ typedef struct pl_compared_stage {
 
 enum { PL_BEFORE, PL_NOW, PL_NUM_SIDES };
 
-/* What a bound found, with its list. */
-typedef struct pl_growth_found {
-    popliner_growth_result result;
-    const popliner_change **exceeded; /* owned */
-} pl_growth_found;
-
 struct popliner_changes {
     popliner_memory_model model;
     size_t num_tiles;
@@ -50,10 +44,11 @@ struct popliner_changes {
     popliner_setting_change *settings;
     size_t num_settings;
     size_t num_settings_changed;
-    pl_growth_found *bounds;
+    popliner_growth_result *bounds; /* each with its own list */
     size_t num_bounds;
-    pl_names names; /* of items and quantities */
-    bool failed;    /* memory ran short */
+    pl_names names;             /* of items and quantities */
+    popliner_changes_info info; /* of the above, once it is complete */
+    bool failed;                /* memory ran short */
 };
 
 /* How the rows of two tables with the same meaning are matched. */
@@ -93,6 +88,9 @@ bool pl_setting_is_change(const popliner_setting_change *setting);
 /* Holds all quantities, which have to be there, against a bound each. O(bounds * quantities). */
 void pl_changes_hold(popliner_changes *changes, const popliner_growth_bound *bounds,
                      size_t num_bounds);
+
+/* Fills what popliner_changes_get_info tells, from all else. */
+void pl_changes_finish(popliner_changes *changes);
 
 /* Whether a quantity grew by more than so many percent, exactly in millionths of one. */
 bool pl_change_grew(const popliner_change *difference, double max_percent);

@@ -167,7 +167,7 @@ static void add_bounds(pl_text *text, const popliner_changes *c) {
     pl_text_add(text, "\"bounds\": [");
     for (size_t i = 0; i < c->num_bounds; i++) {
         pl_text_add(text, i == 0 ? "\n" : ",\n");
-        add_bound(text, &c->bounds[i].result);
+        add_bound(text, &c->bounds[i]);
     }
     pl_text_add(text, "],\n");
 }
@@ -179,7 +179,7 @@ void pl_changes_add_facts(pl_text *text, const popliner_changes *changes) {
     add_text(text, "memory_model", c->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
     pl_text_format(text, ", \"num_tiles\": %zu, \"num_quantities\": %zu, \"num_changed\": %zu,\n",
                    c->num_tiles, c->count, c->num_changed);
-    add_growth(text, popliner_changes_deciding(c));
+    add_growth(text, &c->items[c->deciding]);
     add_bounds(text, c);
     add_all_settings(text, c);
     add_stages(text, c);

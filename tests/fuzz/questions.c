@@ -359,6 +359,16 @@ static void ask_for_another(asking *a) {
 
 /* ---- Tables --------------------------------------------------------------------------------- */
 
+/* The parts of what is missing are no more than the whole. */
+static void check_missing(const popliner_missing_variable *missing, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t parts = missing[i].compiler_bytes;
+        for (size_t k = 0; k < missing[i].num_parts; k++)
+            parts += missing[i].parts[k].size_bytes;
+        FUZZ_CHECK(parts <= missing[i].size_bytes);
+    }
+}
+
 static void ask_for_diagnosis(asking *a) {
     const popliner_profile *profile = popliner_analysis_profile(a->analysis);
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
@@ -375,7 +385,7 @@ static void ask_for_diagnosis(asking *a) {
     size_t num_operations = 0;
     FUZZ_CHECK(popliner_profile_get_info(profile, &info, NULL) == POPLINER_OK);
     for (size_t i = 0; i < summary->num_program_types; i++) {
-        const popliner_diagnosis_programs *programs = popliner_diagnosis_programs_at(diagnosis, i);
+        const popliner_diagnosis_programs *programs = &summary->programs[i];
         FUZZ_CHECK(programs->num_seen <= programs->num_all);
         for (size_t k = 0; k < programs->num_all - programs->num_seen; k++)
             FUZZ_CHECK(programs->missing[k] < info.num_programs);
@@ -383,19 +393,10 @@ static void ask_for_diagnosis(asking *a) {
     }
     FUZZ_CHECK(num_programs == info.num_programs);
     for (size_t i = 0; i < summary->num_coverage; i++)
-        num_operations += popliner_diagnosis_coverage_at(diagnosis, i)->num_operations;
+        num_operations += summary->coverage[i].num_operations;
     FUZZ_CHECK(num_operations == summary->num_operations);
-    for (int place = 0; place < 2; place++) {
-        const popliner_missing_variable *missing;
-        for (size_t i = 0; (missing = popliner_diagnosis_missing_at(
-                                diagnosis, (popliner_missing_place)place, i)) != NULL;
-             i++) {
-            uint64_t parts = missing->compiler_bytes;
-            for (size_t k = 0; k < missing->num_parts; k++)
-                parts += missing->parts[k].size_bytes;
-            FUZZ_CHECK(parts <= missing->size_bytes);
-        }
-    }
+    check_missing(summary->missing_here, summary->num_missing_here);
+    check_missing(summary->missing_everywhere, summary->num_missing_everywhere);
     if (is_answered(a, popliner_report_diagnosis(
                            diagnosis, a->q.detail & 2 ? POPLINER_FORMAT_JSON : POPLINER_FORMAT_TSV,
                            a->q.detail >> 2, &text, a->error)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from . import _declared as c
 from . import _html
@@ -18,38 +18,27 @@ from .enums import ChangesForm, Format, Recompute, Schedule, Accumulators
 from .request import Calibration, Request, calibration_of, taken
 
 
-def _all(get: Any, handle: Handle, take: Callable[[Any], Any]) -> Tuple[Any, ...]:
-    """All that an object hands out one by one."""
-    found: List[Any] = []
-    while True:
-        item = get(handle.pointer, len(found))
-        if not item:
-            return tuple(found)
-        found.append(take(item.contents))
-
-
 class Changes(Owner, Sequence[r.Change]):
     """What two analyses have of each quantity, and the difference. Needs neither analysis any
     more."""
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        self._changes: Tuple[r.Change, ...] = _all(library.popliner_changes_at, handle,
-                                                   r.change_of)
+        info = library.popliner_changes_get_info(handle.pointer).contents
+        self._changes: Tuple[r.Change, ...] = tuple(
+            map(r.change_of, r.first(info.changes, info.num_changes)))
         #: of how many quantities the sides differ, or one has none
-        self.num_changed: int = library.popliner_changes_num_changed(handle.pointer)
+        self.num_changed: int = info.num_changed
         #: facts that are no quantities: versions, the device, options of the engine
-        self.settings: Tuple[r.SettingChange, ...] = _all(
-            library.popliner_changes_setting_at, handle, lambda s: r.take(r.SettingChange, s))
+        self.settings: Tuple[r.SettingChange, ...] = r.all_of(r.SettingChange, info.settings,
+                                                              info.num_settings)
         #: of how many of these the sides differ, or one has none
-        self.num_settings_changed: int = library.popliner_changes_num_settings_changed(
-            handle.pointer)
+        self.num_settings_changed: int = info.num_settings_changed
         #: what each of the bounds found
-        self.bounds: Tuple[r.BoundResult, ...] = _all(library.popliner_changes_bound_at, handle,
-                                                      r.bound_of)
+        self.bounds: Tuple[r.BoundResult, ...] = tuple(
+            map(r.bound_of, r.first(info.bounds, info.num_bounds)))
         #: the quantity that says whether the model got larger
-        self.deciding: r.Change = r.change_of(
-            library.popliner_changes_deciding(handle.pointer).contents)
+        self.deciding: r.Change = r.change_of(info.deciding.contents)
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -58,10 +47,14 @@ class Changes(Owner, Sequence[r.Change]):
         return self._changes[i]
 
     def grew(self, max_growth_percent: float = 0.0) -> bool:
-        """Whether the deciding quantity grew by more than so many percent."""
-        handle = self._held()
-        return ask(handle.turn, library.popliner_changes_grew, handle.pointer,
-                   real(max_growth_percent, "max_growth_percent"))
+        """Whether the deciding quantity grew by more than so many percent, compared exactly in
+        millionths of a percent. From 0 it grows by more than any percentage."""
+        self._held()
+        parts = real(max_growth_percent, "max_growth_percent") * 1e6 + 0.5
+        before, now = self.deciding.before, self.deciding.now
+        if before is None or now is None or now <= before or not parts < 1e19:
+            return False
+        return (now - before) * 10**8 > max(before, 0) * int(max(parts, 0.0))
 
     def most_grown(self, quantity: str, what: Optional[str] = None) -> Optional[r.Change]:
         """The quantity of this kind that grew by most; None if none grew. Without `what`: of units
@@ -108,12 +101,12 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        self._stages: Tuple[r.ComparedStage, ...] = _all(library.popliner_comparison_stage_at,
-                                                         handle, r.compared_of)
-        correction = c.popliner_calibration()
-        has = library.popliner_comparison_get_correction(handle.pointer, ctypes.byref(correction))
+        info = library.popliner_comparison_get_info(handle.pointer).contents
+        self._stages: Tuple[r.ComparedStage, ...] = r.all_of(r.ComparedStage, info.stages,
+                                                             info.num_stages)
         #: what later predictions take: `calibration` of a request; None if there is none
-        self.calibration: Optional[Calibration] = calibration_of(correction) if has else None
+        self.calibration: Optional[Calibration] = (calibration_of(info.correction.contents)
+                                                   if info.correction else None)
 
     def __len__(self) -> int:
         return len(self._stages)

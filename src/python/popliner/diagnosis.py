@@ -12,7 +12,7 @@ from . import _html
 from . import records as r
 from ._calling import Handle, Owner, make_text, size
 from ._library import library
-from .enums import Format, MemoryModel, MissingPlace
+from .enums import Format, MemoryModel
 
 
 class Diagnosis(Owner):
@@ -43,44 +43,39 @@ class Diagnosis(Owner):
         self.suggestion_example: str = (s.suggestion_example or b"").decode("utf-8", "replace")
         self.suggested_layers: int = s.suggested_layers
 
-    def _all(self, count_name: str, get: Callable[..., Any], take: Callable[[Any], Any],
-             *before: int) -> Tuple[Any, ...]:
+    def _all(self, take: Callable[[Any], Tuple[Any, ...]]) -> Tuple[Any, ...]:
         handle = self._held()
         with handle.turn:
-            count = getattr(library.popliner_diagnosis_get_summary(handle.pointer).contents,
-                            count_name)
-            return tuple(take(get(handle.pointer, *before, i).contents) for i in range(count))
+            return take(library.popliner_diagnosis_get_summary(handle.pointer).contents)
 
     @property
     def programs(self) -> Tuple[r.DiagnosisPrograms, ...]:
         """By type: how many there are, and which belong to no operation that counts."""
-        return self._all("num_program_types", library.popliner_diagnosis_programs_at,
-                         lambda p: r.take(r.DiagnosisPrograms, p,
-                                          missing=r.first(p.missing, p.num_all - p.num_seen)))
+        return self._all(lambda s: tuple(
+            r.take(r.DiagnosisPrograms, p, missing=r.first(p.missing, p.num_all - p.num_seen))
+            for p in r.first(s.programs, s.num_program_types)))
 
     @property
     def categories(self) -> Tuple[r.DiagnosisCategory, ...]:
         """By category of memory: what there is, and what is explained."""
-        return self._all("num_categories", library.popliner_diagnosis_category_at,
-                         lambda it: r.take(r.DiagnosisCategory, it))
+        return self._all(lambda s: r.all_of(r.DiagnosisCategory, s.categories, s.num_categories))
 
     @property
     def coverage(self) -> Tuple[r.Coverage, ...]:
         """How many operations got their layer by which rule."""
-        return self._all("num_coverage", library.popliner_diagnosis_coverage_at,
-                         lambda it: r.take(r.Coverage, it))
+        return self._all(lambda s: r.all_of(r.Coverage, s.coverage, s.num_coverage))
 
     @property
     def missing_here(self) -> Tuple[r.MissingVariable, ...]:
         """What is missing at `tile` and `step`, the largest first."""
-        return self._all("num_missing_here", library.popliner_diagnosis_missing_at, r.missing_of,
-                         int(MissingPlace.HERE))
+        return self._all(lambda s: tuple(
+            map(r.missing_of, r.first(s.missing_here, s.num_missing_here))))
 
     @property
     def missing_everywhere(self) -> Tuple[r.MissingVariable, ...]:
         """What is missing on all tiles, the largest first."""
-        return self._all("num_missing_everywhere", library.popliner_diagnosis_missing_at,
-                         r.missing_of, int(MissingPlace.EVERYWHERE))
+        return self._all(lambda s: tuple(
+            map(r.missing_of, r.first(s.missing_everywhere, s.num_missing_everywhere))))
 
     def _report(self, format: Format, max_rows: int) -> str:
         handle = self._held()

@@ -599,6 +599,11 @@ def first(values: Any, count: int) -> Tuple[Any, ...]:
     return tuple(values[:count]) if count > 0 else ()
 
 
+def all_of(kind: Any, values: Any, count: int) -> Tuple[Any, ...]:
+    """Records of so many structures."""
+    return tuple(take(kind, it) for it in first(values, count))
+
+
 def parts_of(part_bytes: Any) -> Dict[str, Any]:
     """What there is for each part of the memory of a stage, by its column: first those that add up,
     then those that are within others."""
@@ -650,7 +655,3 @@ def change_of(change: Any) -> Change:
 def bound_of(b: Any) -> BoundResult:
     return BoundResult(Growth(b.bound.of), b.bound.max_percent, b.num_compared,
                        tuple(change_of(b.exceeded[i].contents) for i in range(b.num_exceeded)))
-
-
-def compared_of(s: Any) -> ComparedStage:
-    return take(ComparedStage, s)
