@@ -29,7 +29,20 @@ bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capaci
     return true;
 }
 
+bool pl_fields_allocate(const pl_field *fields, size_t num_fields) {
+    bool memory = true;
+    for (size_t i = 0; i < num_fields; i++) {
+        if (pl_field_items(&fields[i]) == NULL)
+            pl_field_set_items(&fields[i], pl_new_array(*fields[i].count + fields[i].extra_items,
+                                                        fields[i].item_size));
+        memory = memory && pl_field_items(&fields[i]) != NULL;
+    }
+    return memory;
+}
+
 void pl_fields_free(const pl_field *fields, size_t num_fields) {
-    for (size_t i = 0; i < num_fields; i++)
+    for (size_t i = 0; i < num_fields; i++) {
         free(pl_field_items(&fields[i]));
+        pl_field_set_items(&fields[i], NULL);
+    }
 }

@@ -27,7 +27,10 @@ void pl_field_set_items(const pl_field *field, void *items);
  * items each; grows as pl_grow does. False when memory is short. */
 bool pl_fields_reserve(const pl_field *fields, size_t num_fields, size_t *capacity, size_t needed);
 
-/* Frees the arrays of all fields. */
+/* Makes the arrays that are missing, all 0. False when memory is short. */
+bool pl_fields_allocate(const pl_field *fields, size_t num_fields);
+
+/* Frees the arrays of all fields, which are missing then. */
 void pl_fields_free(const pl_field *fields, size_t num_fields);
 
 #endif

@@ -109,21 +109,6 @@ static size_t useful_threads(const char *path, size_t num_threads) {
     return num_threads < max ? num_threads : (size_t)max;
 }
 
-/* Makes an array of each that has remained empty, so that none is NULL. */
-static bool make_empty_arrays(popliner_profile *profile) {
-    pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_fields(profile, fields);
-    bool memory = true;
-    for (size_t i = 0; i < num_fields; i++) {
-        if (pl_field_items(&fields[i]) != NULL)
-            continue;
-        void *items = pl_new_array(*fields[i].count + fields[i].extra_items, fields[i].item_size);
-        pl_field_set_items(&fields[i], items);
-        memory = memory && items != NULL;
-    }
-    return memory;
-}
-
 /* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
 static popliner_status read_with(const char *path, const pl_read_options *options,
                                  const pl_side_task *side_task, popliner_profile **result,
@@ -133,6 +118,7 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     pl_database database = {0};
     pl_profile_ids ids = {0};
     pl_part part = {0};
+    pl_field fields[PL_MAX_FIELDS];
     *result = NULL;
     popliner_profile *profile = calloc(1, sizeof *profile);
     if (profile == NULL || pl_profile_add_string(profile, "") != 0) {
@@ -173,7 +159,8 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     if (status == POPLINER_OK)
         status = pl_profile_find_checks(&database, profile, &ids, error);
     status = pl_database_end_reading(&database, status, error);
-    if (status == POPLINER_OK && !make_empty_arrays(profile))
+    if (status == POPLINER_OK &&
+        !pl_fields_allocate(fields, pl_profile_fields(profile, fields))) /* empty ones */
         status = pl_fail_memory(error, "the profile");
     if (status == POPLINER_OK)
         status = pl_part_keep(profile, &part, error);

@@ -495,10 +495,7 @@ popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
         return POPLINER_OK;
     size_t num_fields = pl_profile_variable_fields(p, fields);
     pl_fields_free(fields, num_fields);
-    for (size_t i = 0; i < num_fields; i++)
-        pl_field_set_items(&fields[i], NULL);
-    p->num_lists = p->num_list_variables = SIZE_MAX;
-    p->num_program_lists = p->num_fed_lists = p->num_variables = SIZE_MAX;
+    pl_profile_count_variables(p, SIZE_MAX);
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++) {
         pl_progress(listener, "Loading lowered variables", i, num_fields);

@@ -1,0 +1,461 @@
+/* The fields of a profile: one row for each array that says how long it is and what it may hold.
+ * Reading makes room by them; freeing, storing, loading, checking and keeping a part of the tiles
+ * walk over them. What only the values of several arrays together can breach is checked behind.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "profile/profile_data.h"
+
+/* What the items of an array may be. */
+typedef enum range_kind {
+    KIND_ANY,
+    KIND_BELOW, /* numbers below a limit; with is_optional also PL_NONE */
+    KIND_STARTS,
+    KIND_BY_TILE, /* series that hold a number up to a limit for each tile */
+} range_kind;
+
+typedef struct range {
+    range_kind kind;
+    size_t count;   /* where the count is that is the limit, or that the starts end with; 0: */
+    uint64_t limit; /* this is it */
+    bool is_optional;
+} range;
+
+#define OFFSET(member) offsetof(popliner_profile, member)
+#define ANY                                                                                        \
+    { .kind = KIND_ANY }
+#define BELOW(number)                                                                              \
+    { .kind = KIND_BELOW, .limit = number }
+#define INDEX(member)                                                                              \
+    { .kind = KIND_BELOW, .count = OFFSET(member) }
+#define INDEX_OR_NONE(member)                                                                      \
+    { .kind = KIND_BELOW, .count = OFFSET(member), .is_optional = true }
+#define STRING INDEX(strings_length)
+#define BYTES BELOW(PL_MAX_TILE_BYTES + (uint64_t)1)
+#define STARTS(member)                                                                             \
+    { .kind = KIND_STARTS, .count = OFFSET(member) }
+/* starts that may end before the last item, see runs_begin */
+#define BEGINS                                                                                     \
+    { .kind = KIND_STARTS, .limit = SIZE_MAX }
+#define BY_TILE(most)                                                                              \
+    { .kind = KIND_BY_TILE, .limit = most }
+
+typedef struct row {
+    const char *name;
+    size_t array; /* where its pointer is in a profile, as the next */
+    size_t count;
+    size_t item_size;
+    range range;
+    const char *what; /* for messages: what contradicts itself where the range is left */
+} row;
+
+#define ROW(member, length, items, text)                                                           \
+    {                                                                                              \
+#member, OFFSET(member), OFFSET(length), sizeof *((popliner_profile *)NULL)->member,       \
+            items, text                                                                            \
+    }
+
+/* clang-format off */
+static const row rows[] = {
+    ROW(strings, strings_length, ANY, NULL),
+    ROW(series_bytes, series_length, ANY, NULL),
+    ROW(facts, num_facts, ANY, "versions and numbers"),
+    ROW(option_name, num_options, STRING, "names"),
+    ROW(option_value, num_options, STRING, "names"),
+    ROW(option_is_default, num_options, ANY, NULL),
+    ROW(note_group, num_notes, BELOW(PL_NUM_NOTE_GROUPS), "notes"),
+    ROW(note_kind, num_notes, BELOW(PL_NUM_NOTE_KINDS), "notes"),
+    ROW(note_name, num_notes, STRING, "notes"),
+    ROW(note_value, num_notes, STRING, "notes"),
+    ROW(vertex_type_name, num_vertex_types, STRING, "names"),
+    ROW(vertex_type_size_bytes, num_vertex_types, ANY, NULL),
+    ROW(vertex_type_code, num_vertex_types, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(compute_set_name, num_compute_sets, STRING, "names"),
+    ROW(compute_set_debug_context, num_compute_sets, ANY, NULL),
+    ROW(compute_set_num_edges, num_compute_sets, ANY, NULL),
+    ROW(compute_set_vertices_start, num_compute_sets, STARTS(num_compute_set_vertices), "vertices of the compute sets"),
+    ROW(compute_set_vertex_type, num_compute_set_vertices, INDEX(num_vertex_types), "vertices of the compute sets"),
+    ROW(compute_set_vertex_instances, num_compute_set_vertices, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(compute_set_state, num_compute_set_states, BY_TILE(PL_MAX_STATE_BYTES), "numbers by tile"),
+    ROW(compute_set_descriptors, num_compute_set_states, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(program_type, num_programs, BELOW(PL_NUM_PROGRAM_TYPES), "programs"),
+    ROW(program_type_name, num_programs, STRING, "names"),
+    ROW(program_children_start, num_programs, STARTS(num_program_children), "programs"),
+    ROW(program_child, num_program_children, INDEX(num_programs), "programs"),
+    ROW(program_called, num_programs, INDEX_OR_NONE(num_programs), "programs"),
+    ROW(program_debug_context, num_programs, ANY, NULL),
+    ROW(program_name, num_programs, STRING, "names"),
+    ROW(program_compute_set, num_programs, INDEX_OR_NONE(num_compute_sets), "programs"),
+    ROW(program_control_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(program_exchange_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(program_cycles, num_timed_programs, ANY, NULL),
+    ROW(program_cycles_source, num_timed_programs, BELOW(POPLINER_CYCLES_MEASURED + 1), "cycles of the programs"),
+    ROW(program_repeats, num_timed_programs, ANY, NULL),
+    ROW(step_program, num_steps, INDEX(num_programs), "liveness steps"),
+    ROW(step_parent, num_steps, ANY, NULL),
+    ROW(class_always_live, num_classes, ANY, NULL),
+    ROW(class_ranges_start, num_classes, STARTS(num_ranges), "equivalence classes"),
+    ROW(range_first_step, num_ranges, ANY, NULL),
+    ROW(range_end_step, num_ranges, ANY, NULL),
+    ROW(unlowered_name, num_unlowered, STRING, "names"),
+    ROW(unlowered_debug_context, num_unlowered, ANY, NULL),
+    ROW(unlowered_size_bytes, num_unlowered, ANY, NULL),
+    ROW(unlowered_num_pieces, num_unlowered, ANY, NULL),
+    ROW(category_name, num_categories, STRING, "names"),
+    ROW(category, num_categories, BELOW(PL_NUM_CATEGORIES), "categories"),
+    ROW(category_memory, num_category_parts, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(tile_total_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(tile_total_including_gaps_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(tile_always_live_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(tile_not_always_live_peak_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(tile_interleaved_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(tile_non_interleaved_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(tile_overflowed_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    ROW(absence, num_absences, STRING, "names"),
+    ROW(checks, num_checks, ANY, "checks"),
+    ROW(run_name, num_runs, STRING, "names"),
+    ROW(run_start_microseconds, num_runs, ANY, NULL),
+    ROW(run_elapsed_microseconds, num_runs, ANY, NULL),
+    ROW(run_num_programs, num_runs, ANY, NULL),
+    ROW(run_first_step, num_runs, BEGINS, "runs and executed steps"),
+    ROW(execution_program, num_execution_steps, INDEX_OR_NONE(num_programs), "runs and executed steps"),
+    ROW(execution_type_name, num_execution_steps, STRING, "names"),
+    ROW(execution_ipus_start, num_execution_steps, STARTS(num_execution_ipus), "runs and executed steps"),
+    ROW(execution_ipu, num_execution_ipus, ANY, NULL),
+    ROW(execution_cycles, num_execution_ipus, ANY, NULL),
+    ROW(execution_first_cycle, num_execution_ipus, ANY, NULL),
+    ROW(execution_active_from, num_execution_ipus, ANY, NULL),
+    ROW(execution_active_to, num_execution_ipus, ANY, NULL),
+    ROW(execution_active_tiles, num_execution_ipus, ANY, NULL),
+    ROW(execution_tile_balance, num_execution_ipus, ANY, NULL),
+    /* what grows with the lowered variables, and what refers to them: see
+     * pl_profile_variable_fields */
+    ROW(list_start, num_lists, STARTS(num_list_variables), "variables of the programs"),
+    ROW(list_variable, num_list_variables, INDEX(num_variables), "variables of the programs"),
+    ROW(program_lists_start, num_programs, STARTS(num_program_lists), "programs"),
+    ROW(program_list, num_program_lists, INDEX(num_lists), "programs"),
+    ROW(fed_list, num_fed_lists, INDEX(num_lists), "programs"),
+    ROW(variable_size_bytes, num_variables, ANY, NULL),
+    ROW(variable_offset, num_variables, ANY, NULL),
+    ROW(variable_class, num_variables, INDEX(num_classes), "lowered variables"),
+    ROW(variable_unlowered, num_variables, INDEX_OR_NONE(num_unlowered), "lowered variables"),
+    ROW(variable_category, num_variables, INDEX(num_categories), "lowered variables"),
+    ROW(tile_variables_start, target.num_tiles, STARTS(num_variables), "lowered variables"),
+};
+/* clang-format on */
+
+enum { NUM_ROWS = sizeof rows / sizeof *rows };
+_Static_assert((int)NUM_ROWS <= (int)PL_MAX_FIELDS, "PL_MAX_FIELDS is too small");
+
+/* Counts that are another one, if they are not 0. */
+static const struct {
+    size_t count;
+    size_t other; /* 0: 1 */
+    size_t factor;
+    const char *what;
+} ties[] = {
+    {OFFSET(num_facts), 0, PL_NUM_FACTS, "versions and numbers"},
+    {OFFSET(num_compute_set_states), OFFSET(num_compute_sets), 1, "states of the compute sets"},
+    {OFFSET(num_timed_programs), OFFSET(num_programs), 1, "cycles of the programs"},
+    {OFFSET(num_category_parts), OFFSET(num_categories), PL_NUM_CATEGORY_PARTS,
+     "memory by category"},
+    {OFFSET(num_checks), 0, PL_NUM_RELATIONS, "checks"},
+};
+
+/* ---- listing ---- */
+
+static size_t count_at(const popliner_profile *p, size_t offset) {
+    size_t count;
+    memcpy(&count, (const char *)p + offset, sizeof count);
+    return count;
+}
+
+static pl_field field_of(popliner_profile *p, const row *r) {
+    char *base = (char *)p;
+    return (pl_field){r->name, base + r->array, r->item_size, (size_t *)(void *)(base + r->count),
+                      r->range.kind == KIND_STARTS};
+}
+
+size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
+    for (size_t i = 0; i < NUM_ROWS; i++)
+        fields[i] = field_of(p, &rows[i]);
+    return NUM_ROWS;
+}
+
+size_t pl_profile_variable_fields(popliner_profile *p, pl_field *fields) {
+    size_t count = 0;
+    for (size_t i = 0; i < NUM_ROWS; i++) {
+        if (count > 0 || rows[i].array == OFFSET(list_start))
+            fields[count++] = field_of(p, &rows[i]);
+    }
+    return count;
+}
+
+size_t pl_profile_fields_by(popliner_profile *p, const size_t *length, pl_field *fields) {
+    size_t count = 0;
+    for (size_t i = 0; i < NUM_ROWS; i++) {
+        pl_field field = field_of(p, &rows[i]);
+        if (field.count == length && field.extra_items == 0)
+            fields[count++] = field;
+    }
+    return count;
+}
+
+size_t pl_profile_series_fields(popliner_profile *p, pl_field *fields) {
+    size_t count = 0;
+    for (size_t i = 0; i < NUM_ROWS; i++) {
+        if (rows[i].range.kind == KIND_BY_TILE)
+            fields[count++] = field_of(p, &rows[i]);
+    }
+    return count;
+}
+
+bool pl_profile_allocate(popliner_profile *p, const size_t *count) {
+    pl_field fields[PL_MAX_FIELDS];
+    return pl_fields_allocate(fields, pl_profile_fields_by(p, count, fields));
+}
+
+bool pl_profile_reserve(popliner_profile *p, const size_t *count, size_t *capacity) {
+    pl_field fields[PL_MAX_FIELDS];
+    size_t before = *capacity;
+    if (*count < before)
+        return true;
+    size_t num_fields = pl_profile_fields_by(p, count, fields);
+    if (*count >= PL_NONE - 1 || !pl_fields_reserve(fields, num_fields, capacity, *count + 1))
+        return false;
+    for (size_t i = 0; i < num_fields; i++)
+        memset((char *)pl_field_items(&fields[i]) + before * fields[i].item_size, 0,
+               (*capacity - before) * fields[i].item_size);
+    return true;
+}
+
+void pl_profile_count_variables(popliner_profile *p, size_t count) {
+    p->num_lists = p->num_list_variables = p->num_program_lists = count;
+    p->num_fed_lists = p->num_variables = count;
+}
+
+bool pl_profile_leave_variables_out(popliner_profile *p) {
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_variable_fields(p, fields);
+    pl_fields_free(fields, num_fields);
+    p->lacks_variables = true;
+    pl_profile_count_variables(p, 0);
+    return pl_fields_allocate(fields, num_fields);
+}
+
+void pl_profile_free(popliner_profile *profile) {
+    if (profile == NULL)
+        return;
+    pl_field fields[PL_MAX_FIELDS];
+    pl_fields_free(fields, pl_profile_fields(profile, fields));
+    free(profile->tile_peak);
+    free(profile);
+}
+
+/* ---- checking each ---- */
+
+/* Whether all are below the limit, or PL_NONE where that is allowed. */
+static bool are_below(const void *items, const row *r, size_t count, uint64_t limit) {
+    const uint8_t *bytes = items;
+    const uint32_t *words = items;
+    const uint64_t *numbers = items;
+    size_t i = 0;
+    if (r->item_size == sizeof *bytes)
+        while (i < count && bytes[i] < limit)
+            i++;
+    else if (r->item_size == sizeof *words)
+        while (i < count && (words[i] < limit || (r->range.is_optional && words[i] == PL_NONE)))
+            i++;
+    else
+        while (i < count && numbers[i] < limit)
+            i++;
+    return i == count;
+}
+
+static uint64_t start_at(const void *items, const row *r, size_t i) {
+    return r->item_size == sizeof(uint32_t) ? ((const uint32_t *)items)[i]
+                                            : ((const uint64_t *)items)[i];
+}
+
+/* From 0 to `total`, or to any number where that is SIZE_MAX. */
+static bool starts_ascend(const void *items, const row *r, size_t count, uint64_t total) {
+    for (size_t i = 0; i < count; i++) {
+        if (start_at(items, r, i) > start_at(items, r, i + 1))
+            return false;
+    }
+    return start_at(items, r, 0) == 0 && (total == SIZE_MAX || start_at(items, r, count) == total);
+}
+
+/* Every series lies in the bytes and holds one number per tile, up to `max`. */
+static bool series_hold_tiles(const popliner_profile *profile, const pl_series *series,
+                              size_t count, uint64_t max) {
+    for (size_t i = 0; i < count; i++) {
+        if (series[i].size_bytes == 0 && series[i].offset == 0)
+            continue;
+        if (series[i].offset > profile->series_length ||
+            series[i].size_bytes > profile->series_length - series[i].offset)
+            return false;
+        pl_runs runs = pl_series_runs(profile, series[i]);
+        uint64_t tiles = 0;
+        uint64_t value;
+        uint64_t length;
+        int more;
+        while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
+            if (length > profile->target.num_tiles - tiles || value > max)
+                return false;
+            tiles += length;
+        }
+        if (more < 0 || tiles != profile->target.num_tiles)
+            return false;
+    }
+    return true;
+}
+
+static bool is_in_range(const popliner_profile *p, const row *r) {
+    const void *items;
+    size_t count = count_at(p, r->count);
+    uint64_t limit = r->range.count == 0 ? r->range.limit : count_at(p, r->range.count);
+    memcpy(&items, (const char *)p + r->array, sizeof items);
+    switch (r->range.kind) {
+    case KIND_BELOW:
+        return are_below(items, r, count, limit);
+    case KIND_STARTS:
+        return starts_ascend(items, r, count, limit);
+    case KIND_BY_TILE:
+        return series_hold_tiles(p, items, count, limit);
+    case KIND_ANY:
+        break;
+    }
+    return true;
+}
+
+/* ---- checking what several say together ---- */
+
+static bool strings_end(const popliner_profile *p) {
+    size_t length = p->strings_length;
+    return length > 0 && p->strings[0] == '\0' && p->strings[length - 1] == '\0';
+}
+
+static bool categories_fit(const popliner_profile *p) {
+    return p->num_categories <= PL_MAX_CATEGORIES;
+}
+
+static bool facts_are_strings(const popliner_profile *p) {
+    return p->num_facts == 0 || (p->facts[PL_FACT_POPLAR_TEXT] < p->strings_length &&
+                                 p->facts[PL_FACT_POPLAR_HASH] < p->strings_length &&
+                                 p->facts[PL_FACT_TARGET_TYPE] < p->strings_length);
+}
+
+static bool checks_add_up(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_checks; i++) {
+        if (p->checks[i].where >= p->strings_length || p->checks[i].breached > p->checks[i].checked)
+            return false;
+    }
+    return true;
+}
+
+/* A compute set is executed by programs of the one type that does. */
+static bool program_types_fit(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_programs; i++) {
+        if (p->program_compute_set[i] != PL_NONE &&
+            p->program_type[i] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
+            return false;
+    }
+    return true;
+}
+
+/* The last executed steps may be of no run. */
+static bool runs_begin(const popliner_profile *p) {
+    return p->run_first_step[p->num_runs] <= p->num_execution_steps;
+}
+
+static bool balances_fit(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_execution_ipus; i++) {
+        if (!pl_is_balance(p->execution_tile_balance[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool parents_come_before(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_steps; i++) {
+        if (p->step_parent[i] != PL_NONE && p->step_parent[i] >= i)
+            return false;
+    }
+    return true;
+}
+
+/* The vertices of each compute set fit on their tiles. */
+static bool all_vertices_fit(const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
+        if (!pl_profile_vertices_fit(p, p->compute_set_vertex_instances[i],
+                                     p->vertex_type_size_bytes[p->compute_set_vertex_type[i]]))
+            return false;
+    }
+    return true;
+}
+
+/* The live ranges of each class lie in the steps, hold some and follow each other with a gap: where
+ * two overlapped, variables would count twice, and where two touched, nothing would cross the step
+ * between them. */
+static bool ranges_follow(const popliner_profile *p) {
+    for (size_t c = 0; c < p->num_classes; c++) {
+        uint64_t least_step = 0;
+        for (uint32_t i = p->class_ranges_start[c]; i < p->class_ranges_start[c + 1]; i++) {
+            if (p->range_first_step[i] < least_step ||
+                p->range_first_step[i] >= p->range_end_step[i] ||
+                p->range_end_step[i] > p->num_steps)
+                return false;
+            least_step = (uint64_t)p->range_end_step[i] + 1;
+        }
+    }
+    return true;
+}
+
+static const struct {
+    bool (*holds)(const popliner_profile *profile);
+    const char *what;
+} relations[] = {
+    {strings_end, "names"},
+    {categories_fit, "categories"},
+    {facts_are_strings, "versions and numbers"},
+    {program_types_fit, "programs"},
+    {runs_begin, "runs and executed steps"},
+    {balances_fit, "runs and executed steps"},
+    {all_vertices_fit, "numbers by tile"},
+    {checks_add_up, "checks"},
+    {parents_come_before, "parents of the liveness steps"},
+    {ranges_follow, "live ranges"},
+};
+
+/* What contradicts itself; NULL if nothing does. */
+static const char *find_wrong(const popliner_profile *p) {
+    for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
+        size_t count = count_at(p, ties[i].count);
+        size_t other = ties[i].other == 0 ? 1 : count_at(p, ties[i].other);
+        if (count != 0 && count != other * ties[i].factor)
+            return ties[i].what;
+    }
+    for (size_t i = 0; i < NUM_ROWS; i++) {
+        if (!is_in_range(p, &rows[i]))
+            return rows[i].what;
+    }
+    for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
+        if (!relations[i].holds(p))
+            return relations[i].what;
+    }
+    return NULL;
+}
+
+popliner_status pl_profile_check(const popliner_profile *p, const char *path,
+                                 popliner_error *error) {
+    const char *wrong = find_wrong(p);
+    if (wrong == NULL)
+        return POPLINER_OK;
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged: its %s contradict each other",
+                   path, wrong);
+}
