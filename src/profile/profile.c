@@ -86,6 +86,23 @@ popliner_status pl_profile_read_list_series(popliner_profile *profile, pl_rows *
     return status;
 }
 
+popliner_status pl_reading_table(pl_reading *r, const pl_table *table, pl_take_row take,
+                                 popliner_error *error) {
+    r->capacity = 0;
+    return pl_table_read(&r->database, table, take, r, error);
+}
+
+popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table,
+                              uint32_t *index, popliner_error *error) {
+    uint64_t id = 0;
+    popliner_status status = pl_rows_number(rows, column, INT64_MAX, &id, error);
+    *index = status == POPLINER_OK ? pl_id_map_find(ids, id) : PL_NONE;
+    return status != POPLINER_OK || *index != PL_NONE
+               ? status
+               : pl_rows_fail(rows, column, error, "is %llu, which table %s does not have",
+                              (unsigned long long)id, table);
+}
+
 /* ---- all of it ---- */
 
 static void free_ids(pl_profile_ids *ids) {
@@ -109,67 +126,67 @@ static size_t useful_threads(const char *path, size_t num_threads) {
     return num_threads < max ? num_threads : (size_t)max;
 }
 
+static popliner_status open_file(pl_reading *r, popliner_error *error) {
+    popliner_status status =
+        pl_database_open(&r->database, r->path, "a Poplar profile (profile.pop)", error);
+    r->database.tells = pl_schema_tells;
+    if (status == POPLINER_OK)
+        pl_database_bind(&r->database, r->options->bounds);
+    return status;
+}
+
+static popliner_status open_helpers(pl_reading *r, popliner_error *error) {
+    (void)error;
+    pl_database_open_helpers(&r->database, useful_threads(r->path, r->options->num_threads) - 1);
+    return POPLINER_OK;
+}
+
 /* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
 static popliner_status read_with(const char *path, const pl_read_options *options,
                                  const pl_side_task *side_task, popliner_profile **result,
                                  popliner_error *error) {
     static const pl_read_options defaults = {0};
-    const pl_read_options *o = options != NULL ? options : &defaults;
-    pl_database database = {0};
-    pl_profile_ids ids = {0};
-    pl_part part = {0};
+    static pl_reader *const readers[] = {
+        open_file,
+        pl_profile_read_target,
+        pl_part_find,
+        pl_report_notes_read,
+        pl_profile_read_variables,
+        open_helpers,
+        pl_profile_read_lowered,
+        pl_profile_read_compute_sets,
+        pl_profile_read_programs,
+        pl_profile_read_execution,
+        pl_profile_read_live_ranges,
+        pl_profile_read_tiles,
+        pl_schema_find_absences,
+        pl_profile_find_checks,
+    };
+    pl_reading r = {.path = path,
+                    .options = options != NULL ? options : &defaults,
+                    .side_task = side_task,
+                    .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
+    popliner_status status = POPLINER_OK;
     *result = NULL;
-    popliner_profile *profile = calloc(1, sizeof *profile);
-    if (profile == NULL || pl_profile_add_string(profile, "") != 0) {
-        pl_profile_free(profile);
+    if (r.profile == NULL || pl_profile_add_string(r.profile, "") != 0) {
+        pl_profile_free(r.profile);
         return pl_fail_memory(error, "the profile");
     }
-    popliner_status status =
-        pl_database_open(&database, path, "a Poplar profile (profile.pop)", error);
-    database.tells = pl_schema_tells;
-    if (status == POPLINER_OK)
-        pl_database_bind(&database, o->bounds);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_target(&database, o->listener, profile, error);
-    if (status == POPLINER_OK)
-        status = pl_part_find(&database, o, profile, &part, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_facts(&database, profile, error);
-    if (status == POPLINER_OK && !o->leaves_out_notes)
-        status = pl_report_notes_read(path, o->listener, profile, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_variables(&database, profile, &ids, error);
-    if (status == POPLINER_OK) {
-        pl_database_open_helpers(&database, useful_threads(path, o->num_threads) - 1);
-        status = pl_profile_read_lowered(&database, o, side_task, profile, &ids, error);
-    }
-    if (status == POPLINER_OK)
-        status = pl_profile_read_programs(&database, profile, &ids, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_execution(&database, o->listener, &part, profile, &ids, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_cycles(&database, &part, profile, &ids, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_live_ranges(&database, profile, &ids, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_tiles(&database, o->listener, profile, error);
-    if (status == POPLINER_OK)
-        status = pl_schema_find_absences(&database, profile, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_find_checks(&database, profile, &ids, error);
-    status = pl_database_end_reading(&database, status, error);
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof readers / sizeof *readers; i++)
+        status = readers[i](&r, error);
+    status = pl_database_end_reading(&r.database, status, error);
     if (status == POPLINER_OK &&
-        !pl_fields_allocate(fields, pl_profile_fields(profile, fields))) /* empty ones */
+        !pl_fields_allocate(fields, pl_profile_fields(r.profile, fields))) /* empty ones */
         status = pl_fail_memory(error, "the profile");
     if (status == POPLINER_OK)
-        status = pl_part_keep(profile, &part, error);
-    free_ids(&ids);
-    pl_database_close(&database);
+        status = pl_part_keep(r.profile, &r.part, error);
+    free_ids(&r.ids);
+    pl_database_close(&r.database);
     if (status == POPLINER_OK)
-        *result = profile;
+        *result = r.profile;
     else
-        pl_profile_free(profile);
+        pl_profile_free(r.profile);
     return status;
 }
 

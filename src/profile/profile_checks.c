@@ -581,9 +581,10 @@ static popliner_status keep(const checker *c, popliner_profile *p, popliner_erro
     return status;
 }
 
-popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
-                                       const pl_profile_ids *ids, popliner_error *error) {
-    checker c = {.database = database, .profile = profile, .ids = ids};
+popliner_status pl_profile_find_checks(pl_reading *reading, popliner_error *error) {
+    const pl_database *database = &reading->database;
+    popliner_profile *profile = reading->profile;
+    checker c = {.database = database, .profile = profile, .ids = &reading->ids};
     /* twice two tables by category and tile */
     popliner_status status = pl_bounds_take(
         database->bounds, database->path, "the bytes of each category on each tile",

@@ -11,15 +11,8 @@
 
 /* ---- vertex types ---- */
 
-/* While the tables are read. */
-typedef struct type_reader {
-    popliner_profile *profile;
-    pl_profile_ids *ids;
-    size_t capacity; /* of the columns of vertex types */
-} type_reader;
-
 static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_error *error) {
-    type_reader *r = user;
+    pl_reading *r = user;
     popliner_profile *p = r->profile;
     uint64_t id = 0;
     uint64_t size_bytes = 0;
@@ -28,11 +21,9 @@ static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_erro
         status = pl_rows_number(rows, 2, UINT32_MAX, &size_bytes, error);
     if (status != POPLINER_OK)
         return status;
-    const pl_column_room room[] = {PL_COLUMN_ROOM(p->vertex_type_name),
-                                   PL_COLUMN_ROOM(p->vertex_type_size_bytes)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_grow_columns(room, 2, &r->capacity, p->num_vertex_types + 1) ||
-        !pl_id_map_add(&r->ids->vertex_types, id, p->num_vertex_types))
+    if (name == PL_NONE || !pl_profile_reserve(p, &p->num_vertex_types, &r->capacity) ||
+        !pl_id_map_add(&r->ids.vertex_types, id, p->num_vertex_types))
         return pl_fail_memory(error, "the vertex types");
     p->vertex_type_name[p->num_vertex_types] = name;
     p->vertex_type_size_bytes[p->num_vertex_types++] = size_bytes;
@@ -40,44 +31,39 @@ static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_erro
 }
 
 static popliner_status take_code(void *user, pl_rows *rows, popliner_error *error) {
-    type_reader *r = user;
-    popliner_profile *p = r->profile;
-    uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
-    if (status != POPLINER_OK)
-        return status;
-    uint32_t type = pl_id_map_find(&r->ids->vertex_types, id);
-    if (type == PL_NONE)
-        return pl_rows_fail(rows, 0, error, "is %llu, which table vertex_types does not have",
-                            (unsigned long long)id);
-    return pl_profile_read_list_series(p, rows, 1, &p->vertex_type_code[type], error);
+    pl_reading *r = user;
+    uint32_t type = PL_NONE;
+    popliner_status status =
+        pl_rows_index(rows, 0, &r->ids.vertex_types, "vertex_types", &type, error);
+    return status != POPLINER_OK
+               ? status
+               : pl_profile_read_list_series(r->profile, rows, 1,
+                                             &r->profile->vertex_type_code[type], error);
 }
 
-popliner_status pl_profile_read_vertex_types(const pl_database *database, popliner_profile *p,
-                                             pl_profile_ids *ids, popliner_error *error) {
+static popliner_status read_vertex_types(pl_reading *r, popliner_error *error) {
     static const pl_column type_columns[] = {{"id", true}, {"name", true}, {"size", true}};
     static const pl_table types = {"vertex_types", PL_TABLE_REQUIRED, type_columns, 3,
                                    "ORDER BY id"};
     static const pl_column code_columns[] = {{"vertex_type", true}, {"code_bytes", true}};
     static const pl_table code = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, code_columns, 2, ""};
-    type_reader r = {.profile = p, .ids = ids};
-    popliner_status status = pl_table_read(database, &types, take_vertex_type, &r, error);
-    pl_id_map_sort(&ids->vertex_types);
-    if (status != POPLINER_OK)
-        return status;
-    p->vertex_type_code = pl_new_array(p->num_vertex_types, sizeof *p->vertex_type_code);
-    return p->vertex_type_code == NULL ? pl_fail_memory(error, "the vertex types")
-                                       : pl_table_read(database, &code, take_code, &r, error);
+    popliner_status status = pl_reading_table(r, &types, take_vertex_type, error);
+    pl_id_map_sort(&r->ids.vertex_types);
+    return status == POPLINER_OK ? pl_reading_table(r, &code, take_code, error) : status;
 }
 
 /* ---- lists of variables ---- */
 
+/* While lists are read: the room behind the two arrays of lists. */
+typedef struct list_room {
+    size_t variables;
+    size_t starts;
+} list_room;
+
 /* Makes room for `count` more variables in the list that is being filled; end_list sets its end. */
 static bool reserve_variables(popliner_profile *p, size_t *capacity, size_t count) {
-    if (!pl_grow(&p->list_variable, capacity, p->num_list_variables + count,
-                 sizeof *p->list_variable))
-        return false;
-    return true;
+    return pl_grow(&p->list_variable, capacity, p->num_list_variables + count,
+                   sizeof *p->list_variable);
 }
 
 static bool end_list(popliner_profile *p, size_t *capacity) {
@@ -88,9 +74,10 @@ static bool end_list(popliner_profile *p, size_t *capacity) {
     return true;
 }
 
-popliner_status pl_profile_read_list(pl_rows *rows, int column, popliner_profile *p,
-                                     const pl_profile_ids *ids, pl_list_room *room,
-                                     popliner_error *error) {
+/* Adds the list of a compute set, in a column of the current row. */
+static popliner_status read_list(pl_rows *rows, int column, popliner_profile *p,
+                                 const pl_profile_ids *ids, list_room *room,
+                                 popliner_error *error) {
     size_t size_bytes;
     const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
     pl_runs runs = pl_runs_begin(blob, size_bytes);
@@ -190,7 +177,7 @@ static void free_piece(exchange_piece *piece) {
 }
 
 /* Appends the lists of a piece to those of the profile. No target is in two pieces. */
-static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
+static bool append_piece(popliner_profile *p, pl_profile_ids *ids, list_room *room,
                          const exchange_piece *piece) {
     for (size_t i = 0; i < piece->num_targets; i++) {
         size_t start = piece->starts[i];
@@ -208,7 +195,7 @@ static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room 
 }
 
 /* Appends all pieces, each of which is freed as soon as it is not needed any more. */
-static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
+static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, list_room *room,
                           exchange_piece *pieces, size_t num_pieces) {
     size_t num_variables = 0;
     for (size_t i = 0; i < num_pieces; i++)
@@ -223,12 +210,12 @@ static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, pl_list_room
     return true;
 }
 
-popliner_status pl_profile_read_exchange_lists(const pl_database *database, popliner_profile *p,
-                                               pl_profile_ids *ids, pl_list_room *room,
-                                               popliner_error *error) {
+/* Adds one list for each exchange target, from millions of rows. */
+static popliner_status read_exchange_lists(pl_reading *r, list_room *room, popliner_error *error) {
+    pl_profile_ids *ids = &r->ids;
     static const pl_column columns[] = {{"id", true}, {"var_id", true}};
     exchanges e = {.ids = ids};
-    pl_scan scan = {.database = database,
+    pl_scan scan = {.database = &r->database,
                     .table = "exchange_regions",
                     .columns = columns,
                     .num_columns = 2,
@@ -243,7 +230,7 @@ popliner_status pl_profile_read_exchange_lists(const pl_database *database, popl
         status = pl_fail_memory(error, "the variables of exchanges");
     if (status == POPLINER_OK)
         status = pl_scan_run(&scan, error);
-    if (status == POPLINER_OK && !append_pieces(p, ids, room, e.pieces, scan.num_pieces))
+    if (status == POPLINER_OK && !append_pieces(r->profile, ids, room, e.pieces, scan.num_pieces))
         status = pl_fail_memory(error, "the variables of exchanges");
     for (size_t i = 0; e.pieces != NULL && i < scan.num_pieces; i++)
         free_piece(&e.pieces[i]);
@@ -259,7 +246,7 @@ popliner_status pl_profile_read_exchange_lists(const pl_database *database, popl
 typedef struct reader {
     popliner_profile *profile;
     pl_profile_ids *ids;
-    pl_list_room *room;
+    list_room room;
     size_t capacity;          /* of the columns of compute sets */
     size_t vertices_capacity; /* of those of their vertices */
     uint32_t current;         /* the compute set whose vertices are being read */
@@ -277,23 +264,14 @@ static popliner_status take_compute_set(void *user, pl_rows *rows, popliner_erro
         status = pl_rows_number_or(rows, 2, INT64_MAX, 0, &context, error);
     if (status != POPLINER_OK)
         return status;
-    const pl_column_room room[] = {PL_COLUMN_ROOM(p->compute_set_name),
-                                   PL_COLUMN_ROOM(p->compute_set_debug_context),
-                                   PL_COLUMN_ROOM(p->compute_set_num_edges)};
     pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_grow_columns(room, 3, &r->capacity, p->num_compute_sets + 1) ||
+    if (name == PL_NONE || !pl_profile_reserve(p, &p->num_compute_sets, &r->capacity) ||
         !pl_id_map_add(&r->ids->compute_sets, id, p->num_compute_sets))
         return pl_fail_memory(error, "the compute sets");
     p->compute_set_name[p->num_compute_sets] = name;
-    p->compute_set_num_edges[p->num_compute_sets] = 0;
     pl_rows_told(rows, 4, &p->compute_set_num_edges[p->num_compute_sets]);
     p->compute_set_debug_context[p->num_compute_sets++] = context;
-    return pl_profile_read_list(rows, 3, p, r->ids, r->room, error);
-}
-
-static popliner_status fail_unknown_set(const pl_rows *rows, uint64_t id, popliner_error *error) {
-    return pl_rows_fail(rows, 0, error, "is %llu, which table compute_sets does not have",
-                        (unsigned long long)id);
+    return read_list(rows, 3, p, r->ids, &r->room, error);
 }
 
 /* Sets where the vertices of all sets up to `set` begin. */
@@ -306,33 +284,24 @@ static void begin_vertices(reader *r, size_t set) {
 static popliner_status take_instances(void *user, pl_rows *rows, popliner_error *error) {
     reader *r = user;
     popliner_profile *p = r->profile;
-    uint64_t set_id = 0;
-    uint64_t type_id = 0;
+    uint32_t set = PL_NONE;
+    uint32_t type = PL_NONE;
     pl_series series = {0};
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &set_id, error);
+    popliner_status status =
+        pl_rows_index(rows, 0, &r->ids->compute_sets, "compute_sets", &set, error);
     if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 1, INT64_MAX, &type_id, error);
+        status = pl_rows_index(rows, 1, &r->ids->vertex_types, "vertex_types", &type, error);
     if (status == POPLINER_OK)
         status = pl_profile_read_series(p, rows, 2, &series, error);
     if (status != POPLINER_OK)
         return status;
-    uint32_t set = pl_id_map_find(&r->ids->compute_sets, set_id);
-    uint32_t type = pl_id_map_find(&r->ids->vertex_types, type_id);
-    if (set == PL_NONE)
-        return fail_unknown_set(rows, set_id, error);
-    if (type == PL_NONE)
-        return pl_rows_fail(rows, 1, error, "is %llu, which table vertex_types does not have",
-                            (unsigned long long)type_id);
     if (!pl_profile_vertices_fit(p, series, p->vertex_type_size_bytes[type]))
         return pl_rows_fail(rows, 2, error,
                             "holds more vertices of %llu bytes than a tile can have",
                             (unsigned long long)p->vertex_type_size_bytes[type]);
     /* both tables are read in the order of their ids, so the sets come one after another */
     begin_vertices(r, set);
-    const pl_column_room room[] = {PL_COLUMN_ROOM(p->compute_set_vertex_type),
-                                   PL_COLUMN_ROOM(p->compute_set_vertex_instances)};
-    if (p->num_compute_set_vertices >= PL_NONE - 1 ||
-        !pl_grow_columns(room, 2, &r->vertices_capacity, p->num_compute_set_vertices + 1))
+    if (!pl_profile_reserve(p, &p->num_compute_set_vertices, &r->vertices_capacity))
         return pl_fail_memory(error, "the vertices");
     p->compute_set_vertex_type[p->num_compute_set_vertices] = type;
     p->compute_set_vertex_instances[p->num_compute_set_vertices++] = series;
@@ -360,14 +329,12 @@ static popliner_status take_state(void *user, pl_rows *rows, popliner_error *err
     reader *r = user;
     popliner_profile *p = r->profile;
     size_t num_tiles = p->target.num_tiles;
-    uint64_t id = 0;
+    uint32_t set = PL_NONE;
     bool any = false;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
+    popliner_status status =
+        pl_rows_index(rows, 0, &r->ids->compute_sets, "compute_sets", &set, error);
     if (status != POPLINER_OK)
         return status;
-    uint32_t set = pl_id_map_find(&r->ids->compute_sets, id);
-    if (set == PL_NONE)
-        return fail_unknown_set(rows, id, error);
     memset(r->by_tile, 0, num_tiles * sizeof *r->by_tile);
     for (int column = 1; column < 4; column++) {
         pl_series series = {0};
@@ -406,9 +373,7 @@ static popliner_status read_state(const pl_database *database, reader *r, poplin
     return pl_table_read(database, &table, take_state, r, error);
 }
 
-popliner_status pl_profile_read_compute_sets(const pl_database *database, popliner_profile *profile,
-                                             pl_profile_ids *ids, pl_list_room *room,
-                                             popliner_error *error) {
+popliner_status pl_profile_read_compute_sets(pl_reading *reading, popliner_error *error) {
     static const pl_column columns[] = {{"compute_set", true},
                                         {"name", false},
                                         {"debug_id", false},
@@ -416,13 +381,18 @@ popliner_status pl_profile_read_compute_sets(const pl_database *database, poplin
                                         {"edge_count", false}};
     static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 5,
                                    "ORDER BY compute_set"};
-    reader r = {.profile = profile, .ids = ids, .room = room};
-    popliner_status status = pl_table_read(database, &table, take_compute_set, &r, error);
-    pl_id_map_sort(&ids->compute_sets);
+    const pl_database *database = &reading->database;
+    reader r = {.profile = reading->profile, .ids = &reading->ids};
+    popliner_status status = read_vertex_types(reading, error);
+    if (status == POPLINER_OK)
+        status = pl_table_read(database, &table, take_compute_set, &r, error);
+    pl_id_map_sort(&r.ids->compute_sets);
     if (status == POPLINER_OK)
         status = read_instances(database, &r, error);
     if (status == POPLINER_OK)
         status = read_state(database, &r, error);
+    if (status == POPLINER_OK)
+        status = read_exchange_lists(reading, &r.room, error);
     free(r.rle.data);
     free(r.by_tile);
     return status;

@@ -121,4 +121,3 @@ bool pl_profile_vertices_fit(const popliner_profile *profile, pl_series instance
     }
     return true;
 }
-

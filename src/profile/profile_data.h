@@ -400,8 +400,8 @@ size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
  * is left that could lead to them where they are left out. */
 size_t pl_profile_variable_fields(popliner_profile *profile, pl_field *fields);
 
-/* Those that have one item for each of those that *count tells, a member of the profile, without the
- * starts of lists; and those of numbers by tile. */
+/* Those that have one item for each of those that *count tells, a member of the profile, without
+ * the starts of lists; and those of numbers by tile. */
 size_t pl_profile_fields_by(popliner_profile *profile, const size_t *count, pl_field *fields);
 size_t pl_profile_series_fields(popliner_profile *profile, pl_field *fields);
 
@@ -409,8 +409,8 @@ size_t pl_profile_series_fields(popliner_profile *profile, pl_field *fields);
  * when memory is short. */
 bool pl_profile_allocate(popliner_profile *profile, const size_t *count);
 
-/* While reading: makes room for one more item in all of them, which is 0; *capacity is the room that
- * they have. False when memory is short, or there are more than indices can tell apart. */
+/* While reading: makes room for one more item in all of them, which is 0; *capacity is the room
+ * that they have. False when memory is short, or there are more than indices can tell apart. */
 bool pl_profile_reserve(popliner_profile *profile, const size_t *count, size_t *capacity);
 
 /* Sets the counts of what pl_profile_variable_fields has. */

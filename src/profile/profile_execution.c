@@ -42,9 +42,6 @@ static popliner_status read_steps(const pl_database *database, execution *x,
                                   popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"program", false}, {"type", false}};
     popliner_profile *p = x->profile;
-    const pl_field fields[] = {
-        {"program", &p->execution_program, sizeof *p->execution_program, NULL, 0},
-        {"type", &p->execution_type_name, sizeof *p->execution_type_name, NULL, 0}};
     size_t capacity = 0;
     static const pl_table table = {"steps", PL_TABLE_OPTIONAL, columns, 3, "ORDER BY 1"};
     pl_rows rows = {0};
@@ -64,8 +61,7 @@ static popliner_status read_steps(const pl_database *database, execution *x,
         if (program == PL_NONE && !pl_rows_is_null(&rows, 1))
             x->num_senseless++; /* but syncs between programs have none */
         pl_string type = keep_type(x, pl_rows_text(&rows, 2));
-        if (type == PL_NONE || p->num_execution_steps >= PL_NONE - 1 ||
-            !pl_fields_reserve(fields, 2, &capacity, p->num_execution_steps + 1) ||
+        if (type == PL_NONE || !pl_profile_reserve(p, &p->num_execution_steps, &capacity) ||
             !pl_id_map_add(&x->steps, id, p->num_execution_steps)) {
             status = pl_fail_memory(error, "the steps of the execution");
             break;
@@ -98,9 +94,6 @@ static void put_ipu(const pl_rows *rows, execution *x, uint64_t cycles) {
     p->execution_ipu[i] = ipu < UINT32_MAX ? (uint32_t)ipu : UINT32_MAX;
     p->execution_active_tiles[i] = num_tiles < UINT32_MAX ? (uint32_t)num_tiles : UINT32_MAX;
     p->execution_cycles[i] = cycles;
-    p->execution_first_cycle[i] = 0;
-    p->execution_active_from[i] = 0;
-    p->execution_active_to[i] = 0;
     pl_rows_told(rows, FIRST_CYCLE, &p->execution_first_cycle[i]);
     pl_rows_told(rows, ACTIVE_FROM, &p->execution_active_from[i]);
     pl_rows_told(rows, ACTIVE_TO, &p->execution_active_to[i]);
@@ -121,14 +114,6 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
                                         {"active_tiles", false},
                                         {"tile_balance", false}};
     popliner_profile *p = x->profile;
-    const pl_field fields[] = {
-        {"ipu", &p->execution_ipu, sizeof *p->execution_ipu, NULL, 0},
-        {"cycles", &p->execution_cycles, sizeof *p->execution_cycles, NULL, 0},
-        {"first", &p->execution_first_cycle, sizeof *p->execution_first_cycle, NULL, 0},
-        {"from", &p->execution_active_from, sizeof *p->execution_active_from, NULL, 0},
-        {"to", &p->execution_active_to, sizeof *p->execution_active_to, NULL, 0},
-        {"tiles", &p->execution_active_tiles, sizeof *p->execution_active_tiles, NULL, 0},
-        {"balance", &p->execution_tile_balance, sizeof *p->execution_tile_balance, NULL, 0}};
     size_t capacity = 0;
     static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns,
                                    sizeof columns / sizeof *columns, "ORDER BY 1, 2"};
@@ -152,8 +137,7 @@ static popliner_status read_ipus(const pl_database *database, execution *x, popl
         uint32_t step = pl_id_map_find(&x->steps, id);
         if (step == PL_NONE || !is_of_part(&rows, x->part))
             continue;
-        if (!pl_fields_reserve(fields, sizeof fields / sizeof *fields, &capacity,
-                               p->num_execution_ipus + 1)) {
+        if (!pl_profile_reserve(p, &p->num_execution_ipus, &capacity)) {
             status = pl_fail_memory(error, "the steps of the execution");
             break;
         }
@@ -175,14 +159,8 @@ static popliner_status read_runs(const pl_database *database, execution *x, popl
                                         {"num_programs", false},
                                         {"num_steps", false}};
     popliner_profile *p = x->profile;
-    /* a place more, for where the steps of the last one end */
-    const pl_field fields[] = {
-        {"name", &p->run_name, sizeof *p->run_name, NULL, 0},
-        {"start", &p->run_start_microseconds, sizeof *p->run_start_microseconds, NULL, 0},
-        {"elapsed", &p->run_elapsed_microseconds, sizeof *p->run_elapsed_microseconds, NULL, 0},
-        {"programs", &p->run_num_programs, sizeof *p->run_num_programs, NULL, 0},
-        {"steps", &p->run_first_step, sizeof *p->run_first_step, NULL, 0}};
     size_t capacity = 0;
+    size_t starts_capacity = 0; /* a place more, for where the steps of the last one end */
     static const pl_table table = {"runs", PL_TABLE_OPTIONAL, columns, 6, "ORDER BY 1"};
     pl_rows rows = {0};
     bool more = false;
@@ -192,14 +170,12 @@ static popliner_status read_runs(const pl_database *database, execution *x, popl
         size_t i = p->num_runs;
         uint64_t num_steps = 0;
         pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
-        if (name == PL_NONE || !pl_fields_reserve(fields, 5, &capacity, i + 2)) {
+        if (name == PL_NONE || !pl_profile_reserve(p, &p->num_runs, &capacity) ||
+            !pl_grow(&p->run_first_step, &starts_capacity, i + 2, sizeof *p->run_first_step)) {
             status = pl_fail_memory(error, "the runs");
             break;
         }
         p->run_name[i] = name;
-        p->run_start_microseconds[i] = 0;
-        p->run_elapsed_microseconds[i] = 0;
-        p->run_num_programs[i] = 0;
         pl_rows_told(&rows, 2, &p->run_start_microseconds[i]);
         pl_rows_told(&rows, 3, &p->run_elapsed_microseconds[i]);
         pl_rows_told(&rows, 4, &p->run_num_programs[i]);
@@ -212,31 +188,6 @@ static popliner_status read_runs(const pl_database *database, execution *x, popl
         p->num_runs++;
     }
     pl_rows_close(&rows);
-    return status;
-}
-
-popliner_status pl_profile_read_execution(const pl_database *database,
-                                          const popliner_listener *listener, const pl_part *part,
-                                          popliner_profile *profile, const pl_profile_ids *ids,
-                                          popliner_error *error) {
-    execution x = {.profile = profile, .part = part, .ids = ids};
-    popliner_status status = read_steps(database, &x, error);
-    if (status == POPLINER_OK)
-        status = read_ipus(database, &x, error);
-    if (status == POPLINER_OK)
-        status = read_runs(database, &x, error);
-    if (status == POPLINER_OK && x.num_senseless > 0)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile's execution holds %zu steps of no known program, without cycles or "
-                "with an impossible balance; what is wrong of them counts for nothing.",
-                x.num_senseless);
-    if (status == POPLINER_OK && profile->num_runs > 0 &&
-        x.num_run_steps != profile->num_execution_steps)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile's runs have %llu steps together, but %zu are recorded: which belong "
-                "to which run is not certain.",
-                (unsigned long long)x.num_run_steps, profile->num_execution_steps);
-    pl_id_map_free(&x.steps);
     return status;
 }
 
@@ -486,24 +437,23 @@ static popliner_status measure_programs(popliner_profile *p, popliner_error *err
     return status;
 }
 
-popliner_status pl_profile_read_cycles(const pl_database *database, const pl_part *part,
-                                       popliner_profile *p, const pl_profile_ids *ids,
-                                       popliner_error *error) {
+static popliner_status read_cycles(pl_reading *r, popliner_error *error) {
+    const pl_database *database = &r->database;
+    const pl_part *part = &r->part;
+    popliner_profile *p = r->profile;
     numbers slowest = {0};
     numbers repeats = {0};
     numbers estimates[NUM_TABLES] = {{.count = 0}};
-    p->program_cycles = pl_new_array(p->num_programs, sizeof *p->program_cycles);
-    p->program_cycles_source = pl_new_array(p->num_programs, sizeof *p->program_cycles_source);
-    p->program_repeats = pl_new_array(p->num_programs, sizeof *p->program_repeats);
+    p->num_timed_programs = p->num_programs;
     popliner_status status =
-        p->program_cycles == NULL || p->program_cycles_source == NULL || p->program_repeats == NULL
-            ? pl_fail_memory(error, "the cycles of the programs")
-            : read_slowest_tiles(database, part, p->target.num_tiles, &slowest, error);
+        pl_profile_allocate(p, &p->num_timed_programs)
+            ? read_slowest_tiles(database, part, p->target.num_tiles, &slowest, error)
+            : pl_fail_memory(error, "the cycles of the programs");
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
         p->program_repeats[i] = 1;
     for (int i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
         const pl_table table = {tables[i].name, PL_TABLE_OPTIONAL, tables[i].columns, 2, ""};
-        status = read_estimates(database, part, &table, i == EXECUTES ? &ids->compute_sets : NULL,
+        status = read_estimates(database, part, &table, i == EXECUTES ? &r->ids.compute_sets : NULL,
                                 &slowest, &estimates[i], error);
     }
     if (status == POPLINER_OK)
@@ -512,15 +462,39 @@ popliner_status pl_profile_read_cycles(const pl_database *database, const pl_par
         status = estimate_programs(database, p, estimates, &repeats, error);
     if (status == POPLINER_OK)
         status = measure_programs(p, error);
-    if (status == POPLINER_OK) {
-        p->num_timed_programs = p->num_programs;
-        /* without any cycles, nobody asks for the repeats either */
-        if (pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
-            p->num_timed_programs = 0;
-    }
+    /* without any cycles, nobody asks for the repeats either */
+    if (status == POPLINER_OK && pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
+        p->num_timed_programs = 0;
     free_numbers(&slowest);
     free_numbers(&repeats);
     for (int table = 0; table < NUM_TABLES; table++)
         free_numbers(&estimates[table]);
     return status;
+}
+
+/* ---- all of it ---- */
+
+popliner_status pl_profile_read_execution(pl_reading *r, popliner_error *error) {
+    const pl_database *database = &r->database;
+    const popliner_listener *listener = r->options->listener;
+    const popliner_profile *profile = r->profile;
+    execution x = {.profile = r->profile, .part = &r->part, .ids = &r->ids};
+    popliner_status status = read_steps(database, &x, error);
+    if (status == POPLINER_OK)
+        status = read_ipus(database, &x, error);
+    if (status == POPLINER_OK)
+        status = read_runs(database, &x, error);
+    if (status == POPLINER_OK && x.num_senseless > 0)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The profile's execution holds %zu steps of no known program, without cycles or "
+                "with an impossible balance; what is wrong of them counts for nothing.",
+                x.num_senseless);
+    if (status == POPLINER_OK && profile->num_runs > 0 &&
+        x.num_run_steps != profile->num_execution_steps)
+        pl_tell(listener, POPLINER_LEVEL_WARNING,
+                "The profile's runs have %llu steps together, but %zu are recorded: which belong "
+                "to which run is not certain.",
+                (unsigned long long)x.num_run_steps, profile->num_execution_steps);
+    pl_id_map_free(&x.steps);
+    return status == POPLINER_OK ? read_cycles(r, error) : status;
 }

@@ -59,7 +59,6 @@ typedef struct row {
             items, text                                                                            \
     }
 
-/* clang-format off */
 static const row rows[] = {
     ROW(strings, strings_length, ANY, NULL),
     ROW(series_bytes, series_length, ANY, NULL),
@@ -77,11 +76,15 @@ static const row rows[] = {
     ROW(compute_set_name, num_compute_sets, STRING, "names"),
     ROW(compute_set_debug_context, num_compute_sets, ANY, NULL),
     ROW(compute_set_num_edges, num_compute_sets, ANY, NULL),
-    ROW(compute_set_vertices_start, num_compute_sets, STARTS(num_compute_set_vertices), "vertices of the compute sets"),
-    ROW(compute_set_vertex_type, num_compute_set_vertices, INDEX(num_vertex_types), "vertices of the compute sets"),
-    ROW(compute_set_vertex_instances, num_compute_set_vertices, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(compute_set_vertices_start, num_compute_sets, STARTS(num_compute_set_vertices),
+        "vertices of the compute sets"),
+    ROW(compute_set_vertex_type, num_compute_set_vertices, INDEX(num_vertex_types),
+        "vertices of the compute sets"),
+    ROW(compute_set_vertex_instances, num_compute_set_vertices, BY_TILE(PL_MAX_TILE_BYTES),
+        "numbers by tile"),
     ROW(compute_set_state, num_compute_set_states, BY_TILE(PL_MAX_STATE_BYTES), "numbers by tile"),
-    ROW(compute_set_descriptors, num_compute_set_states, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    ROW(compute_set_descriptors, num_compute_set_states, BY_TILE(PL_MAX_TILE_BYTES),
+        "numbers by tile"),
     ROW(program_type, num_programs, BELOW(PL_NUM_PROGRAM_TYPES), "programs"),
     ROW(program_type_name, num_programs, STRING, "names"),
     ROW(program_children_start, num_programs, STARTS(num_program_children), "programs"),
@@ -93,7 +96,8 @@ static const row rows[] = {
     ROW(program_control_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
     ROW(program_exchange_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
     ROW(program_cycles, num_timed_programs, ANY, NULL),
-    ROW(program_cycles_source, num_timed_programs, BELOW(POPLINER_CYCLES_MEASURED + 1), "cycles of the programs"),
+    ROW(program_cycles_source, num_timed_programs, BELOW(POPLINER_CYCLES_MEASURED + 1),
+        "cycles of the programs"),
     ROW(program_repeats, num_timed_programs, ANY, NULL),
     ROW(step_program, num_steps, INDEX(num_programs), "liveness steps"),
     ROW(step_parent, num_steps, ANY, NULL),
@@ -122,9 +126,11 @@ static const row rows[] = {
     ROW(run_elapsed_microseconds, num_runs, ANY, NULL),
     ROW(run_num_programs, num_runs, ANY, NULL),
     ROW(run_first_step, num_runs, BEGINS, "runs and executed steps"),
-    ROW(execution_program, num_execution_steps, INDEX_OR_NONE(num_programs), "runs and executed steps"),
+    ROW(execution_program, num_execution_steps, INDEX_OR_NONE(num_programs),
+        "runs and executed steps"),
     ROW(execution_type_name, num_execution_steps, STRING, "names"),
-    ROW(execution_ipus_start, num_execution_steps, STARTS(num_execution_ipus), "runs and executed steps"),
+    ROW(execution_ipus_start, num_execution_steps, STARTS(num_execution_ipus),
+        "runs and executed steps"),
     ROW(execution_ipu, num_execution_ipus, ANY, NULL),
     ROW(execution_cycles, num_execution_ipus, ANY, NULL),
     ROW(execution_first_cycle, num_execution_ipus, ANY, NULL),
@@ -146,7 +152,6 @@ static const row rows[] = {
     ROW(variable_category, num_variables, INDEX(num_categories), "lowered variables"),
     ROW(tile_variables_start, target.num_tiles, STARTS(num_variables), "lowered variables"),
 };
-/* clang-format on */
 
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)NUM_ROWS <= (int)PL_MAX_FIELDS, "PL_MAX_FIELDS is too small");

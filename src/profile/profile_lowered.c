@@ -151,14 +151,17 @@ static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, 
     return POPLINER_OK;
 }
 
-static bool reorder_32(uint32_t **items, const uint32_t *new_place, size_t count) {
-    uint32_t *sorted = pl_new_array(count, sizeof *sorted);
+/* Brings the items of an array to their new places. */
+static bool reorder(const pl_field *field, const uint32_t *new_place, size_t count) {
+    size_t size = field->item_size;
+    char *items = pl_field_items(field);
+    char *sorted = pl_new_array(count, size);
     if (sorted == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
-        sorted[new_place[i]] = (*items)[i];
-    free(*items);
-    *items = sorted;
+        memcpy(sorted + new_place[i] * size, items + i * size, size);
+    free(items);
+    pl_field_set_items(field, sorted);
     return true;
 }
 
@@ -183,27 +186,23 @@ static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_e
     popliner_status status = POPLINER_OK;
     uint64_t *next = pl_new_array(num_tiles, sizeof *next);
     uint32_t *new_place = pl_new_array(p->num_variables, sizeof *new_place);
-    uint8_t *category = pl_new_array(p->num_variables, sizeof *category);
-    if (next == NULL || new_place == NULL || category == NULL) {
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_fields_by(p, &p->num_variables, fields);
+    bool memory = next != NULL && new_place != NULL;
+    if (!memory) {
         status = pl_fail_memory(error, "the lowered variables");
         goto done;
     }
     memcpy(next, p->tile_variables_start, num_tiles * sizeof *next);
-    for (size_t i = 0; i < p->num_variables; i++) {
+    for (size_t i = 0; i < p->num_variables; i++)
         new_place[i] = (uint32_t)next[l->tile[i]]++;
-        category[new_place[i]] = p->variable_category[i];
-    }
-    memcpy(p->variable_category, category, p->num_variables);
-    if (!reorder_32(&p->variable_size_bytes, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_offset, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_class, new_place, p->num_variables) ||
-        !reorder_32(&p->variable_unlowered, new_place, p->num_variables) ||
-        !pl_id_map_renumber(ids, new_place))
+    for (size_t i = 0; memory && i < num_fields; i++)
+        memory = reorder(&fields[i], new_place, p->num_variables);
+    if (!memory || !pl_id_map_renumber(ids, new_place))
         status = pl_fail_memory(error, "the lowered variables");
 done:
     free(next);
     free(new_place);
-    free(category);
     return status;
 }
 
@@ -264,12 +263,14 @@ static void do_side_task(void *user) {
 
 /* Moves `count` items of all arrays down to `to`. */
 static void move_variables(const lowered *l, size_t to, size_t from, size_t count) {
-    popliner_profile *p = l->profile;
-    uint32_t *const arrays[] = {l->tile, p->variable_size_bytes, p->variable_offset,
-                                p->variable_class, p->variable_unlowered};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        memmove(arrays[i] + to, arrays[i] + from, count * sizeof **arrays);
-    memmove(p->variable_category + to, p->variable_category + from, count);
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_fields_by(l->profile, &l->profile->num_variables, fields);
+    memmove(l->tile + to, l->tile + from, count * sizeof *l->tile);
+    for (size_t i = 0; i < num_fields; i++) {
+        char *items = pl_field_items(&fields[i]);
+        size_t size = fields[i].item_size;
+        memmove(items + to * size, items + from * size, count * size);
+    }
 }
 
 /* Closes the gaps that missing keys left, and numbers the variables. */
@@ -341,16 +342,9 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
 }
 
 static bool allocate_variables(lowered *l, size_t count) {
-    popliner_profile *p = l->profile;
-    l->tile = pl_new_array(count, sizeof(uint32_t));
-    p->variable_size_bytes = pl_new_array(count, sizeof(uint32_t));
-    p->variable_offset = pl_new_array(count, sizeof(uint32_t));
-    p->variable_class = pl_new_array(count, sizeof(uint32_t));
-    p->variable_unlowered = pl_new_array(count, sizeof(uint32_t));
-    p->variable_category = pl_new_array(count, sizeof(uint8_t));
-    return l->tile != NULL && p->variable_size_bytes != NULL && p->variable_offset != NULL &&
-           p->variable_class != NULL && p->variable_unlowered != NULL &&
-           p->variable_category != NULL;
+    l->tile = pl_new_array(count, sizeof *l->tile);
+    l->profile->num_variables = count; /* until it is known how many there are */
+    return l->tile != NULL && pl_profile_allocate(l->profile, &l->profile->num_variables);
 }
 
 void pl_profile_sum_up_pieces(popliner_profile *p) {
@@ -365,19 +359,10 @@ void pl_profile_sum_up_pieces(popliner_profile *p) {
     }
 }
 
-static popliner_status sum_up_pieces(popliner_profile *p, popliner_error *error) {
-    p->unlowered_size_bytes = pl_new_array(p->num_unlowered, sizeof *p->unlowered_size_bytes);
-    p->unlowered_num_pieces = pl_new_array(p->num_unlowered, sizeof *p->unlowered_num_pieces);
-    if (p->unlowered_size_bytes == NULL || p->unlowered_num_pieces == NULL)
-        return pl_fail_memory(error, "the names of variables");
-    pl_profile_sum_up_pieces(p);
-    return POPLINER_OK;
-}
-
-popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
-                                        const pl_side_task *side_task, popliner_profile *profile,
-                                        pl_profile_ids *ids, popliner_error *error) {
-    lowered l = {.profile = profile, .ids = ids, .side_task = side_task};
+popliner_status pl_profile_read_lowered(pl_reading *r, popliner_error *error) {
+    const pl_database *database = &r->database;
+    pl_profile_ids *ids = &r->ids;
+    lowered l = {.profile = r->profile, .ids = ids, .side_task = r->side_task};
     pl_scan scan = {.database = database,
                     .table = "vars_info",
                     .columns = columns,
@@ -386,9 +371,9 @@ popliner_status pl_profile_read_lowered(const pl_database *database, const pl_re
                     .min_keys = 1 << 12,
                     .order = "",
                     .task = "Reading lowered variables",
-                    .listener = options->listener,
+                    .listener = r->options->listener,
                     .take = take_variable,
-                    .side_task = side_task == NULL ? NULL : do_side_task,
+                    .side_task = r->side_task == NULL ? NULL : do_side_task,
                     .user = &l};
     l.scan = &scan;
     popliner_status status = pl_scan_open(&scan, error);
@@ -413,7 +398,7 @@ popliner_status pl_profile_read_lowered(const pl_database *database, const pl_re
     if (status == POPLINER_OK)
         status = sort_by_tile(&l, &ids->variables, error);
     if (status == POPLINER_OK)
-        status = sum_up_pieces(profile, error);
+        pl_profile_sum_up_pieces(r->profile);
     pl_id_map_sort(&ids->variables);
 done:
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)

@@ -53,16 +53,13 @@ static popliner_status take_account(void *user, pl_rows *rows, popliner_error *e
 
 static popliner_status read_tiles(const pl_database *database, popliner_profile *p,
                                   popliner_error *error) {
-    uint64_t **const members[] = {&p->tile_total_bytes,       &p->tile_total_including_gaps_bytes,
-                                  &p->tile_always_live_bytes, &p->tile_not_always_live_peak_bytes,
-                                  &p->tile_interleaved_bytes, &p->tile_non_interleaved_bytes,
-                                  &p->tile_overflowed_bytes};
+    pl_field fields[PL_MAX_FIELDS];
     tile_arrays arrays = {.num_tiles = p->target.num_tiles};
-    for (int i = 0; i < NUM_TILE_COLUMNS - 1; i++) {
-        arrays.by_tile[i] = *members[i] = pl_new_array(arrays.num_tiles, sizeof **members[i]);
-        if (*members[i] == NULL)
-            return pl_fail_memory(error, "the tiles");
-    }
+    if (!pl_profile_allocate(p, &p->target.num_tiles))
+        return pl_fail_memory(error, "the tiles");
+    pl_profile_fields_by(p, &p->target.num_tiles, fields);
+    for (int i = 0; i < NUM_TILE_COLUMNS - 1; i++) /* both are in this order */
+        arrays.by_tile[i] = pl_field_items(&fields[i]);
     static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, tile_columns, NUM_TILE_COLUMNS,
                                    ""};
     pl_rows rows = {.database = database, .table = table.name, .columns = tile_columns};
@@ -132,12 +129,10 @@ static popliner_status read_categories(const pl_database *database,
     return status;
 }
 
-popliner_status pl_profile_read_tiles(const pl_database *database,
-                                      const popliner_listener *listener, popliner_profile *profile,
-                                      popliner_error *error) {
-    popliner_status status = read_tiles(database, profile, error);
+popliner_status pl_profile_read_tiles(pl_reading *r, popliner_error *error) {
+    popliner_status status = read_tiles(&r->database, r->profile, error);
     if (status == POPLINER_OK)
-        status = read_categories(database, listener, profile, error);
+        status = read_categories(&r->database, r->options->listener, r->profile, error);
     return status;
 }
 
@@ -186,9 +181,10 @@ static void warn(const pl_part *part, const pl_target *target, const popliner_li
                 num_ipus);
 }
 
-popliner_status pl_part_find(const pl_database *database, const pl_read_options *options,
-                             popliner_profile *profile, pl_part *part, popliner_error *error) {
-    pl_target *t = &profile->target;
+popliner_status pl_part_find(pl_reading *r, popliner_error *error) {
+    const pl_read_options *options = r->options;
+    pl_part *part = &r->part;
+    pl_target *t = &r->profile->target;
     const char *name = options->ipu_name == NULL ? "ipu" : options->ipu_name;
     bool fits = target_fits(t);
     *part = (pl_part){
@@ -205,7 +201,7 @@ popliner_status pl_part_find(const pl_database *database, const pl_read_options 
                        "%s: table target_info tells of %zu tiles, %zu IPUs of %zu tiles, and %zu "
                        "replicas of %zu IPUs: that does not tell which tiles an IPU has; leave out "
                        "%s",
-                       database->path, t->num_tiles, t->num_ipus, t->tiles_per_ipu, t->num_replicas,
+                       r->path, t->num_tiles, t->num_ipus, t->tiles_per_ipu, t->num_replicas,
                        t->ipus_per_replica, name);
     if (part->is_one_ipu && options->ipu >= part->replica_ipus) {
         if (part->replica_ipus == 1)
@@ -223,34 +219,23 @@ popliner_status pl_part_find(const pl_database *database, const pl_read_options 
     }
     part->is_all = part->end_ipu - part->first_ipu == part->num_ipus;
     warn(part, t, options->listener);
-    return part->is_of_replica ? find_held_tiles(database, t, error) : POPLINER_OK;
+    return part->is_of_replica ? find_held_tiles(&r->database, t, error) : POPLINER_OK;
 }
 
 /* ---- comparing replicas ---- */
 
-enum { NUM_TILE_ARRAYS = 7 };
-
-static void list_tile_arrays(const popliner_profile *p, uint64_t *arrays[NUM_TILE_ARRAYS]) {
-    uint64_t *const all[NUM_TILE_ARRAYS] = {
-        p->tile_total_bytes,       p->tile_total_including_gaps_bytes,
-        p->tile_always_live_bytes, p->tile_not_always_live_peak_bytes,
-        p->tile_interleaved_bytes, p->tile_non_interleaved_bytes,
-        p->tile_overflowed_bytes,
-    };
-    memcpy(arrays, all, sizeof all);
-}
-
 /* Counts the tiles of other replicas whose account is not that of the first one's. */
 static void compare_replicas(popliner_profile *p, const pl_part *part) {
-    uint64_t *arrays[NUM_TILE_ARRAYS];
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_fields_by(p, &p->target.num_tiles, fields);
     uint64_t num_tiles = 0;
     uint64_t largest = 0;
-    list_tile_arrays(p, arrays);
     for (size_t tile = part->replica_tiles; tile < p->target.num_tiles; tile++) {
         bool is_alike = true;
-        for (size_t i = 0; i < NUM_TILE_ARRAYS; i++) {
-            uint64_t own = arrays[i][tile];
-            uint64_t of_first = arrays[i][tile % part->replica_tiles];
+        for (size_t i = 0; i < num_fields; i++) {
+            const uint64_t *by_tile = pl_field_items(&fields[i]);
+            uint64_t own = by_tile[tile];
+            uint64_t of_first = by_tile[tile % part->replica_tiles];
             uint64_t difference = own > of_first ? own - of_first : of_first - own;
             is_alike = is_alike && difference == 0;
             largest = difference > largest ? difference : largest;
@@ -267,11 +252,12 @@ static void keep_items(void *items, size_t first, size_t end, size_t item_size) 
     memmove(items, (char *)items + first * item_size, (end - first) * item_size);
 }
 
-static void keep_account(popliner_profile *p, const pl_part *part) {
-    uint64_t *arrays[NUM_TILE_ARRAYS];
-    list_tile_arrays(p, arrays);
-    for (size_t i = 0; i < NUM_TILE_ARRAYS; i++)
-        keep_items(arrays[i], part->first_tile, part->end_tile, sizeof *arrays[i]);
+/* Of all arrays with one item for each of those that *count tells. */
+static void keep_fields(popliner_profile *p, const size_t *count, size_t first, size_t end) {
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_fields_by(p, count, fields);
+    for (size_t i = 0; i < num_fields; i++)
+        keep_items(pl_field_items(&fields[i]), first, end, fields[i].item_size);
 }
 
 /* Those that programs touch, of the variables first ... end - 1. */
@@ -293,11 +279,7 @@ static void keep_lists(popliner_profile *p, size_t first, size_t end) {
 static void keep_variables(popliner_profile *p, const pl_part *part) {
     size_t first = (size_t)p->tile_variables_start[part->first_tile];
     size_t end = (size_t)p->tile_variables_start[part->end_tile];
-    keep_items(p->variable_size_bytes, first, end, sizeof *p->variable_size_bytes);
-    keep_items(p->variable_offset, first, end, sizeof *p->variable_offset);
-    keep_items(p->variable_class, first, end, sizeof *p->variable_class);
-    keep_items(p->variable_unlowered, first, end, sizeof *p->variable_unlowered);
-    keep_items(p->variable_category, first, end, sizeof *p->variable_category);
+    keep_fields(p, &p->num_variables, first, end);
     keep_items(p->tile_variables_start, part->first_tile, part->end_tile + 1,
                sizeof *p->tile_variables_start);
     for (size_t tile = 0; tile <= part->end_tile - part->first_tile; tile++)
@@ -341,25 +323,19 @@ static bool cut(cutter *c, pl_series *series) {
     return !c->rle.failed && pl_profile_add_series(c->profile, c->rle.data, c->rle.size, series);
 }
 
-static bool cut_all(cutter *c, pl_series *series, size_t count) {
-    bool memory = true;
-    for (size_t i = 0; memory && i < count; i++)
-        memory = cut(c, &series[i]);
-    return memory;
-}
-
 static bool keep_series(popliner_profile *p, const pl_part *part) {
     cutter c = {.profile = p, .part = part, .bytes = p->series_bytes};
     p->series_bytes = NULL;
     p->series_length = p->series_capacity = 0;
     c.values = pl_new_array(part->end_tile - part->first_tile, sizeof *c.values);
-    bool memory = c.values != NULL && cut_all(&c, p->vertex_type_code, p->num_vertex_types) &&
-                  cut_all(&c, p->compute_set_vertex_instances, p->num_compute_set_vertices) &&
-                  cut_all(&c, p->compute_set_state, p->num_compute_set_states) &&
-                  cut_all(&c, p->compute_set_descriptors, p->num_compute_set_states) &&
-                  cut_all(&c, p->program_control_code, p->num_programs) &&
-                  cut_all(&c, p->program_exchange_code, p->num_programs) &&
-                  cut_all(&c, p->category_memory, p->num_category_parts);
+    pl_field fields[PL_MAX_FIELDS];
+    size_t num_fields = pl_profile_series_fields(p, fields);
+    bool memory = c.values != NULL;
+    for (size_t i = 0; i < num_fields; i++) {
+        pl_series *series = pl_field_items(&fields[i]);
+        for (size_t k = 0; memory && k < *fields[i].count; k++)
+            memory = cut(&c, &series[k]);
+    }
     if (memory && p->series_bytes == NULL)
         memory = (p->series_bytes = pl_new_array(0, 1)) != NULL; /* all are zero */
     free(c.bytes);
@@ -375,7 +351,7 @@ popliner_status pl_part_keep(popliner_profile *p, const pl_part *part, popliner_
         compare_replicas(p, part);
     if (part->is_all)
         return POPLINER_OK;
-    keep_account(p, part);
+    keep_fields(p, &p->target.num_tiles, part->first_tile, part->end_tile);
     keep_variables(p, part);
     keep_items(p->tile_peak, part->first_tile, part->end_tile, sizeof *p->tile_peak);
     if (!keep_series(p, part))

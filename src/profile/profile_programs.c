@@ -367,21 +367,11 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
 
 /* Makes every array of programs hold `count` of them. */
 static bool allocate_programs(popliner_profile *p, size_t count) {
-    p->program_type = pl_new_array(count, sizeof *p->program_type);
-    p->program_type_name = pl_new_array(count, sizeof *p->program_type_name);
+    p->num_programs = count;
     p->program_children_start = pl_new_array(count + 1, sizeof *p->program_children_start);
-    p->program_called = pl_new_array(count, sizeof *p->program_called);
-    p->program_debug_context = pl_new_array(count, sizeof *p->program_debug_context);
-    p->program_name = pl_new_array(count, sizeof *p->program_name);
-    p->program_compute_set = pl_new_array(count, sizeof *p->program_compute_set);
-    p->program_control_code = pl_new_array(count, sizeof *p->program_control_code);
-    p->program_exchange_code = pl_new_array(count, sizeof *p->program_exchange_code);
     p->program_lists_start = pl_new_array(count + 1, sizeof *p->program_lists_start);
-    return p->program_type != NULL && p->program_type_name != NULL &&
-           p->program_children_start != NULL && p->program_called != NULL &&
-           p->program_debug_context != NULL && p->program_name != NULL &&
-           p->program_compute_set != NULL && p->program_control_code != NULL &&
-           p->program_exchange_code != NULL && p->program_lists_start != NULL;
+    return pl_profile_allocate(p, &p->num_programs) && p->program_children_start != NULL &&
+           p->program_lists_start != NULL;
 }
 
 static popliner_status take_program_id(void *user, pl_rows *rows, popliner_error *error) {
@@ -478,7 +468,6 @@ static popliner_status read_programs(const pl_database *database, reader *r,
     popliner_profile *p = r->profile;
     if (!allocate_programs(p, r->num_ids))
         return pl_fail_memory(error, "the programs");
-    p->num_programs = r->num_ids;
     popliner_status status = pl_table_read(database, &table, take_program, r, error);
     if (status == POPLINER_OK && r->num_programs < p->num_programs)
         status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: changed while it was being read",
@@ -486,77 +475,58 @@ static popliner_status read_programs(const pl_database *database, reader *r,
     return status;
 }
 
-popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *p,
-                                         pl_profile_ids *ids, popliner_error *error) {
-    reader r = {.profile = p, .ids = ids};
-    pl_list_room room = {0};
-    popliner_status status = pl_profile_read_vertex_types(database, p, ids, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_compute_sets(database, p, ids, &room, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_exchange_lists(database, p, ids, &room, error);
-    if (status == POPLINER_OK)
-        status = read_program_ids(database, &r, error);
-    if (status == POPLINER_OK)
-        status = read_variants(database, &r, error);
-    if (status == POPLINER_OK)
-        status = read_programs(database, &r, error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_steps(database, p, ids, error);
-    pl_id_map_free(&r.types);
-    pl_id_map_free(&r.type_names);
-    pl_id_map_free(&r.compute_set_of_execute);
-    pl_id_map_free(&r.program_of_function);
-    pl_id_map_free(&r.program_of_call);
-    pl_exchanges_free(&r.exchanges);
-    return status;
-}
-
 /* ---- liveness steps ---- */
 
-typedef struct step_reader {
-    popliner_profile *profile;
-    const pl_profile_ids *ids;
-    size_t capacity;
-} step_reader;
-
 static popliner_status take_step(void *user, pl_rows *rows, popliner_error *error) {
-    step_reader *r = user;
+    pl_reading *r = user;
     popliner_profile *p = r->profile;
     uint64_t id = 0;
-    uint64_t program_id = 0;
     uint64_t parent = 0;
+    uint32_t program = PL_NONE;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
     if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 1, INT64_MAX, &program_id, error);
+        status = pl_rows_index(rows, 1, &r->ids.programs, "programs", &program, error);
     if (status == POPLINER_OK)
         status = pl_rows_number_or(rows, 2, INT64_MAX, PL_NONE, &parent, error);
     if (status != POPLINER_OK)
         return status;
-    uint32_t program = pl_id_map_find(&r->ids->programs, program_id);
     if (id != p->num_steps)
         return pl_rows_fail(rows, 0, error, "is %llu, expected %zu: the steps have a gap",
                             (unsigned long long)id, p->num_steps);
-    if (program == PL_NONE)
-        return pl_rows_fail(rows, 1, error, "is %llu, which table programs does not have",
-                            (unsigned long long)program_id);
     if (parent != PL_NONE && parent >= id)
         return pl_rows_fail(rows, 2, error, "is %llu, not before its own step %llu",
                             (unsigned long long)parent, (unsigned long long)id);
-    const pl_column_room room[] = {PL_COLUMN_ROOM(p->step_program), PL_COLUMN_ROOM(p->step_parent)};
-    if (p->num_steps >= PL_NONE - 1 || !pl_grow_columns(room, 2, &r->capacity, p->num_steps + 1))
+    if (!pl_profile_reserve(p, &p->num_steps, &r->capacity))
         return pl_fail_memory(error, "the liveness steps");
     p->step_program[p->num_steps] = program;
     p->step_parent[p->num_steps++] = (uint32_t)parent;
     return POPLINER_OK;
 }
 
-popliner_status pl_profile_read_steps(const pl_database *database, popliner_profile *profile,
-                                      const pl_profile_ids *ids, popliner_error *error) {
+static popliner_status read_steps(pl_reading *r, popliner_error *error) {
     static const pl_column columns[] = {
         {"id", true}, {"program_id", true}, {"parent_step_id", false}};
     static const pl_table table = {"depth_first_steps", PL_TABLE_REQUIRED, columns, 3,
                                    "ORDER BY id"};
-    step_reader r = {.profile = profile, .ids = ids};
-    return pl_table_read(database, &table, take_step, &r, error);
+    return pl_reading_table(r, &table, take_step, error);
+}
+
+/* ---- all of it ---- */
+
+popliner_status pl_profile_read_programs(pl_reading *reading, popliner_error *error) {
+    const pl_database *database = &reading->database;
+    reader r = {.profile = reading->profile, .ids = &reading->ids};
+    popliner_status status = read_program_ids(database, &r, error);
+    if (status == POPLINER_OK)
+        status = read_variants(database, &r, error);
+    if (status == POPLINER_OK)
+        status = read_programs(database, &r, error);
+    if (status == POPLINER_OK)
+        status = read_steps(reading, error);
+    pl_id_map *const maps[] = {&r.types, &r.type_names, &r.compute_set_of_execute,
+                               &r.program_of_function, &r.program_of_call};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        pl_id_map_free(maps[i]);
+    pl_exchanges_free(&r.exchanges);
+    return status;
 }

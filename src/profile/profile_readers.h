@@ -25,20 +25,6 @@ typedef struct pl_part {
     size_t end_tile;
 } pl_part;
 
-/* The part that the options ask for, of a profile whose target is read; where the file has the
- * tiles of one replica only, the target gets so many. Warns of what makes the profile a poor one to
- * split. Errors: USAGE for an IPU that the profile does not have; INPUT for one whose tiles are not
- * to be told, and of reading; MEMORY. O(tiles). */
-popliner_status pl_part_find(const pl_database *database, const pl_read_options *options,
-                             popliner_profile *profile, pl_part *part, popliner_error *error);
-
-/* Leaves in a profile that was read as a whole what is on the tiles of the part: variables, numbers
- * by tile, the compiler's account. Tiles and variables are numbered from 0 again. What it tells of
- * programs, steps, classes, names and checks stays. Before that the other replicas are compared
- * with the first, and the facts get what comes of it. Errors: MEMORY. O(variables + touched
- * variables + series * tiles). */
-popliner_status pl_part_keep(popliner_profile *profile, const pl_part *part, popliner_error *error);
-
 /* Whether the part has something of this IPU. */
 static inline bool pl_part_has_ipu(const pl_part *part, uint64_t ipu) {
     return part->is_all || (ipu >= part->first_ipu && ipu < part->end_ipu);
@@ -73,6 +59,27 @@ typedef struct pl_side_task {
     void (*run)(void *user);
     void *user;
 } pl_side_task;
+
+/* A profile while it is read. */
+typedef struct pl_reading {
+    const char *path;
+    const pl_read_options *options;
+    const pl_side_task *side_task; /* or NULL */
+    pl_database database;
+    popliner_profile *profile;
+    pl_profile_ids ids;
+    pl_part part;
+    size_t capacity; /* of the arrays that the current table fills: see pl_profile_reserve */
+} pl_reading;
+
+/* Calls `take` with the reading for every row of a table. */
+popliner_status pl_reading_table(pl_reading *reading, const pl_table *table, pl_take_row take,
+                                 popliner_error *error);
+
+/* A number of the current row that is the id of something, as our index. Errors: INPUT if `ids`,
+ * those of the table `table`, do not have it. */
+popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table,
+                              uint32_t *index, popliner_error *error);
 
 /* While reading: a series from a list of varints, one number per tile; without a byte it is all
  * zero. */
@@ -134,106 +141,75 @@ popliner_status pl_host_lists_read(const pl_database *database, const char *tabl
  * O(log lists). */
 size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id);
 
-/* While lists are read: the room behind the two arrays of lists. */
-typedef struct pl_list_room {
-    size_t variables;
-    size_t starts;
-} pl_list_room;
+/* ---- the parts, in the order in which they need each other: each a pl_reader ---- */
 
-/* Adds the list of a compute set, in a column of the current row. */
-popliner_status pl_profile_read_list(pl_rows *rows, int column, popliner_profile *profile,
-                                     const pl_profile_ids *ids, pl_list_room *room,
-                                     popliner_error *error);
+typedef popliner_status pl_reader(pl_reading *reading, popliner_error *error);
 
-/* Adds one list for each exchange target, from millions of rows. */
-popliner_status pl_profile_read_exchange_lists(const pl_database *database,
-                                               popliner_profile *profile, pl_profile_ids *ids,
-                                               pl_list_room *room, popliner_error *error);
+/* Version, which messages about the database name from then on, target, other facts, and the
+ * options of the engine; all but the first two are optional. */
+pl_reader pl_profile_read_target;
 
-/* ---- the parts, in the order in which they need each other ---- */
+/* The part that the options ask for, of a profile whose target is read; where the file has the
+ * tiles of one replica only, the target gets so many. Warns of what makes the profile a poor one to
+ * split. Errors: USAGE for an IPU that the profile does not have; INPUT for one whose tiles are not
+ * to be told, and of reading; MEMORY. O(tiles). */
+pl_reader pl_part_find;
 
-/* Version, which messages about the database name from then on, and target; makes room for the
- * facts. */
-popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
-                                       popliner_profile *profile, popliner_error *error);
-
-/* Other facts, and the options of the engine: all optional. */
-popliner_status pl_profile_read_facts(const pl_database *database, popliner_profile *profile,
-                                      popliner_error *error);
+/* Reads the files of notes beside the profile, unless they are to be left out: a row for each
+ * value, its name the keys and the places in lists that lead to it, with points between. A file
+ * that is not there has no rows. Neither has one that cannot be read, is larger than a MiB or is
+ * no JSON: the listener is warned, once, by its name, as it is of more values than are kept.
+ * Errors: MEMORY. */
+pl_reader pl_report_notes_read;
 
 /* Categories, unlowered variables, equivalence classes. */
-popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
-                                          pl_profile_ids *ids, popliner_error *error);
+pl_reader pl_profile_read_variables;
 
-/* Lowered variables; with `side_task`, which may be NULL. */
-popliner_status pl_profile_read_lowered(const pl_database *database, const pl_read_options *options,
-                                        const pl_side_task *side_task, popliner_profile *profile,
-                                        pl_profile_ids *ids, popliner_error *error);
+/* Lowered variables; with the side task, if there is one. */
+pl_reader pl_profile_read_lowered;
 
-/* Vertex types, compute sets, exchanges, programs, liveness steps. */
-popliner_status pl_profile_read_programs(const pl_database *database, popliner_profile *profile,
-                                         pl_profile_ids *ids, popliner_error *error);
+/* Vertex types and their code; compute sets: names, variables, vertices and the state of these; the
+ * lists of variables of exchanges. */
+pl_reader pl_profile_read_compute_sets;
 
-/* Runs, and what they executed on the IPUs of the part: all optional. Surprises in these tables,
- * which no real file has shown filled, are told to `listener` and left out. */
-popliner_status pl_profile_read_execution(const pl_database *database,
-                                          const popliner_listener *listener, const pl_part *part,
-                                          popliner_profile *profile, const pl_profile_ids *ids,
-                                          popliner_error *error);
+/* Exchanges, programs, liveness steps. */
+pl_reader pl_profile_read_programs;
 
-/* Cycles of the programs on the IPUs of the part, and counts of Repeats, after the execution: all
- * optional. */
-popliner_status pl_profile_read_cycles(const pl_database *database, const pl_part *part,
-                                       popliner_profile *profile, const pl_profile_ids *ids,
-                                       popliner_error *error);
+/* Runs, and what they executed on the IPUs of the part; cycles of the programs there, and counts of
+ * Repeats: all optional. Surprises in the tables of the execution, which no real file has shown
+ * filled, are told to the listener and left out. */
+pl_reader pl_profile_read_execution;
 
 /* The ranges of the classes, which are checked against the number of steps. */
-popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
-                                            pl_profile_ids *ids, popliner_error *error);
+pl_reader pl_profile_read_live_ranges;
 
 /* The compiler's own account: by tile, and by category and tile. Categories that are not known are
- * told to `listener`. */
-popliner_status pl_profile_read_tiles(const pl_database *database,
-                                      const popliner_listener *listener, popliner_profile *profile,
-                                      popliner_error *error);
-
-/* Vertex types and their code. */
-popliner_status pl_profile_read_vertex_types(const pl_database *database, popliner_profile *profile,
-                                             pl_profile_ids *ids, popliner_error *error);
-
-/* Compute sets: names, variables, vertices and the state of these. */
-popliner_status pl_profile_read_compute_sets(const pl_database *database, popliner_profile *profile,
-                                             pl_profile_ids *ids, pl_list_room *room,
-                                             popliner_error *error);
-
-/* Liveness steps, of programs that have been read. */
-popliner_status pl_profile_read_steps(const pl_database *database, popliner_profile *profile,
-                                      const pl_profile_ids *ids, popliner_error *error);
-
-/* Reads the files beside the profile at `profile_path` into the profile, which is being read: a row
- * for each value, its name the keys and the places in lists that lead to it, with points between.
- * A file that is not there has no rows. Neither has one that cannot be read, is larger than a MiB
- * or is no JSON: the listener is warned, once, by its name, as it is of more values than are kept.
- * Errors: MEMORY. */
-popliner_status pl_report_notes_read(const char *profile_path, const popliner_listener *listener,
-                                     popliner_profile *profile, popliner_error *error);
+ * told to the listener. */
+pl_reader pl_profile_read_tiles;
 
 /* Fills profile->absence: one sentence for each table or column that is missing, that reading can
  * do without, and that answers depend on. A table without rows lacks no column; one that is about
  * programs of a type is missing only where the profile has such programs. Errors: INPUT, MEMORY. */
-popliner_status pl_schema_find_absences(const pl_database *database, popliner_profile *profile,
-                                        popliner_error *error);
+pl_reader pl_schema_find_absences;
+
+/* Fills in the profile's checks. A relation is not checked where the file lacks a table or
+ * column of it. Errors: INPUT, MEMORY; a breach is none. Cost: a few passes over the lowered
+ * variables, on as many threads as the database has connections, and one over the compiler's
+ * account of vertices. */
+pl_reader pl_profile_find_checks;
+
+/* ---- what belongs to reading ---- */
+
+/* Leaves in a profile that was read as a whole what is on the tiles of the part: variables, numbers
+ * by tile, the compiler's account. Tiles and variables are numbered from 0 again. What it tells of
+ * programs, steps, classes, names and checks stays. Before that the other replicas are compared
+ * with the first, and the facts get what comes of it. Errors: MEMORY. O(variables + touched
+ * variables + series * tiles). */
+popliner_status pl_part_keep(popliner_profile *profile, const pl_part *part, popliner_error *error);
 
 /* What nothing but this column tells, or nothing but this table (`column` NULL), as the end of a
  * sentence; NULL for what is not known of profiles. */
 const char *pl_schema_tells(const char *table, const char *column);
-
-/* Fills in the profile's checks, at the end of reading it. A relation is not checked where the file
- * lacks a table or column of it. Errors: INPUT, MEMORY; a breach is none. Cost: a few passes over
- * the lowered variables, on as many threads as the database has connections, and one over the
- * compiler's account of vertices. */
-popliner_status pl_profile_find_checks(const pl_database *database, popliner_profile *profile,
-                                       const pl_profile_ids *ids, popliner_error *error);
 
 /* Fills in the one that ties the programs to the debug information. Errors: MEMORY. O(programs). */
 popliner_status pl_profile_check_contexts(popliner_profile *profile, const pl_debug_info *info,

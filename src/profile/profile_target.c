@@ -149,23 +149,6 @@ static popliner_status check_claim(const pl_database *database, size_t num_tiles
                    database->path, num_tiles, (unsigned long long)size_bytes);
 }
 
-popliner_status pl_profile_read_target(pl_database *database, const popliner_listener *listener,
-                                       popliner_profile *profile, popliner_error *error) {
-    profile->facts = pl_new_array(PL_NUM_FACTS, sizeof *profile->facts);
-    if (profile->facts == NULL)
-        return pl_fail_memory(error, "the profile");
-    profile->num_facts = PL_NUM_FACTS;
-    popliner_status status = read_version(database, listener, profile, error);
-    if (status == POPLINER_OK)
-        status = read_target_row(database, profile, error);
-    if (status == POPLINER_OK)
-        status = check_claim(database, profile->target.num_tiles, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_profile_take_facts(profile);
-    return POPLINER_OK;
-}
-
 /* ---- facts and options ---- */
 
 enum { MAX_FACTS = 5 };
@@ -225,10 +208,6 @@ static popliner_status read_table(const pl_database *database, const fact_table 
 static popliner_status read_options(const pl_database *database, popliner_profile *p,
                                     popliner_error *error) {
     static const pl_column columns[] = {{"name", false}, {"value", false}, {"is_default", false}};
-    const pl_field fields[] = {
-        {"name", &p->option_name, sizeof *p->option_name, NULL, 0},
-        {"value", &p->option_value, sizeof *p->option_value, NULL, 0},
-        {"is_default", &p->option_is_default, sizeof *p->option_is_default, NULL, 0}};
     size_t capacity = 0;
     static const pl_table table = {"compilation_parameters", PL_TABLE_OPTIONAL, columns, 3, ""};
     pl_rows rows = {0};
@@ -241,7 +220,7 @@ static popliner_status read_options(const pl_database *database, popliner_profil
         pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 0));
         pl_string value = pl_profile_add_string(p, pl_rows_text(&rows, 1));
         if (name == PL_NONE || value == PL_NONE ||
-            !pl_fields_reserve(fields, 3, &capacity, i + 1)) {
+            !pl_profile_reserve(p, &p->num_options, &capacity)) {
             status = pl_fail_memory(error, "the options of the engine");
             break;
         }
@@ -255,16 +234,6 @@ static popliner_status read_options(const pl_database *database, popliner_profil
     return status;
 }
 
-popliner_status pl_profile_read_facts(const pl_database *database, popliner_profile *profile,
-                                      popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < sizeof fact_tables / sizeof *fact_tables; i++)
-        status = read_table(database, &fact_tables[i], profile, error);
-    if (status == POPLINER_OK)
-        status = read_options(database, profile, error);
-    return status;
-}
-
 void pl_profile_take_facts(popliner_profile *p) {
     pl_target *target = &p->target;
     if (p->num_facts == 0)
@@ -273,4 +242,21 @@ void pl_profile_take_facts(popliner_profile *p) {
              pl_profile_string(p, (pl_string)pl_profile_fact(p, PL_FACT_TARGET_TYPE)));
     target->tiles_per_ipu = (size_t)pl_profile_fact(p, PL_FACT_TILES_PER_IPU);
     target->ipus_per_replica = (size_t)pl_profile_fact(p, PL_FACT_IPUS_PER_REPLICA);
+}
+
+popliner_status pl_profile_read_target(pl_reading *r, popliner_error *error) {
+    popliner_profile *p = r->profile;
+    p->num_facts = PL_NUM_FACTS;
+    if (!pl_profile_allocate(p, &p->num_facts))
+        return pl_fail_memory(error, "the profile");
+    popliner_status status = read_version(&r->database, r->options->listener, p, error);
+    if (status == POPLINER_OK)
+        status = read_target_row(&r->database, p, error);
+    if (status == POPLINER_OK)
+        status = check_claim(&r->database, p->target.num_tiles, error);
+    if (status == POPLINER_OK)
+        pl_profile_take_facts(p);
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof fact_tables / sizeof *fact_tables; i++)
+        status = read_table(&r->database, &fact_tables[i], p, error);
+    return status == POPLINER_OK ? read_options(&r->database, p, error) : status;
 }

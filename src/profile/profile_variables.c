@@ -16,7 +16,7 @@ typedef struct name_reader {
     pl_id_map *ids;
     pl_string **names;
     size_t *count;
-    size_t capacity;
+    size_t capacity; /* of all arrays with one item for each */
     size_t max_count;
 } name_reader;
 
@@ -31,7 +31,7 @@ static popliner_status take_name(void *user, pl_rows *rows, popliner_error *erro
                        rows->database->path, rows->table, r->max_count);
     pl_string name = pl_profile_add_string(r->profile, pl_rows_text(rows, 1));
     if (name == PL_NONE || !pl_id_map_add(r->ids, id, *r->count) ||
-        !pl_grow(r->names, &r->capacity, *r->count + 1, sizeof **r->names))
+        !pl_profile_reserve(r->profile, r->count, &r->capacity))
         return pl_fail_memory(error, "the names of variables");
     (*r->names)[(*r->count)++] = name;
     return POPLINER_OK;
@@ -44,22 +44,14 @@ static popliner_status read_names(const pl_database *database, const char *name,
     const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
     popliner_status status = pl_table_read(database, &table, take_name, r, error);
     pl_id_map_sort(r->ids);
-    if (status == POPLINER_OK && *r->names == NULL &&
-        (*r->names = pl_new_array(0, sizeof **r->names)) == NULL)
+    if (status == POPLINER_OK && !pl_profile_allocate(r->profile, r->count))
         status = pl_fail_memory(error, "the names of variables");
     return status;
 }
 
-/* While the other tables are read. */
-typedef struct reader {
-    popliner_profile *profile;
-    pl_profile_ids *ids;
-    size_t capacity; /* of the columns of classes */
-} reader;
-
 /* The debug contexts of an unlowered variable; of several the first. */
 static popliner_status take_variable_contexts(void *user, pl_rows *rows, popliner_error *error) {
-    reader *r = user;
+    pl_reading *r = user;
     uint64_t id = 0;
     size_t size_bytes = 0;
     uint64_t context = 0;
@@ -67,7 +59,7 @@ static popliner_status take_variable_contexts(void *user, pl_rows *rows, popline
     if (status != POPLINER_OK)
         return status;
     const uint8_t *blob = pl_rows_blob(rows, 1, &size_bytes);
-    uint32_t unlowered = pl_id_map_find(&r->ids->unlowered, id);
+    uint32_t unlowered = pl_id_map_find(&r->ids.unlowered, id);
     if (unlowered == PL_NONE || size_bytes == 0)
         return POPLINER_OK;
     if (!pl_varint_read(&blob, blob + size_bytes, &context))
@@ -76,19 +68,14 @@ static popliner_status take_variable_contexts(void *user, pl_rows *rows, popline
     return POPLINER_OK;
 }
 
-static popliner_status read_variable_contexts(const pl_database *database, reader *r,
-                                              popliner_error *error) {
+static popliner_status read_variable_contexts(pl_reading *r, popliner_error *error) {
     static const pl_column columns[] = {{"variable_id", true}, {"ids", false}};
     static const pl_table table = {"debug_ids", PL_TABLE_OPTIONAL, columns, 2, ""};
-    popliner_profile *p = r->profile;
-    p->unlowered_debug_context = pl_new_array(p->num_unlowered, sizeof(uint64_t));
-    if (p->unlowered_debug_context == NULL)
-        return pl_fail_memory(error, "the names of variables");
-    return pl_table_read(database, &table, take_variable_contexts, r, error);
+    return pl_reading_table(r, &table, take_variable_contexts, error);
 }
 
 static popliner_status take_class(void *user, pl_rows *rows, popliner_error *error) {
-    reader *r = user;
+    pl_reading *r = user;
     popliner_profile *p = r->profile;
     uint64_t id = 0;
     uint64_t always_live = 0;
@@ -97,65 +84,51 @@ static popliner_status take_class(void *user, pl_rows *rows, popliner_error *err
         status = pl_rows_number(rows, 1, 1, &always_live, error);
     if (status != POPLINER_OK)
         return status;
-    if (p->num_classes >= PL_NONE - 1 || !pl_id_map_add(&r->ids->classes, id, p->num_classes) ||
-        !pl_grow(&p->class_always_live, &r->capacity, p->num_classes + 1, 1))
+    if (!pl_id_map_add(&r->ids.classes, id, p->num_classes) ||
+        !pl_profile_reserve(p, &p->num_classes, &r->capacity))
         return pl_fail_memory(error, "the equivalence classes");
     p->class_always_live[p->num_classes++] = (uint8_t)always_live;
     return POPLINER_OK;
 }
 
-static popliner_status read_classes(const pl_database *database, reader *r, popliner_error *error) {
+static popliner_status read_classes(pl_reading *r, popliner_error *error) {
     static const pl_column columns[] = {{"id", true}, {"is_always_live", true}};
     static const pl_table table = {"eq_classes", PL_TABLE_REQUIRED, columns, 2, ""};
-    popliner_status status = pl_table_read(database, &table, take_class, r, error);
-    pl_id_map_sort(&r->ids->classes);
+    popliner_status status = pl_reading_table(r, &table, take_class, error);
+    pl_id_map_sort(&r->ids.classes);
     if (status == POPLINER_OK && r->profile->num_classes == 0)
-        status =
-            pl_fail(error, POPLINER_ERROR_INPUT, "%s: table eq_classes is empty", database->path);
+        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: table eq_classes is empty", r->path);
     return status;
 }
 
-/* Finds out which of the names are those of known categories. */
-static popliner_status recognise_categories(popliner_profile *profile, popliner_error *error) {
-    profile->category = pl_new_array(profile->num_categories, sizeof *profile->category);
-    if (profile->category == NULL)
-        return pl_fail_memory(error, "the categories of variables");
-    for (size_t i = 0; i < profile->num_categories; i++)
-        profile->category[i] =
-            (uint8_t)pl_category_from_name(pl_profile_string(profile, profile->category_name[i]));
-    return POPLINER_OK;
-}
-
-popliner_status pl_profile_read_variables(const pl_database *database, popliner_profile *profile,
-                                          pl_profile_ids *ids, popliner_error *error) {
-    reader r = {.profile = profile, .ids = ids};
-    name_reader categories = {.profile = profile,
-                              .ids = &ids->categories,
-                              .names = &profile->category_name,
-                              .count = &profile->num_categories,
+popliner_status pl_profile_read_variables(pl_reading *r, popliner_error *error) {
+    popliner_profile *p = r->profile;
+    size_t capacity = 0;
+    name_reader categories = {.profile = p,
+                              .ids = &r->ids.categories,
+                              .names = &p->category_name,
+                              .count = &p->num_categories,
                               .max_count = PL_MAX_CATEGORIES};
-    name_reader unlowered = {.profile = profile,
-                             .ids = &ids->unlowered,
-                             .names = &profile->unlowered_name,
-                             .count = &profile->num_unlowered,
+    name_reader unlowered = {.profile = p,
+                             .ids = &r->ids.unlowered,
+                             .names = &p->unlowered_name,
+                             .count = &p->num_unlowered,
                              .max_count = PL_NONE - 1};
-    popliner_status status = read_names(database, "var_categories", &categories, error);
-    if (status == POPLINER_OK && profile->num_categories == 0) {
+    popliner_status status = read_names(&r->database, "var_categories", &categories, error);
+    if (status == POPLINER_OK && p->num_categories == 0) {
         /* every variable needs one; without the table all are of one nameless category */
-        free(profile->category_name);
-        profile->category_name = pl_new_array(1, sizeof *profile->category_name);
-        profile->num_categories = 1;
-        if (profile->category_name == NULL)
-            status = pl_fail_memory(error, "the categories of variables");
+        if (!pl_profile_reserve(p, &p->num_categories, &capacity))
+            return pl_fail_memory(error, "the categories of variables");
+        p->num_categories = 1;
     }
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++)
+        p->category[i] = (uint8_t)pl_category_from_name(pl_profile_string(p, p->category_name[i]));
     if (status == POPLINER_OK)
-        status = recognise_categories(profile, error);
+        status = read_names(&r->database, "unlowered_vars", &unlowered, error);
     if (status == POPLINER_OK)
-        status = read_names(database, "unlowered_vars", &unlowered, error);
+        status = read_variable_contexts(r, error);
     if (status == POPLINER_OK)
-        status = read_variable_contexts(database, &r, error);
-    if (status == POPLINER_OK)
-        status = read_classes(database, &r, error);
+        status = read_classes(r, error);
     return status;
 }
 
@@ -176,20 +149,17 @@ typedef struct range_reader {
 static popliner_status take_range(void *user, pl_rows *rows, popliner_error *error) {
     range_reader *r = user;
     popliner_profile *p = r->profile;
-    uint64_t class_id = 0;
     uint64_t first_step = 0;
     uint64_t end_step = 0;
-    popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &class_id, error);
+    uint32_t class_index = PL_NONE;
+    popliner_status status =
+        pl_rows_index(rows, 0, &r->ids->classes, "eq_classes", &class_index, error);
     if (status == POPLINER_OK)
         status = pl_rows_number(rows, 1, p->num_steps, &first_step, error);
     if (status == POPLINER_OK)
         status = pl_rows_number(rows, 2, p->num_steps, &end_step, error);
     if (status != POPLINER_OK)
         return status;
-    uint32_t class_index = pl_id_map_find(&r->ids->classes, class_id);
-    if (class_index == PL_NONE)
-        return pl_rows_fail(rows, 0, error, "is %llu, which table eq_classes does not have",
-                            (unsigned long long)class_id);
     if (end_step < first_step)
         return pl_rows_fail(rows, 2, error, "is %llu, before step_id_from %llu",
                             (unsigned long long)end_step, (unsigned long long)first_step);
@@ -287,17 +257,17 @@ static bool merge_ranges(popliner_profile *p) {
     return memory;
 }
 
-popliner_status pl_profile_read_live_ranges(const pl_database *database, popliner_profile *profile,
-                                            pl_profile_ids *ids, popliner_error *error) {
+popliner_status pl_profile_read_live_ranges(pl_reading *reading, popliner_error *error) {
+    popliner_profile *profile = reading->profile;
     static const pl_column columns[] = {
         {"eq_class_id", true}, {"step_id_from", true}, {"step_id_to", true}};
     static const pl_table table = {"eq_class_step", PL_TABLE_REQUIRED, columns, 3, ""};
-    range_reader r = {.profile = profile, .ids = ids};
+    range_reader r = {.profile = profile, .ids = &reading->ids};
     profile->class_ranges_start =
         pl_new_array(profile->num_classes + 1, sizeof *profile->class_ranges_start);
     if (profile->class_ranges_start == NULL)
         return pl_fail_memory(error, "the equivalence classes");
-    popliner_status status = pl_table_read(database, &table, take_range, &r, error);
+    popliner_status status = pl_table_read(&reading->database, &table, take_range, &r, error);
     if (status == POPLINER_OK && (!sort_by_class(&r) || !merge_ranges(profile)))
         status = pl_fail_memory(error, "the live ranges");
     free(r.class_index);

@@ -39,12 +39,6 @@ typedef struct notes {
 
 static void add_row(notes *n, pl_note_kind kind, const char *value) {
     popliner_profile *p = n->profile;
-    const pl_field fields[] = {
-        {"group", &p->note_group, sizeof *p->note_group, NULL, 0},
-        {"kind", &p->note_kind, sizeof *p->note_kind, NULL, 0},
-        {"name", &p->note_name, sizeof *p->note_name, NULL, 0},
-        {"value", &p->note_value, sizeof *p->note_value, NULL, 0},
-    };
     const size_t i = p->num_notes;
     n->text_bytes += n->name.length + strlen(value);
     if (n->num_rows == MAX_ROWS || n->text_bytes > MAX_TEXT_BYTES) {
@@ -53,7 +47,7 @@ static void add_row(notes *n, pl_note_kind kind, const char *value) {
     }
     const pl_string name = pl_profile_add_string(p, n->name.data == NULL ? "" : n->name.data);
     const pl_string text = pl_profile_add_string(p, value);
-    if (name == PL_NONE || text == PL_NONE || !pl_fields_reserve(fields, 4, &n->capacity, i + 1)) {
+    if (name == PL_NONE || text == PL_NONE || !pl_profile_reserve(p, &p->num_notes, &n->capacity)) {
         n->is_too_low = true;
         return;
     }
@@ -236,19 +230,19 @@ static popliner_status read_notes(notes *n, const char *path, const popliner_lis
     return status;
 }
 
-popliner_status pl_report_notes_read(const char *profile_path, const popliner_listener *listener,
-                                     popliner_profile *profile, popliner_error *error) {
-    const char *slash = strrchr(profile_path, '/');
-    const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - profile_path);
+popliner_status pl_report_notes_read(pl_reading *r, popliner_error *error) {
+    const char *slash = strrchr(r->path, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - r->path);
+    const size_t num_groups = r->options->leaves_out_notes ? 0 : PL_NUM_NOTE_GROUPS;
     popliner_status status = POPLINER_OK;
     size_t capacity = 0;
-    for (uint8_t group = 0; status == POPLINER_OK && group < PL_NUM_NOTE_GROUPS; group++) {
-        notes n = {.profile = profile, .group = group, .capacity = capacity};
+    for (uint8_t group = 0; status == POPLINER_OK && group < num_groups; group++) {
+        notes n = {.profile = r->profile, .group = group, .capacity = capacity};
         pl_text path = {0};
-        pl_text_append(&path, profile_path, length);
+        pl_text_append(&path, r->path, length);
         pl_text_format(&path, "%s.json", pl_note_groups[group]);
         status = path.failed ? pl_fail_memory(error, "file names")
-                             : read_notes(&n, path.data, listener, error);
+                             : read_notes(&n, path.data, r->options->listener, error);
         capacity = n.capacity;
         free(n.name.data);
         free(path.data);

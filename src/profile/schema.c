@@ -239,8 +239,7 @@ static popliner_status add_absence(search *s, const use *u, popliner_error *erro
                  "Table %s of the profile has no column %s, which tells %s. Do not trust %s.",
                  u->table, u->column, u->tells, u->untrusted);
     pl_string text = pl_profile_add_string(p, sentence);
-    if (text == PL_NONE ||
-        !pl_grow(&p->absence, &s->capacity, p->num_absences + 1, sizeof *p->absence))
+    if (text == PL_NONE || !pl_profile_reserve(p, &p->num_absences, &s->capacity))
         return pl_fail_memory(error, "the profile");
     p->absence[p->num_absences++] = text;
     return POPLINER_OK;
@@ -272,9 +271,8 @@ static popliner_status search_table(search *s, const use *of_table, size_t count
     return status;
 }
 
-popliner_status pl_schema_find_absences(const pl_database *database, popliner_profile *profile,
-                                        popliner_error *error) {
-    search s = {.database = database, .profile = profile};
+popliner_status pl_schema_find_absences(pl_reading *reading, popliner_error *error) {
+    search s = {.database = &reading->database, .profile = reading->profile};
     popliner_status status = POPLINER_OK;
     for (size_t i = 0, count; status == POPLINER_OK && i < NUM_USES; i += count) {
         for (count = 1; i + count < NUM_USES; count++) {
