@@ -95,6 +95,43 @@ static void profiles_are_split(void **state) {
            "memory,traffic");
 }
 
+/* Why nothing fits, why no split is possible, and what is wrong with a request. */
+static void reasons_are_told(void **state) {
+    (void)state;
+    EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--format", "json", "--cut-after", "0",
+           "--together", "0,1");
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--place", "0=1,1=0");
+    EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--ipu-mem-per-tile",
+           "0=1000", "--format", "json");
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--mem-per-tile", "1000", "--objective", "ipus",
+           "--slack", "5");
+    EXPECT(1, "m", NULL, CASE_DIRECTORY, "--solve", "--sweep", "mem-per-tile=1000..3000:1000");
+    EXPECT(1, "", NULL, CASE_DIRECTORY, "--diagnose", "--memory-model", "popliner", "--tolerance",
+           "0");
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1", "--mem-per-tile", "20000");
+    EXPECT(2, "", NULL, CASE_DIRECTORY, "--evaluate", "0", "--num-ipus", "1");
+    EXPECT(2, "", NULL, CASE_DIRECTORY, "--solve", "--pareto", "memory,cycles");
+}
+
+/* Stages on IPUs in other orders, and rules of cuts. */
+static void places_are_chosen(void **state) {
+    (void)state;
+    const char *page = in_scratch("page.html");
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--v-shape", "--num-ipus", "2", "--min-layers",
+           "0", "--no-cut-after", "0", "--html", page);
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "3", "--cut-after", "0",
+           "--no-cut-after", "1", "--place", "0=0", "--html", page);
+    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--evaluate", "0|1", "--device-map", "0,1,0", "--format",
+           "json");
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--together", "0,1", "--schedule", "popart",
+           "--html", page);
+    EXPECT(0, "stage", NULL, CASE_DIRECTORY, "--evaluate", "0|1", "--device-map", "0,1,0");
+    EXPECT(0, "f", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--emit", "torch",
+           "--layer-path", "model.layers.{}", "--head-modules", "a,b");
+    EXPECT(0, "", NULL, CASE_DIRECTORY, "--plot", "plan", "--evaluate", "0", "--trace",
+           "/dev/stdout", "--time-limit", "1000", "--max-memory", "64G");
+}
+
 /* With a profile whose layers, tiles and vertices are others. */
 static void profiles_are_compared(void **state) {
     (void)state;
@@ -108,6 +145,7 @@ static void profiles_are_compared(void **state) {
     for (size_t i = 0; i < 3; i++)
         EXPECT(1, "", NULL, other, "--compare", CASE_DIRECTORY, "--solve", "--num-ipus", "2",
                "--format", formats[i], "--max-growth", "0,layers=0,tiles=0,stages=0,cycles=0");
+    EXPECT(1, "", NULL, CASE_DIRECTORY, "--compare", other, "--max-growth", "0");
     EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--evaluate", "0", "--html", page);
     EXPECT(0, "", NULL, CASE_DIRECTORY, "--compare", other, "--layer-name-regex", "no(\\d+)");
 }
@@ -138,6 +176,8 @@ static void training_is_evaluated(void **state) {
            compiled);
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--schedule", "popart",
            "--recompute", "auto");
+    EXPECT(0, "[", NULL, whole, "--solve", "--num-ipus", "2", "--link-bandwidth", "64",
+           "--objective", "cycles");
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
            "--schedule", "popart");
     EXPECT(0, "{", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
@@ -183,17 +223,29 @@ static void calibrations_are_read(void **state) {
 static void several_reports_are_split_together(void **state) {
     (void)state;
     const char *directory = in_scratch("reports");
+    const char *page = in_scratch("page.html");
     make_directory(directory);
     make_profile(in_scratch("reports/training"), MADE);
     make_profile(in_scratch("reports/inference"),
                  "--quiet --layers 4 --tiles 9 --hidden 32 --sequence 16 --vocabulary 200");
     EXPECT(0, "\n", NULL, directory, "--report", "all", "--solve", "--num-ipus", "2");
+    EXPECT(0, "{", NULL, directory, "--report", "all", "--solve", "--num-ipus", "2", "--objective",
+           "cycles", "--format", "json");
+    EXPECT(0, "\n", NULL, directory, "--report", "all", "--evaluate", "0");
+    EXPECT(0, "[", page, directory, "--report", "training", "--solve", "--html", page);
+    EXPECT(0, "[", NULL, directory, "--report", "training", "--solve", "--num-ipus", "2",
+           "--copies", "1,2,3");
+    EXPECT(1, "{", NULL, directory, "--report", "training", "--solve", "--total-ipus", "4",
+           "--batch", "8", "--schedule", "popart", "--format", "json", "--mem-per-tile", "30K");
+    EXPECT(2, "", NULL, directory, "--report", "none", "--solve");
+    EXPECT(3, "", NULL, directory, "--solve");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(tables_are_printed),       SCRATCH_TEST(what_ran_is_read),
-        SCRATCH_TEST(profiles_are_split),       SCRATCH_TEST(profiles_are_compared),
+        SCRATCH_TEST(profiles_are_split),       SCRATCH_TEST(reasons_are_told),
+        SCRATCH_TEST(places_are_chosen),        SCRATCH_TEST(profiles_are_compared),
         SCRATCH_TEST(files_of_costs_are_split), SCRATCH_TEST(training_is_evaluated),
         SCRATCH_TEST(calibrations_are_read),    SCRATCH_TEST(several_reports_are_split_together),
     };
