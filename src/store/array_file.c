@@ -9,9 +9,11 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "popliner/stage.h"
 
-/* "PPLN" in the header of the file; the version changes with any array below. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 20 };
+/* "PPLN" in the header of the file; the version changes with any array that is stored, by itself if
+ * there is another part of a stage's memory. */
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 8 + POPLINER_NUM_PARTS };
 
 /* SQLite takes no blob above a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };
