@@ -5,11 +5,264 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/emit.h"
-#include "command/page.h"
-#include "command/remarks.h"
-#include "command/sections.h"
+#include "command/outputs.h"
 #include "popliner/report.h"
+
+/* ---- remarks, for most of which something else is solved ---- */
+
+/* Solves with options that are a little different, without a word. The table is there already, so
+ * it takes no longer than the answer itself did, whoever gave it. */
+static popliner_status solve_again(session *s, const popliner_costs *costs,
+                                   popliner_solver_options *changed, popliner_plan **plan,
+                                   popliner_error *error) {
+    changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+    changed->without_reasons = true;
+    changed->listener = NULL;
+    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
+    popliner_status status = popliner_solve(costs, changed, plan, error);
+    interrupts_release(&s->interrupts);
+    return status;
+}
+
+/* Whether what is found out would be seen nowhere: neither in the log nor in JSON or a page. */
+static bool is_for_nobody(const session *s) {
+    return s->options.quiet && s->options.format != POPLINER_FORMAT_JSON && s->options.html == NULL;
+}
+
+static bool minimises_memory_first(const popliner_plan *plan) {
+    const popliner_plan_value *first = popliner_plan_value_at(plan, 0);
+    return first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY;
+}
+
+static popliner_status tell_fewer(session *s, popliner_certificate *c, size_t num_ipus,
+                                  uint64_t bytes, uint64_t bytes_before, popliner_error *error) {
+    const size_t fewer = num_ipus - 1;
+    const double percent =
+        bytes > bytes_before ? 100 * (double)(bytes - bytes_before) / (double)bytes_before : 0;
+    char change[40] = "no more";
+    if (percent >= 1)
+        return POPLINER_OK;
+    if (percent >= 0.05)
+        snprintf(change, sizeof change, "%.1f %% more", percent);
+    else if (percent > 0)
+        snprintf(change, sizeof change, "less than 0.1 %% more");
+    return session_say(s, c, error, POPLINER_LEVEL_INFO,
+                       "With %zu IPU%s instead of %zu the largest tile is %llu bytes, %s.", fewer,
+                       fewer == 1 ? "" : "s", num_ipus, (unsigned long long)bytes, change);
+}
+
+static popliner_status remark_fewer_ipus(session *s, const request *r,
+                                         popliner_certificate *certificate,
+                                         const popliner_costs *costs, popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    popliner_solver_options changed = r->solver;
+    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    popliner_plan *fewer = NULL;
+    if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) ||
+        own->status != POPLINER_PLAN_OPTIMAL || own->num_ipus < 2 || !minimises_memory_first(plan))
+        return POPLINER_OK;
+    changed.max_stages = own->num_ipus - 1;
+    popliner_status status = solve_again(s, costs, &changed, &fewer, error);
+    if (status == POPLINER_OK && popliner_plan_get_summary(fewer)->status == POPLINER_PLAN_OPTIMAL)
+        status = tell_fewer(s, certificate, own->num_ipus,
+                            popliner_plan_get_summary(fewer)->peak_bytes, own->peak_bytes, error);
+    popliner_plan_free(fewer);
+    return status;
+}
+
+static popliner_status remark_no_layers(session *s, const request *r,
+                                        popliner_certificate *certificate,
+                                        const popliner_costs *costs, popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    enum { LEAST_PERCENT = 5 }; /* that is worth an IPU without a layer */
+    popliner_solver_options changed = r->solver;
+    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    popliner_plan *other = NULL;
+    /* where all units are layers, a stage cannot be without one */
+    if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
+        changed.num_mapped_stages > 0 || is_for_nobody(s) ||
+        s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
+        own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
+        return POPLINER_OK;
+    changed.min_units = 0;
+    popliner_status status = solve_again(s, costs, &changed, &other, error);
+    if (status != POPLINER_OK)
+        return status;
+    const popliner_plan_summary *found = popliner_plan_get_summary(other);
+    if (found->status == POPLINER_PLAN_OPTIMAL && found->peak_bytes < own->peak_bytes) {
+        double percent =
+            100 * (double)(own->peak_bytes - found->peak_bytes) / (double)own->peak_bytes;
+        if (percent >= LEAST_PERCENT)
+            status =
+                session_say(s, certificate, error, POPLINER_LEVEL_INFO,
+                            "With --min-layers 0 the largest tile would be %llu bytes on %zu IPUs, "
+                            "%.1f %% less: then an IPU may hold no layer.",
+                            (unsigned long long)found->peak_bytes, found->num_ipus, percent);
+    }
+    popliner_plan_free(other);
+    return status;
+}
+
+/* Whether the number of layers of a stage is part of a contradiction. */
+static bool blames_min_layers(const popliner_infeasibility *why) {
+    for (size_t i = 0; i < why->num_constraints; i++)
+        if (why->constraints[i].kind == POPLINER_CONSTRAINT_MIN_UNITS)
+            return true;
+    return false;
+}
+
+static popliner_status remark_min_layers(session *s, const request *r,
+                                         popliner_certificate *certificate, popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan_summary *own = popliner_plan_get_summary(plan);
+    const popliner_infeasibility *why = own->infeasibility;
+    if (s->options.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 && !own->is_stopped &&
+        why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && blames_min_layers(why))
+        return session_say(
+            s, certificate, error, POPLINER_LEVEL_WARNING,
+            "Each stage holds at least one layer unless --min-layers 0 allows less.");
+    return POPLINER_OK;
+}
+
+/* ---- what stands in the way ---- */
+
+static uint64_t limit_of(const request *r, size_t ipu) {
+    for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
+        if (r->ipu_limits[i].ipu == ipu)
+            return r->ipu_limits[i].bytes;
+    return r->solver.max_stage_bytes;
+}
+
+/* Where IPUs differ, the largest tile of all does not say which of them is too small: the first few
+ * are told. */
+static popliner_status tell_ipus_above_limits(session *s, const request *r,
+                                              popliner_certificate *certificate,
+                                              popliner_error *error) {
+    enum { MOST_TOLD = 8 };
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    popliner_status status = POPLINER_OK;
+    size_t num_above = 0;
+    const popliner_plan_stage *stage;
+    const popliner_plan_stage *earlier;
+    for (size_t i = 0; status == POPLINER_OK && (stage = popliner_plan_stage_at(plan, i)) != NULL;
+         i++) {
+        const uint64_t limit = limit_of(r, stage->ipu);
+        size_t first = 0;
+        while ((earlier = popliner_plan_stage_at(plan, first)) != stage &&
+               earlier->ipu != stage->ipu)
+            first++;
+        if (first == i && stage->peak_bytes > limit && ++num_above <= MOST_TOLD)
+            status = session_say(
+                s, certificate, error, POPLINER_LEVEL_WARNING,
+                "The best effort needs %llu bytes on IPU %zu, %llu more than its limit of "
+                "%llu.",
+                (unsigned long long)stage->peak_bytes, stage->ipu,
+                (unsigned long long)(stage->peak_bytes - limit), (unsigned long long)limit);
+    }
+    if (status == POPLINER_OK && num_above > MOST_TOLD)
+        status =
+            session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                        "So it does on %zu more; the JSON has all stages.", num_above - MOST_TOLD);
+    return status;
+}
+
+/* Whether the costs forbid every stage that holds these units. */
+static bool is_forbidden(const popliner_costs *costs, size_t first, size_t last) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    for (size_t from = first + 1; from-- > 0;)
+        for (size_t to = last; to < num_units; to++)
+            if (popliner_costs_peak(costs, from, to, 1) != POPLINER_PEAK_FORBIDDEN)
+                return false;
+    return true;
+}
+
+/* The units that a constraint wants in one stage, where each stage has its own IPU. */
+static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size_t *first,
+                            size_t *last) {
+    *first = 0;
+    *last = c->unit;
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+        *last = num_units - 1;
+        return c->number == 1;
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        *first = c->unit;
+        *last = c->unit + 1;
+        return true;
+    case POPLINER_CONSTRAINT_PAIR:
+        *first = c->unit < c->second_unit ? c->unit : c->second_unit;
+        *last = c->unit < c->second_unit ? c->second_unit : c->unit;
+        return true;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        return c->ipu == 0;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+    return false;
+}
+
+/* Why a single constraint, or none at all, leaves no split: it is told by its name alone; and what
+ * it is that costs of a file forbid. */
+static popliner_status tell_contradiction(session *s, const request *r,
+                                          popliner_certificate *certificate,
+                                          const popliner_costs *costs, popliner_error *error) {
+    const popliner_infeasibility *why =
+        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan)->infeasibility;
+    enum { MAX_UNITS = 2000 }; /* looking through the stages takes their square */
+    const popliner_constraint *c = why->num_constraints > 0 ? why->constraints : NULL;
+    size_t first = 0;
+    size_t last = 0;
+    bool is_known = false;
+    const bool is_single = why->num_constraints < 2 && r->solver.num_mapped_stages == 0;
+    if (is_single && c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
+        return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                           "Stage k runs on IPU k: %zu unit%s before %s cannot fill %zu IPU%s. "
+                           "--device-map gives stages other IPUs.",
+                           c->unit, c->unit == 1 ? "" : "s", r->unit_names[c->unit], c->ipu,
+                           c->ipu == 1 ? "" : "s");
+    }
+    /* of a profile's stages none is forbidden in a way that the user could change */
+    if (s->options.costs == NULL || costs == NULL || !why->needs_costs)
+        return POPLINER_OK;
+    const bool is_looked_for = is_single && r->num_units <= MAX_UNITS;
+    if (is_looked_for && c != NULL)
+        is_known =
+            wants_one_stage(c, r->num_units, &first, &last) && is_forbidden(costs, first, last);
+    for (; is_looked_for && c == NULL && !is_known && first < r->num_units; first += !is_known) {
+        last = first;
+        is_known = is_forbidden(costs, first, last);
+    }
+    if (!is_known)
+        return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                           "What the costs forbid is over the capacity of a region, or not "
+                           "listed.");
+    return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                       "The costs allow no stage that holds %s%s%s: it is over the capacity of a "
+                       "region, or not listed.",
+                       r->unit_names[first], last > first ? " to " : "",
+                       last > first ? r->unit_names[last] : "");
+}
+
+static popliner_status remark_obstacles(session *s, const request *r,
+                                        popliner_certificate *certificate,
+                                        const popliner_costs *costs, popliner_error *error) {
+    const popliner_plan_summary *plan =
+        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
+    const popliner_obstacle obstacle = plan->infeasibility->obstacle;
+    if (plan->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY)
+        return POPLINER_OK;
+    if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
+        return tell_contradiction(s, r, certificate, costs, error);
+    return obstacle != POPLINER_OBSTACLE_NONE && r->solver.num_ipu_limits > 0
+               ? tell_ipus_above_limits(s, r, certificate, error)
+               : POPLINER_OK;
+}
+
+/* ---- the answer ---- */
 
 /* Logs a text line by line, and frees it. */
 static void log_lines(session *s, popliner_level level, char *text) {

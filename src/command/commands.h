@@ -44,6 +44,19 @@ popliner_status compare_name_other(const session *other, popliner_status status,
                                    popliner_error *error);
 popliner_status compare_and_print(session *s, session *other, popliner_error *error);
 
+/* Makes the report that --report names, if it was given, the profile of the session. Errors: INPUT,
+ * USAGE, MEMORY. */
+popliner_status reports_choose(session *s, popliner_error *error);
+
+/* Solves for several reports together, or evaluates a split in each of them, and prints it. Errors:
+ * as above; USAGE also for reports that cannot have one split; those of reading and solving. */
+popliner_status reports_split_and_print(session *s, popliner_error *error);
+
+/* Whether there is anything to split: a layer, or --num-ipus 1, for which there need be none. If
+ * there is not, that is a soft failure, and the log tells what may be layers. Cost: that of a
+ * diagnosis, if there is no layer. */
+popliner_status can_split(session *s, bool *can, popliner_error *error);
+
 /* --solve, of a profile or of --costs */
 popliner_status solve_and_print(session *s, popliner_error *error);
 popliner_status solve_costs_and_print(session *s, popliner_error *error);

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 
 #include "command/commands.h"
-#include "command/page.h"
-#include "command/sections.h"
+#include "command/outputs.h"
 
 /* ---- the other side ---- */
 
@@ -52,7 +51,7 @@ popliner_status compare_name_other(const session *other, popliner_status status,
     const popliner_error told = *error;
     if (status == POPLINER_OK || strstr(error->message, other->options.profile) != NULL)
         return status;
-    return session_fail(error, status, "--compare %s: %s", other->options.profile, told.message);
+    return fail(error, status, "--compare %s: %s", other->options.profile, told.message);
 }
 
 /* ---- the plans ---- */
@@ -68,12 +67,12 @@ static popliner_status check_limits(const session *s, const session *other, popl
     const options *o = &s->options;
     if (o->mem_per_tile_bytes > 0 || bytes_per_tile(s) == bytes_per_tile(other))
         return POPLINER_OK;
-    return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--compare %s: a tile has %llu bytes there and %llu in %s, so --%s would "
-                        "be asked two things: give --mem-per-tile",
-                        o->compare, (unsigned long long)bytes_per_tile(other),
-                        (unsigned long long)bytes_per_tile(s), o->profile,
-                        o->solve ? "solve" : "evaluate");
+    return fail_usage(error,
+                      "--compare %s: a tile has %llu bytes there and %llu in %s, so --%s would "
+                      "be asked two things: give --mem-per-tile",
+                      o->compare, (unsigned long long)bytes_per_tile(other),
+                      (unsigned long long)bytes_per_tile(s), o->profile,
+                      o->solve ? "solve" : "evaluate");
 }
 
 static popliner_status make_certificate(session *s, popliner_certificate **certificate,

@@ -1,34 +1,253 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/evaluate.h"
+#include "command/outputs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/calibrate.h"
 #include "command/commands.h"
-#include "command/emit.h"
-#include "command/no_layers.h"
-#include "command/page.h"
-#include "command/sections.h"
+#include "popliner/calibration.h"
 #include "popliner/report.h"
+
+/* ---- a pipeline that was compiled ---- */
+
+/* The reports of a pipeline. Zero-initialise; free with free_reports. */
+typedef struct reports {
+    char **directories; /* of one IPU each, in order; none where one report is of all */
+    size_t num_directories;
+    popliner_analysis **ipus; /* [num_ipus] */
+    size_t num_ipus;
+} reports;
+
+static void free_reports(reports *r) {
+    for (size_t i = 0; i < r->num_directories; i++)
+        free(r->directories[i]);
+    for (size_t i = 0; r->ipus != NULL && i < r->num_ipus; i++)
+        popliner_analysis_free(r->ipus[i]);
+    free(r->directories);
+    free(r->ipus);
+    *r = (reports){0};
+}
+
+/* "DIRECTORY/NAME", or NULL without memory. */
+static char *join(const char *directory, const char *name) {
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s/%s", directory, name);
+    return path;
+}
+
+/* By name, but numbers in them by their size: ipu2 before ipu10. */
+static int compare_names(const void *first, const void *second) {
+    const char *a = *(char *const *)first;
+    const char *b = *(char *const *)second;
+    while (*a != '\0' && *b != '\0') {
+        size_t a_length = strspn(a, "0123456789");
+        size_t b_length = strspn(b, "0123456789");
+        if (a_length > 0 && b_length > 0) {
+            unsigned long long a_number = strtoull(a, NULL, 10);
+            unsigned long long b_number = strtoull(b, NULL, 10);
+            if (a_number != b_number)
+                return a_number < b_number ? -1 : 1;
+            a += a_length;
+            b += b_length;
+        } else if (*a != *b) {
+            break;
+        } else {
+            a++;
+            b++;
+        }
+    }
+    return strcmp(a, b);
+}
+
+/* Lists the reports of a directory. */
+static popliner_status list_directories(const char *path, reports *r, popliner_error *error) {
+    popliner_reports *all = NULL;
+    popliner_error told = {0};
+    popliner_status status = popliner_reports_find(path, &all, &told);
+    if (status != POPLINER_OK)
+        return fail(error, status, "--calibrate %s", told.message);
+    const size_t count = popliner_reports_count(all);
+    r->directories = calloc(count + 1, sizeof *r->directories);
+    if (r->directories == NULL)
+        status = fail_memory(error, "the reports");
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        const char *name = popliner_reports_at(all, i);
+        char *report = name[0] == '.' ? NULL : join(path, name);
+        if (report != NULL)
+            r->directories[r->num_directories++] = report;
+        else if (name[0] != '.')
+            status = fail_memory(error, "the reports");
+    }
+    popliner_reports_free(all);
+    if (r->num_directories > 0)
+        qsort(r->directories, r->num_directories, sizeof *r->directories, compare_names);
+    return status;
+}
+
+/* Whether the path is that of a report, and not of a directory of reports. */
+static popliner_status find_reports(const char *path, reports *r, popliner_error *error) {
+    char *profile = NULL;
+    char *debug = NULL;
+    popliner_error own = {0};
+    popliner_status status = popliner_analysis_locate(path, NULL, &profile, &debug, &own);
+    free(profile);
+    free(debug);
+    if (status != POPLINER_ERROR_INPUT) {
+        *error = status == POPLINER_OK ? *error : own;
+        return status;
+    }
+    status = list_directories(path, r, error);
+    if (status == POPLINER_OK && r->num_directories == 0)
+        status = fail(error, POPLINER_ERROR_INPUT,
+                      "--calibrate %s: neither a report (%s), nor a directory with one for "
+                      "each IPU, like 0/profile.pop, 1/profile.pop",
+                      path, own.message);
+    return status;
+}
+
+static popliner_status fail_number(const session *s, size_t num_stages, size_t num_ipus,
+                                   popliner_error *error) {
+    return fail_usage(error, "--calibrate %s: is of %zu %s, but --evaluate %s has %zu %s",
+                      s->options.calibrate, num_ipus, num_ipus == 1 ? "IPU" : "IPUs",
+                      s->options.evaluate, num_stages, num_stages == 1 ? "stage" : "stages");
+}
+
+/* Finds the reports, and checks their number where each is of one IPU. */
+static popliner_status find_ipus(const session *s, reports *r, size_t num_stages,
+                                 popliner_error *error) {
+    popliner_status status = find_reports(s->options.calibrate, r, error);
+    if (status == POPLINER_OK && r->num_directories > 0 && r->num_directories != num_stages)
+        status = fail_number(s, num_stages, r->num_directories, error);
+    return status;
+}
+
+/* Finds the reports of --calibrate without reading them. Errors: as calibrate_and_print. */
+static popliner_status calibrate_check(const session *s, size_t num_stages, popliner_error *error) {
+    reports r = {0};
+    popliner_status status = find_ipus(s, &r, num_stages, error);
+    free_reports(&r);
+    return status;
+}
+
+static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popliner_error *error) {
+    popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_status status = find_ipus(s, r, num_stages, error);
+    if (status != POPLINER_OK)
+        return status;
+    r->ipus = calloc(num_stages, sizeof *r->ipus);
+    if (r->ipus == NULL)
+        return fail_memory(error, "the reports");
+    r->num_ipus = num_stages;
+    how.num_threads = s->options.num_threads;
+    how.option_names = &s->names;
+    how.listener = &s->listener;
+    how.max_memory_bytes = s->options.max_memory_bytes;
+    how.should_stop = limits_are_over;
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        bool is_alone = r->num_directories > 0;
+        const char *path = is_alone ? r->directories[i] : s->options.calibrate;
+        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+        how.ipu = is_alone ? 0 : i;
+        s->log.about = path;
+        status = popliner_analysis_read(path, NULL, &how, &r->ipus[i], error);
+        if (status != POPLINER_OK)
+            return status;
+        popliner_profile_get_info(popliner_analysis_profile(r->ipus[i]), &info, NULL);
+        if (is_alone && info.ipus_per_replica != 1)
+            return fail_usage(error, "--calibrate %s: %s is of %zu IPUs, and not of one",
+                              s->options.calibrate, path, info.ipus_per_replica);
+        if (!is_alone && info.ipus_per_replica != num_stages)
+            return fail_number(s, num_stages, info.ipus_per_replica, error);
+        how.listener = is_alone ? how.listener : NULL; /* it has told all of the file */
+    }
+    return status;
+}
+
+/* Warns of data that is so far from what was predicted that it may be of something else. */
+static void doubt(session *s, const popliner_comparison *comparison) {
+    enum { MILLION = 1000000, LEAST = MILLION * 5 / 6, MOST = MILLION * 6 / 5 };
+    const popliner_calibration *correction = popliner_comparison_get_info(comparison)->correction;
+    if (correction == NULL)
+        return;
+    const uint64_t scales[] = {correction->earlier.data_per_million,
+                               correction->last.data_per_million};
+    for (size_t i = 0; i < 2; i++)
+        if (scales[i] < LEAST || scales[i] > MOST) {
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "--calibrate %s: has %.2f times the data that was predicted: is it a "
+                        "pipeline of this model with this split and this --schedule?",
+                        s->options.calibrate, (double)scales[i] / MILLION);
+            return;
+        }
+}
+
+/* Prints the comparison of a split with --calibrate. Errors: USAGE for another number of IPUs than
+ * stages; those of reading and of popliner_analysis_compare. */
+static popliner_status calibrate_and_print(session *s, const popliner_request *asked,
+                                           const size_t *first_units, size_t num_cuts,
+                                           popliner_error *error) {
+    reports r = {0};
+    popliner_comparison *comparison = NULL;
+    char *text = NULL;
+    const char *about = s->log.about;
+    popliner_status status = read_ipus(s, &r, num_cuts + 1, error);
+    s->log.about = about;
+    if (status == POPLINER_OK)
+        status = popliner_analysis_compare(s->analysis, asked, first_units, num_cuts, r.ipus,
+                                           &comparison, error);
+    if (status == POPLINER_OK)
+        doubt(s, comparison);
+    if (status == POPLINER_OK)
+        status = popliner_report_comparison(comparison, s->options.format, &text, error);
+    if (status == POPLINER_OK)
+        status = session_print(text, error);
+    popliner_comparison_free(comparison);
+    free_reports(&r);
+    return status;
+}
+
+popliner_status read_calibration(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_request made_with;
+    if (o->calibration == NULL)
+        return POPLINER_OK;
+    popliner_status status = popliner_calibration_read(o->calibration, &made_with, error);
+    if (status != POPLINER_OK)
+        return status;
+    s->calibration = made_with.calibration;
+    const char *other = made_with.schedule != o->schedule           ? "schedule"
+                        : made_with.recompute != o->recompute       ? "recompute"
+                        : made_with.effects != o->effects           ? "effects"
+                        : made_with.accumulators != o->accumulators ? "accumulators"
+                                                                    : NULL;
+    if (other != NULL)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--calibration %s was made with another --%s: its correction may not be right "
+                    "here.",
+                    o->calibration, other);
+    return POPLINER_OK;
+}
+
+/* ---- the split ---- */
 
 /* Refuses a split that has another number of stages than there are IPUs for. */
 static popliner_status check_num_stages(const options *o, const request *r, size_t num_stages,
                                         popliner_error *error) {
     if (r->solver.num_mapped_stages > 0 && r->solver.num_mapped_stages != num_stages)
-        return session_fail(
-            error, POPLINER_ERROR_USAGE, "--evaluate %s: has %zu stages, but %s%s%s has %zu",
-            o->evaluate, num_stages, options_map_name(o), o->device_map == NULL ? "" : " ",
-            o->device_map == NULL ? "" : o->device_map, r->solver.num_mapped_stages);
+        return fail_usage(error, "--evaluate %s: has %zu stages, but %s%s%s has %zu", o->evaluate,
+                          num_stages, options_map_name(o), o->device_map == NULL ? "" : " ",
+                          o->device_map == NULL ? "" : o->device_map, r->solver.num_mapped_stages);
     if (options_map_name(o) == NULL && o->num_ipus > 0 && num_stages > o->num_ipus)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--evaluate %s: has %zu stages, more than --num-ipus %zu", o->evaluate,
-                            num_stages, o->num_ipus);
+        return fail_usage(error, "--evaluate %s: has %zu stages, more than --num-ipus %zu",
+                          o->evaluate, num_stages, o->num_ipus);
     size_t known = o->copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
     if (num_stages > known && r->asked.copies.rule == POPLINER_COPIES_LIST)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--copies %s: is for %zu stages, but --evaluate %s has %zu", o->copies,
-                            known, o->evaluate, num_stages);
+        return fail_usage(error, "--copies %s: is for %zu stages, but --evaluate %s has %zu",
+                          o->copies, known, o->evaluate, num_stages);
     return POPLINER_OK;
 }
 
@@ -39,7 +258,7 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
     *num_cuts = 0;
     *first_units = calloc(r->num_units, sizeof **first_units);
     if (*first_units == NULL)
-        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+        return fail_memory(error, "the split");
     size_t next_unit = 0;
     bool is_whole = strcmp(split, "whole") == 0 && request_find_unit(r, "whole", 5) == SIZE_MAX;
     for (const char *name = is_whole ? NULL : split; name != NULL;) {
@@ -48,13 +267,13 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
         size_t unit = request_find_unit(r, name, length);
         char hint[NEAREST_HINT_BYTES];
         if (unit == SIZE_MAX)
-            return session_fail(
-                error, POPLINER_ERROR_USAGE, "--evaluate %s: no layer '%.*s'%s", split, (int)length,
-                name, request_suggest(r, name, length, "; --layer-breakdown lists them", hint));
+            return fail_usage(
+                error, "--evaluate %s: no layer '%.*s'%s", split, (int)length, name,
+                request_suggest(r, name, length, "; --layer-breakdown lists them", hint));
         if (unit < next_unit || unit + 1 == r->num_units)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--evaluate %s: nothing is left for a stage %s layer '%.*s'", split,
-                                unit < next_unit ? "that ends with" : "behind", (int)length, name);
+            return fail_usage(error, "--evaluate %s: nothing is left for a stage %s layer '%.*s'",
+                              split, unit < next_unit ? "that ends with" : "behind", (int)length,
+                              name);
         next_unit = unit + 1;
         (*first_units)[(*num_cuts)++] = next_unit;
         name = end == NULL ? NULL : end + 1;
@@ -73,12 +292,11 @@ static popliner_status parse_recomputes(const options *o, request *r, size_t num
     for (const char *c = o->recomputes; *c != '\0'; c++)
         count += *c == ',';
     if (count != num_stages)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
-                            o->recomputes, count, o->evaluate, num_stages);
+        return fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
+                          o->recomputes, count, o->evaluate, num_stages);
     *recomputes = calloc(count, sizeof **recomputes);
     if (*recomputes == NULL)
-        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+        return fail_memory(error, "the split");
     const char *name = o->recomputes;
     for (size_t i = 0; i < count; i++) {
         (*recomputes)[i] = *name == 'n'   ? POPLINER_RECOMPUTE_NONE

@@ -1,10 +1,12 @@
-/* --evaluate: a split that is given by hand, in terms of the chain's units.
+/* --evaluate: a split that is given by hand, in terms of the chain's units; --calibrate: against the
+ * pipeline as it was compiled.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COMMAND_EVALUATE_H
-#define PL_COMMAND_EVALUATE_H
+#ifndef PL_COMMAND_EVALUATE_H_NEW
+#define PL_COMMAND_EVALUATE_H_NEW
 
 #include "command/request.h"
+#include "command/session.h"
 
 /* Zero-initialise; free with split_free, also after an error. */
 typedef struct given_split {
@@ -20,5 +22,10 @@ void split_free(given_split *split);
  * read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
 popliner_status split_take(session *s, const unit_list *units, given_split *split,
                            popliner_error *error);
+
+/* ---- calibrating with a pipeline that was compiled ---- */
+
+/* Reads --calibration, if it was given, and warns if it was made for something else. */
+popliner_status read_calibration(session *s, popliner_error *error);
 
 #endif

@@ -5,15 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/calibrate.h"
 #include "command/commands.h"
-#include "command/emit.h"
-#include "command/limits.h"
-#include "command/page.h"
-#include "command/reports.h"
+#include "command/evaluate.h"
+#include "command/outputs.h"
 #include "command/request.h"
 #include "command/run_files.h"
-#include "command/sections.h"
+#include "command/session.h"
 #include "popliner/popliner.h"
 
 static int exit_status(popliner_status status) {

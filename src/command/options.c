@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/nearest.h"
-#include "command/session.h"
+#include "command/values.h"
 #include "popliner/sizes.h"
 
 /* What an option does with its value. */
@@ -324,14 +323,6 @@ static const option table[] = {
 
 enum { NUM_OPTIONS = sizeof table / sizeof *table };
 
-static popliner_status fail(popliner_error *error, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    popliner_error_fill(error, POPLINER_ERROR_USAGE, format, arguments);
-    va_end(arguments);
-    return POPLINER_ERROR_USAGE;
-}
-
 /* The place of `value` among `choices`, or -1. */
 static int find_choice(const char *choices, const char *value) {
     size_t length = strlen(value);
@@ -378,8 +369,8 @@ static popliner_status set_choice(const option *o, const char *value, options *r
         char hint[NEAREST_HINT_BYTES];
         nearest n = nearest_begin(value, strlen(value));
         nearest_offer_list(&n, o->choices, '|');
-        return fail(error, "--%s %s: expected one of %s%s", o->name, value, o->choices,
-                    nearest_hint(&n, "", "", hint));
+        return fail_usage(error, "--%s %s: expected one of %s%s", o->name, value, o->choices,
+                          nearest_hint(&n, "", "", hint));
     }
     if (strcmp(o->name, "section") == 0) {
         result->section = (popliner_section)choice;
@@ -420,10 +411,10 @@ static popliner_status set_number(const option *o, const char *value, uint64_t m
     unsigned long long parsed = strtoull(value, &end, 10);
     /* strtoull takes signs and spaces: digits alone are meant */
     if (*value == '\0' || strspn(value, "0123456789") != strlen(value))
-        return fail(error, "--%s %s: expected a whole number", o->name, value);
+        return fail_usage(error, "--%s %s: expected a whole number", o->name, value);
     if (errno == ERANGE || parsed < min || parsed > max)
-        return fail(error, "--%s %s: expected a number from %llu to %llu", o->name, value,
-                    (unsigned long long)min, (unsigned long long)max);
+        return fail_usage(error, "--%s %s: expected a number from %llu to %llu", o->name, value,
+                          (unsigned long long)min, (unsigned long long)max);
     *number = parsed;
     return POPLINER_OK;
 }
@@ -432,10 +423,11 @@ static popliner_status set_bytes(const option *o, const char *value, uint64_t *b
                                  popliner_error *error) {
     const char *end = popliner_size_take(value, bytes);
     if (end == NULL || *end != '\0' || *bytes == 0)
-        return fail(error,
-                    "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
-                    "or 1.5M",
-                    o->name, value, (unsigned long long)INT64_MAX);
+        return fail_usage(
+            error,
+            "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
+            "or 1.5M",
+            o->name, value, (unsigned long long)INT64_MAX);
     return POPLINER_OK;
 }
 
@@ -446,8 +438,8 @@ static popliner_status set_percent(const option *o, const char *value, double *p
     *percent = strtod(value, &end);
     if (length == 0 || end != value + length || (*end != '\0' && strcmp(end, "%") != 0) ||
         *percent > 100)
-        return fail(error, "--%s %s: expected a percentage from 0 to 100, like 2.5 or 2.5%%",
-                    o->name, value);
+        return fail_usage(error, "--%s %s: expected a percentage from 0 to 100, like 2.5 or 2.5%%",
+                          o->name, value);
     return POPLINER_OK;
 }
 
@@ -456,20 +448,14 @@ static popliner_status set_seconds(const option *o, const char *value, double *s
     char *end = NULL;
     *seconds = strtod(value, &end);
     if (strspn(value, "0123456789.") != strlen(value) || *end != '\0' || !(*seconds > 0))
-        return fail(error, "--%s %s: expected a number of seconds above 0", o->name, value);
+        return fail_usage(error, "--%s %s: expected a number of seconds above 0", o->name, value);
     return POPLINER_OK;
-}
-
-static popliner_status fail_memory(popliner_error *error) {
-    error->status = POPLINER_ERROR_MEMORY;
-    snprintf(error->message, sizeof error->message, "not enough memory for the options");
-    return POPLINER_ERROR_MEMORY;
 }
 
 static popliner_status add_repeated(const char *value, repeated *list, popliner_error *error) {
     const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
     if (texts == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the options");
     texts[list->count++] = value;
     list->texts = texts;
     return POPLINER_OK;
@@ -492,10 +478,11 @@ static popliner_status set_reserve(const option *o, const char *value, options *
     const char *end = popliner_size_take(value, &result->reserve_amount);
     result->reserve = RESERVE_BYTES;
     if (end == NULL || *end != '\0')
-        return fail(error,
-                    "--%s %s: expected a whole number of bytes up to %llu, like 60000 or 60K, a "
-                    "percentage, like 5%%, or gaps",
-                    o->name, value, (unsigned long long)INT64_MAX);
+        return fail_usage(
+            error,
+            "--%s %s: expected a whole number of bytes up to %llu, like 60000 or 60K, a "
+            "percentage, like 5%%, or gaps",
+            o->name, value, (unsigned long long)INT64_MAX);
     return POPLINER_OK;
 }
 
@@ -519,8 +506,9 @@ static popliner_status set_effects(const option *o, const char *value, options *
             char hint[NEAREST_HINT_BYTES];
             nearest n = nearest_begin(name, length);
             nearest_offer_list(&n, o->choices, '|');
-            return fail(error, "--%s %s: expected none, all, or some of layout,passing,buffers%s",
-                        o->name, value, nearest_hint(&n, "", "", hint));
+            return fail_usage(error,
+                              "--%s %s: expected none, all, or some of layout,passing,buffers%s",
+                              o->name, value, nearest_hint(&n, "", "", hint));
         }
         result->effects |= 1u << choice;
         name += length;
@@ -556,18 +544,19 @@ static popliner_status set_growth(const option *o, const char *value, options *r
                 const char *own = popliner_growth_name((popliner_growth)i);
                 nearest_offer(&n, own, strlen(own));
             }
-            return fail(error,
-                        "--%s %s: expected PERCENT, or WHAT=PERCENT with one of largest-tile, "
-                        "tiles, categories, layers, stages, cycles%s",
-                        o->name, value, nearest_hint(&n, "", "", hint));
+            return fail_usage(
+                error,
+                "--%s %s: expected PERCENT, or WHAT=PERCENT with one of largest-tile, "
+                "tiles, categories, layers, stages, cycles%s",
+                o->name, value, nearest_hint(&n, "", "", hint));
         }
         if (length - start < sizeof number)
             memcpy(number, part + start, length - start);
         popliner_status status = set_percent(o, number, &result->max_growth_percent[of], error);
         if (status != POPLINER_OK)
-            return fail(error,
-                        "--%s %s: expected percentages from 0 to 100, like 2.5 or layers=2.5%%",
-                        o->name, value);
+            return fail_usage(
+                error, "--%s %s: expected percentages from 0 to 100, like 2.5 or layers=2.5%%",
+                o->name, value);
         if (result->max_growth[of] != NULL && strcmp(result->max_growth[of], value) != 0)
             result->overridden = (overridden){o->name, result->max_growth[of], value};
         result->max_growth[of] = value;
@@ -591,13 +580,13 @@ static popliner_status take_choice_of_file(const option *o, const char *value, c
         char hint[NEAREST_HINT_BYTES];
         nearest n = nearest_begin(value, length);
         nearest_offer_list(&n, o->choices, '|');
-        return fail(error, "--%s %s: expected %s %s%s", o->name, value, expected, o->choices,
-                    nearest_hint(&n, "", "", hint));
+        return fail_usage(error, "--%s %s: expected %s %s%s", o->name, value, expected, o->choices,
+                          nearest_hint(&n, "", "", hint));
     }
     const bool needs_path = o->kind == KIND_OUTPUT;
     if (*path == NULL ? needs_path : **path == '\0')
-        return fail(error, "--%s %s: into which file? Give --%s %s=FILE", o->name, value, o->name,
-                    name);
+        return fail_usage(error, "--%s %s: into which file? Give --%s %s=FILE", o->name, value,
+                          o->name, name);
     return POPLINER_OK;
 }
 
@@ -611,7 +600,7 @@ static popliner_status set_output(const option *o, const char *value, options *r
         return status;
     output_file *outputs = realloc(result->outputs, (result->num_outputs + 1) * sizeof *outputs);
     if (outputs == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the options");
     outputs[result->num_outputs++] = (output_file){(popliner_section)section, path};
     result->outputs = outputs;
     return POPLINER_OK;
@@ -627,7 +616,7 @@ static popliner_status set_emit(const option *o, const char *value, options *res
         return status;
     emitted_file *emits = realloc(result->emits, (result->num_emits + 1) * sizeof *emits);
     if (emits == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the options");
     emits[result->num_emits++] = (emitted_file){(popliner_emit_format)format, path};
     result->emits = emits;
     return POPLINER_OK;
@@ -721,8 +710,8 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
     for (size_t i = 0; i < NUM_OPTIONS; i++)
         if (table[i].kind != KIND_HEADING)
             nearest_offer(&n, table[i].name, strlen(table[i].name));
-    return fail(error, "%s: unknown option%s", argument,
-                nearest_hint(&n, "--", "; see popliner --help", hint));
+    return fail_usage(error, "%s: unknown option%s", argument,
+                      nearest_hint(&n, "--", "; see popliner --help", hint));
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was
@@ -912,26 +901,28 @@ static const char *const profile_only[] = {
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, const given *g, popliner_error *error) {
     if (o->profile != NULL)
-        return fail(error, "--costs %s: is solved instead of a profile, but '%s' was given",
-                    o->costs, o->profile);
+        return fail_usage(error, "--costs %s: is solved instead of a profile, but '%s' was given",
+                          o->costs, o->profile);
     const unsigned others = actions_of(o) & ~(unsigned)(SOLVE | EMIT);
     const char *other = o->load_from_file ? "load-from-file" : NULL;
     for (size_t i = 0; i < NUM_ACTIONS && other == NULL; i++)
         if ((others >> i & 1) != 0)
             other = action_names[i];
     if (other != NULL)
-        return fail(error, "--costs %s: can be solved, and nothing else; leave out --%s%s",
-                    o->costs, other, o->solve ? "" : ", and give --solve");
+        return fail_usage(error, "--costs %s: can be solved, and nothing else; leave out --%s%s",
+                          o->costs, other, o->solve ? "" : ", and give --solve");
     if (!o->solve)
-        return fail(error, "--costs %s: can be solved, and nothing else: give --solve", o->costs);
+        return fail_usage(error, "--costs %s: can be solved, and nothing else: give --solve",
+                          o->costs);
     if (o->reserve == RESERVE_GAPS)
-        return fail(error, "--reserve gaps: costs from a file have no layout");
+        return fail_usage(error, "--reserve gaps: costs from a file have no layout");
     if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
-        return fail(error, "--recompute standard: costs from a file say themselves what is kept; "
-                           "leave it out, or give full");
+        return fail_usage(error,
+                          "--recompute standard: costs from a file say themselves what is kept; "
+                          "leave it out, or give full");
     const char *name = first_own(g, profile_only);
     if (name != NULL)
-        return fail(error, "--%s is for profiles and means nothing for --costs", name);
+        return fail_usage(error, "--%s is for profiles and means nothing for --costs", name);
     return POPLINER_OK;
 }
 
@@ -961,24 +952,26 @@ static popliner_status check_shown(const options *o, const given *g, popliner_er
     const char *several = first_given(g, of_several);
     const char *shown = o->has_plot ? "plot" : "section";
     if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
-        return fail(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
-                    splitting != 0 ? ", not both" : "");
+        return fail_usage(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
+                          splitting != 0 ? ", not both" : "");
     plan = plan == NULL && o->trace != NULL && splitting != 0 ? "--trace" : plan;
     if (plan != NULL && several != NULL)
-        return fail(error, "%s: shows the stages of one split; leave out --%s", plan, several);
+        return fail_usage(error, "%s: shows the stages of one split; leave out --%s", plan,
+                          several);
     if (plan != NULL && splitting == (SOLVE | EVALUATE))
-        return fail(error, "%s: shows the stages of --solve or of --evaluate; give one of them",
-                    plan);
+        return fail_usage(
+            error, "%s: shows the stages of --solve or of --evaluate; give one of them", plan);
     if (o->has_plot && o->has_section)
-        return fail(error, "--plot and --section exclude each other: write the section into a file "
-                           "with --output");
+        return fail_usage(error,
+                          "--plot and --section exclude each other: write the section into a file "
+                          "with --output");
     if ((o->has_plot || o->has_section) &&
         (options_show_plan(o) ? printing != splitting : printing != 0))
-        return fail(error, "--%s %s: is all that is printed; leave out the rest%s", shown,
-                    given_value(g, shown),
-                    o->has_plot ? "" : ", or write the section into a file with --output");
+        return fail_usage(error, "--%s %s: is all that is printed; leave out the rest%s", shown,
+                          given_value(g, shown),
+                          o->has_plot ? "" : ", or write the section into a file with --output");
     if (o->has_plot && o->has_format)
-        return fail(error, "--plot: has no --format; --section gives its numbers");
+        return fail_usage(error, "--plot: has no --format; --section gives its numbers");
     return POPLINER_OK;
 }
 
@@ -995,35 +988,37 @@ static popliner_status check_emit(const options *o, const given *g, popliner_err
     if (o->num_emits == 0)
         return module_option == NULL
                    ? POPLINER_OK
-                   : fail(error, "--%s means something for --emit only", module_option);
+                   : fail_usage(error, "--%s means something for --emit only", module_option);
     const char *name = popliner_emit_format_name(o->emits[0].format);
     if (splitting != SOLVE && splitting != EVALUATE)
-        return fail(error, "--emit %s: give --solve or --evaluate, whose plan it writes%s", name,
-                    splitting != 0 ? ", not both" : "");
+        return fail_usage(error, "--emit %s: give --solve or --evaluate, whose plan it writes%s",
+                          name, splitting != 0 ? ", not both" : "");
     if (several != NULL)
-        return fail(error, "--emit %s: writes the plan of one split; leave out --%s", name,
-                    several);
+        return fail_usage(error, "--emit %s: writes the plan of one split; leave out --%s", name,
+                          several);
     for (size_t i = 0; i < o->num_emits; i++) {
         if (o->emits[i].path != NULL)
             continue;
         name = popliner_emit_format_name(o->emits[i].format);
         if (printed != NULL)
-            return fail(error,
-                        "--emit %s and --emit %s are both for standard output; give one of them a "
-                        "file, like --emit %s=FILE",
-                        printed, name, name);
+            return fail_usage(
+                error,
+                "--emit %s and --emit %s are both for standard output; give one of them a "
+                "file, like --emit %s=FILE",
+                printed, name, name);
         printed = name;
     }
     if (printed != NULL && (actions_of(o) & ~files) != splitting)
-        return fail(error,
-                    "--emit %s: is all that is printed; leave out the rest, or write it into a "
-                    "file, like --emit %s=FILE",
-                    printed, printed);
+        return fail_usage(
+            error,
+            "--emit %s: is all that is printed; leave out the rest, or write it into a "
+            "file, like --emit %s=FILE",
+            printed, printed);
     if (printed != NULL && o->has_format)
-        return fail(error,
-                    "--emit %s: is printed instead of what has a --format; leave it out, or "
-                    "write it into a file, like --emit %s=FILE",
-                    printed, printed);
+        return fail_usage(error,
+                          "--emit %s: is printed instead of what has a --format; leave it out, or "
+                          "write it into a file, like --emit %s=FILE",
+                          printed, printed);
     return POPLINER_OK;
 }
 
@@ -1037,20 +1032,22 @@ static popliner_status check_compare(const options *o, const given *g, popliner_
     if (o->compare == NULL)
         return POPLINER_OK;
     if (others_done != 0)
-        return fail(error, "--compare %s: is all that is printed; leave out the rest", o->compare);
+        return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
+                          o->compare);
     if (o->solve && o->evaluate != NULL)
-        return fail(error,
-                    "--compare %s: shows the stages of --solve or of --evaluate; give one "
-                    "of them",
-                    o->compare);
+        return fail_usage(error,
+                          "--compare %s: shows the stages of --solve or of --evaluate; give one "
+                          "of them",
+                          o->compare);
     if (o->max_growth[POPLINER_GROWTH_STAGES] != NULL && !o->solve && o->evaluate == NULL)
-        return fail(error,
-                    "--max-growth %s: there are no stages without --solve and --evaluate: give "
-                    "one of them",
-                    o->max_growth[POPLINER_GROWTH_STAGES]);
+        return fail_usage(
+            error,
+            "--max-growth %s: there are no stages without --solve and --evaluate: give "
+            "one of them",
+            o->max_growth[POPLINER_GROWTH_STAGES]);
     if (other != NULL)
-        return fail(error, "--compare %s: compares one split of each side; leave out --%s",
-                    o->compare, other);
+        return fail_usage(error, "--compare %s: compares one split of each side; leave out --%s",
+                          o->compare, other);
     return POPLINER_OK;
 }
 
@@ -1060,12 +1057,12 @@ static popliner_status check_pareto(const options *o, const given *g, popliner_e
                                         "write-lp",  "write-mps", NULL};
     const char *name = first_given(g, names);
     if (o->pareto != NULL && name != NULL)
-        return fail(error, "--pareto %s: leave out --%s: %s", o->pareto, name,
-                    strcmp(name, "objective") == 0 ? "the objectives are those of --pareto"
-                    : strcmp(name, "slack") == 0   ? "the best compromises are exact"
-                    : strcmp(name, "sweep") == 0
-                        ? "each of its values has compromises of its own"
-                        : "each compromise has an integer program of its own");
+        return fail_usage(error, "--pareto %s: leave out --%s: %s", o->pareto, name,
+                          strcmp(name, "objective") == 0 ? "the objectives are those of --pareto"
+                          : strcmp(name, "slack") == 0   ? "the best compromises are exact"
+                          : strcmp(name, "sweep") == 0
+                              ? "each of its values has compromises of its own"
+                              : "each compromise has an integer program of its own");
     return POPLINER_OK;
 }
 
@@ -1074,16 +1071,16 @@ static popliner_status check_sweep(const options *o, popliner_error *error) {
     bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
     bool is_of_memory = o->sweep != NULL && strncmp(o->sweep, "mem-per-tile", 12) == 0;
     if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
-        return fail(error, "--sweep: each value has an integer program of its own; leave out "
-                           "--write-lp and --write-mps, or the sweep");
+        return fail_usage(error, "--sweep: each value has an integer program of its own; leave out "
+                                 "--write-lp and --write-mps, or the sweep");
     if (is_of_ipus && options_map_name(o) != NULL)
-        return fail(error,
-                    "--sweep %s and %s exclude each other: the map says how many "
-                    "stages there are",
-                    o->sweep, options_map_name(o));
+        return fail_usage(error,
+                          "--sweep %s and %s exclude each other: the map says how many "
+                          "stages there are",
+                          o->sweep, options_map_name(o));
     if ((is_of_ipus && o->num_ipus > 0) || (is_of_memory && o->mem_per_tile_bytes > 0))
-        return fail(error, "--sweep %s: leave out --%s, which it goes through", o->sweep,
-                    is_of_ipus ? "num-ipus" : "mem-per-tile");
+        return fail_usage(error, "--sweep %s: leave out --%s, which it goes through", o->sweep,
+                          is_of_ipus ? "num-ipus" : "mem-per-tile");
     return POPLINER_OK;
 }
 
@@ -1103,28 +1100,33 @@ static popliner_status check_map(const options *o, popliner_error *error) {
     if (name == NULL)
         return POPLINER_OK;
     if (o->calibrate != NULL)
-        return fail(error,
-                    "--calibrate %s: compares one stage with each IPU, in order; leave out %s",
-                    o->calibrate, name);
+        return fail_usage(
+            error, "--calibrate %s: compares one stage with each IPU, in order; leave out %s",
+            o->calibrate, name);
     bool is_short = o->interleave > 0 || o->v_shape;
     if (o->device_map != NULL && is_short)
-        return fail(error,
-                    "--device-map %s and %s exclude each other: both say which IPU each "
-                    "stage is on",
-                    o->device_map, o->interleave > 0 ? "--interleave" : "--v-shape");
+        return fail_usage(error,
+                          "--device-map %s and %s exclude each other: both say which IPU each "
+                          "stage is on",
+                          o->device_map, o->interleave > 0 ? "--interleave" : "--v-shape");
     if (o->device_map != NULL && o->num_ipus > 0)
-        return fail(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
-                    o->device_map);
+        return fail_usage(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
+                          o->device_map);
     if (o->v_shape && o->interleave > 0 && o->interleave != V_SHAPED)
-        return fail(error, "--v-shape has two stages on each IPU, not %zu as --interleave says",
-                    o->interleave);
+        return fail_usage(error,
+                          "--v-shape has two stages on each IPU, not %zu as --interleave says",
+                          o->interleave);
     if (is_short && o->num_ipus == 0 && (actions_of(o) & (SOLVE | EVALUATE)) != 0)
-        return fail(error, "%s: on how many IPUs? Give --num-ipus", name);
+        return fail_usage(error, "%s: on how many IPUs? Give --num-ipus", name);
     size_t num_rounds = o->interleave > 0 ? o->interleave : V_SHAPED;
     if (o->num_ipus > 0 && is_short && num_rounds > MOST_STAGES / o->num_ipus)
-        return fail(error, "%s: %zu stages on each of %zu IPUs are more than %d", name, num_rounds,
-                    o->num_ipus, MOST_STAGES);
+        return fail_usage(error, "%s: %zu stages on each of %zu IPUs are more than %d", name,
+                          num_rounds, o->num_ipus, MOST_STAGES);
     return POPLINER_OK;
+}
+
+size_t options_chunks(const options *o) {
+    return o->interleave > 0 ? o->interleave : 1;
 }
 
 bool options_keep_activations(const options *o) {
@@ -1139,7 +1141,7 @@ static popliner_status check_effects(options *o, const given *g, popliner_error 
                                         "calibration", "replica-bandwidth", NULL};
     const char *name = first_given(g, names);
     if (name != NULL && o->memory_model == MODEL_POPLINER)
-        return fail(error, "--%s: PopLiner's memory model knows nothing of it", name);
+        return fail_usage(error, "--%s: PopLiner's memory model knows nothing of it", name);
     /* what is kept free takes the place of what the layout wastes */
     if (!o->has_effects)
         o->effects = POPLINER_EFFECTS_ALL &
@@ -1154,24 +1156,27 @@ static const char *const unknown_to_replicas[] = {"device-map", "v-shape", "swee
 static popliner_status check_replicas(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, replicas_only);
     if (o->total_ipus == 0)
-        return name == NULL ? POPLINER_OK
-                            : fail(error, "--%s means something with --total-ipus only", name);
+        return name == NULL
+                   ? POPLINER_OK
+                   : fail_usage(error, "--%s means something with --total-ipus only", name);
     name = first_given(g, unknown_to_replicas);
     if (name != NULL)
-        return fail(error, "--total-ipus and --%s exclude each other", name);
+        return fail_usage(error, "--total-ipus and --%s exclude each other", name);
     if (o->solver == SOLVER_GREEDY)
-        return fail(error, "--solver greedy knows nothing of --total-ipus");
+        return fail_usage(error, "--solver greedy knows nothing of --total-ipus");
     if (o->interleave > 1 && o->solver == SOLVER_DP)
-        return fail(error, "--solver dp: stages that share an IPU, as --interleave has them, are "
-                           "beyond a dynamic program; auto and ilp solve for them");
+        return fail_usage(error,
+                          "--solver dp: stages that share an IPU, as --interleave has them, are "
+                          "beyond a dynamic program; auto and ilp solve for them");
     if ((o->micro_batches > 0) == (o->batch > 0))
-        return fail(error,
-                    "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
-                    "of them",
-                    o->total_ipus);
+        return fail_usage(
+            error,
+            "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
+            "of them",
+            o->total_ipus);
     if (o->micro_batch_size > 0 && o->batch == 0)
-        return fail(error, "--micro-batch-size %zu: means something with --batch only",
-                    o->micro_batch_size);
+        return fail_usage(error, "--micro-batch-size %zu: means something with --batch only",
+                          o->micro_batch_size);
     return POPLINER_OK;
 }
 
@@ -1183,57 +1188,63 @@ static popliner_status check_recompute(const options *o, const given *g, popline
     const char *value = o->recomputes != NULL ? o->recomputes : recomputes[o->recompute];
     const char *other = is_auto ? first_given(g, unknown_to_auto) : NULL;
     if (o->html != NULL && (is_auto || o->recomputes != NULL))
-        return fail(error,
-                    "--html %s: all stages of a page recompute alike; give --recompute one "
-                    "way",
-                    o->html);
+        return fail_usage(error,
+                          "--html %s: all stages of a page recompute alike; give --recompute one "
+                          "way",
+                          o->html);
     if (other != NULL)
-        return fail(error,
-                    "--recompute auto and --%s exclude each other; leave out one of them, or say "
-                    "one way, like --recompute full",
-                    other);
+        return fail_usage(
+            error,
+            "--recompute auto and --%s exclude each other; leave out one of them, or say "
+            "one way, like --recompute full",
+            other);
     if (is_auto && o->evaluate != NULL)
-        return fail(error, "--recompute auto: is what --solve chooses; for --evaluate give one "
-                           "way, or one for each stage, like full,none");
+        return fail_usage(error,
+                          "--recompute auto: is what --solve chooses; for --evaluate give one "
+                          "way, or one for each stage, like full,none");
     if (o->recompute_ways != 0 && o->costs != NULL)
-        return fail(error,
-                    "--recompute %s: what to choose from is for profiles, a file of costs "
-                    "says it itself; give auto",
-                    value);
+        return fail_usage(error,
+                          "--recompute %s: what to choose from is for profiles, a file of costs "
+                          "says it itself; give auto",
+                          value);
     if (!is_auto && o->recomputes != NULL && (o->solve || o->calibrate != NULL))
-        return fail(error,
-                    "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
-                    value, o->solve ? "--solve" : "--calibrate",
-                    o->solve ? ", or auto to have it chosen" : "");
+        return fail_usage(
+            error, "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
+            value, o->solve ? "--solve" : "--calibrate",
+            o->solve ? ", or auto to have it chosen" : "");
     bool has_meaning = options_keep_activations(o) || (is_auto && o->costs != NULL) ||
                        (o->recompute == POPLINER_RECOMPUTE_NONE && o->recomputes == NULL);
-    return has_meaning ? POPLINER_OK
-                       : fail(error,
-                              "--recompute %s means something for --schedule training (popart), "
-                              "tf-grouped and tf-interleaved, and with --copies, only",
-                              value);
+    return has_meaning
+               ? POPLINER_OK
+               : fail_usage(error,
+                            "--recompute %s means something for --schedule training (popart), "
+                            "tf-grouped and tf-interleaved, and with --copies, only",
+                            value);
 }
 
 static popliner_status check_solving(const options *o, const given *g, popliner_error *error) {
     const char *name = first_given(g, unknown_to_greedy);
     if (name != NULL && o->solver == SOLVER_GREEDY)
-        return fail(error, "--solver greedy knows nothing of --%s", name);
+        return fail_usage(error, "--solver greedy knows nothing of --%s", name);
     popliner_status status = check_recompute(o, g, error);
     if (status != POPLINER_OK)
         return status;
     if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
-        return fail(error, "--copies %s: --schedule inference keeps nothing; leave out one of them",
-                    o->copies);
+        return fail_usage(error,
+                          "--copies %s: --schedule inference keeps nothing; leave out one of them",
+                          o->copies);
     if (o->html != NULL && o->calibrate != NULL)
-        return fail(error,
-                    "--html %s: a page does not compare with a compiled pipeline; leave out "
-                    "--calibrate",
-                    o->html);
+        return fail_usage(error,
+                          "--html %s: a page does not compare with a compiled pipeline; leave out "
+                          "--calibrate",
+                          o->html);
     if (o->copies != NULL && o->calibrate != NULL)
-        return fail(error, "--calibrate %s: knows the copies of --schedule; leave out --copies",
-                    o->calibrate);
+        return fail_usage(error,
+                          "--calibrate %s: knows the copies of --schedule; leave out --copies",
+                          o->calibrate);
     if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
-        return fail(error, "--micro-batches means something with --copies or --total-ipus only");
+        return fail_usage(error,
+                          "--micro-batches means something with --copies or --total-ipus only");
     status = check_replicas(o, g, error);
     if (status != POPLINER_OK)
         return status;
@@ -1272,15 +1283,16 @@ static popliner_status check_uses(options *o, const given *g, popliner_error *er
         list_actions(u->actions, of, sizeof of);
         list_actions(done, others, sizeof others);
         if (!u->is_only_warned_of || (done & ~(unsigned)NEW_ACTIONS) == 0)
-            return fail(error, "--%s means something for %s only%s%s", u->option, of,
-                        done == 0 ? "" : ", not for ", others);
+            return fail_usage(error, "--%s means something for %s only%s%s", u->option, of,
+                              done == 0 ? "" : ", not for ", others);
         o->unused[o->num_unused++] = u->option;
     }
     /* as JSON it is the compiler's account alone */
     if (first_given(g, (const char *const[]){"memory-model", NULL}) != NULL &&
         done == MEMORY_TOTALS && o->format == POPLINER_FORMAT_JSON)
-        return fail(error, "--memory-model means nothing for --memory-totals --format json, which "
-                           "is the compiler's own account");
+        return fail_usage(error,
+                          "--memory-model means nothing for --memory-totals --format json, which "
+                          "is the compiler's own account");
     return POPLINER_OK;
 }
 
@@ -1302,36 +1314,39 @@ static popliner_status check_together(const options *o, const given *g, popliner
     const unsigned done = actions_of(o) & ~(unsigned)(SOLVE | EVALUATE);
     const char *other = first_given(g, others);
     if (o->reports.count > 0 && o->load_from_file)
-        return fail(error, "--report %s: a stored analysis is of one report; leave out --report",
-                    o->reports.texts[0]);
+        return fail_usage(error,
+                          "--report %s: a stored analysis is of one report; leave out --report",
+                          o->reports.texts[0]);
     for (size_t i = 0; i < o->reports.count; i++)
         for (size_t k = 0; k < o->reports.count; k++)
             if (i != k && (strcmp(o->reports.texts[i], "all") == 0 ||
                            (i < k && strcmp(o->reports.texts[i], o->reports.texts[k]) == 0)))
-                return fail(error,
-                            "--report %s: is given beside --report %s; leave out one of them",
-                            o->reports.texts[i], o->reports.texts[k]);
+                return fail_usage(error,
+                                  "--report %s: is given beside --report %s; leave out one of them",
+                                  o->reports.texts[i], o->reports.texts[k]);
     if (!options_are_together(o))
         return POPLINER_OK;
     for (size_t i = 0; i < NUM_ACTIONS; i++)
         if ((done >> i & 1) != 0)
-            return fail(error, "--%s: is of one report: give one --report NAME, or leave it out",
-                        action_names[i]);
+            return fail_usage(error,
+                              "--%s: is of one report: give one --report NAME, or leave it out",
+                              action_names[i]);
     if (other != NULL)
-        return fail(error,
-                    "--%s: means nothing for several reports together: give one --report "
-                    "NAME, or leave it out",
-                    other);
+        return fail_usage(error,
+                          "--%s: means nothing for several reports together: give one --report "
+                          "NAME, or leave it out",
+                          other);
     if (o->solve && o->evaluate != NULL)
-        return fail(error, "--report: several reports are solved for or evaluated together; give "
-                           "one of --solve and --evaluate");
+        return fail_usage(error,
+                          "--report: several reports are solved for or evaluated together; give "
+                          "one of --solve and --evaluate");
     if (o->solver == SOLVER_GREEDY)
-        return fail(error, "--solver greedy: knows nothing of several reports; leave it out");
+        return fail_usage(error, "--solver greedy: knows nothing of several reports; leave it out");
     if (o->recompute == POPLINER_RECOMPUTE_AUTO || o->recomputes != NULL)
-        return fail(error,
-                    "--recompute %s: all stages of several reports recompute alike; give "
-                    "one way",
-                    o->recomputes != NULL ? o->recomputes : "auto");
+        return fail_usage(error,
+                          "--recompute %s: all stages of several reports recompute alike; give "
+                          "one way",
+                          o->recomputes != NULL ? o->recomputes : "auto");
     return POPLINER_OK;
 }
 
@@ -1341,19 +1356,20 @@ static popliner_status check_format(const options *o, popliner_error *error) {
         return POPLINER_OK;
     const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
     if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
-        return fail(error, "--format %s: --%s prints json, or text to read if no format is given",
-                    name, o->diagnose ? "diagnose" : "evaluate");
+        return fail_usage(error,
+                          "--format %s: --%s prints json, or text to read if no format is given",
+                          name, o->diagnose ? "diagnose" : "evaluate");
     bool has_tables = o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
                       o->interlayer_communication;
     int num_documents = o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve;
     if (num_documents == 0 && !has_tables && o->num_outputs == 0)
-        return fail(error, "--format: --save-to-file prints nothing");
+        return fail_usage(error, "--format: --save-to-file prints nothing");
     if (o->format == POPLINER_FORMAT_JSON && has_tables)
-        return fail(error, "--format json: the breakdowns, --memory-affinity and "
-                           "--interlayer-communication are tables: choose tsv or csv");
+        return fail_usage(error, "--format json: the breakdowns, --memory-affinity and "
+                                 "--interlayer-communication are tables: choose tsv or csv");
     if (o->format == POPLINER_FORMAT_JSON && num_documents > 1)
-        return fail(error, "--format json: give one of --solve, --evaluate, --diagnose and "
-                           "--memory-totals: each is a document of its own");
+        return fail_usage(error, "--format json: give one of --solve, --evaluate, --diagnose and "
+                                 "--memory-totals: each is a document of its own");
     return POPLINER_OK;
 }
 
@@ -1361,7 +1377,7 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
     if (o->help || o->version)
         return POPLINER_OK;
     if (o->quiet && o->verbose)
-        return fail(error, "--quiet and --verbose exclude each other");
+        return fail_usage(error, "--quiet and --verbose exclude each other");
     popliner_status status = check_solving(o, g, error);
     if (status == POPLINER_OK)
         status = check_effects(o, g, error);
@@ -1374,28 +1390,29 @@ static popliner_status check(options *o, const given *g, popliner_error *error) 
         return status == POPLINER_OK ? check_uses(o, g, error) : status;
     }
     if (o->profile == NULL)
-        return fail(error,
-                    "no profile given; usage: popliner [options] PROFILE [DEBUG]; see popliner "
-                    "--help");
+        return fail_usage(
+            error, "no profile given; usage: popliner [options] PROFILE [DEBUG]; see popliner "
+                   "--help");
     if (o->load_from_file && o->debug != NULL)
-        return fail(error,
-                    "--load-from-file: a stored analysis needs no debug information, but "
-                    "'%s' was given",
-                    o->debug);
+        return fail_usage(error,
+                          "--load-from-file: a stored analysis needs no debug information, but "
+                          "'%s' was given",
+                          o->debug);
     status = check_together(o, g, error);
     if (status == POPLINER_OK)
         status = check_uses(o, g, error);
     if (status != POPLINER_OK)
         return status;
     if (o->ipu != ALL_IPUS && (o->solve || o->evaluate != NULL))
-        return fail(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
-                    o->solve ? "solve" : "evaluate");
+        return fail_usage(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
+                          o->solve ? "solve" : "evaluate");
     if (actions_of(o) == 0)
-        return fail(error, "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
-                           "--layer-breakdown, "
-                           "--operation-breakdown, --memory-totals, --memory-affinity, "
-                           "--interlayer-communication, --section, --output, --plot, --trace, "
-                           "--html, --compare, --save-to-file");
+        return fail_usage(error,
+                          "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
+                          "--layer-breakdown, "
+                          "--operation-breakdown, --memory-totals, --memory-affinity, "
+                          "--interlayer-communication, --section, --output, --plot, --trace, "
+                          "--html, --compare, --save-to-file");
     status = check_shown(o, g, error);
     if (status == POPLINER_OK)
         status = check_compare(o, g, error);
@@ -1416,13 +1433,14 @@ typedef struct parsing {
 static popliner_status take_file(parsing *p, const char *argument, popliner_error *error) {
     options *result = p->result;
     if (argument[0] == '\0')
-        return fail(error, "an empty file name was given; expected PROFILE [DEBUG]");
+        return fail_usage(error, "an empty file name was given; expected PROFILE [DEBUG]");
     if (result->profile == NULL)
         result->profile = argument;
     else if (result->debug == NULL)
         result->debug = argument;
     else
-        return fail(error, "'%s': a third file was given; expected PROFILE [DEBUG]", argument);
+        return fail_usage(error, "'%s': a third file was given; expected PROFILE [DEBUG]",
+                          argument);
     return POPLINER_OK;
 }
 
@@ -1442,14 +1460,14 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     if (o == NULL)
         return fail_unknown(argument, error);
     if (o->kind == KIND_FLAG && value != NULL)
-        return fail(error, "--%s takes no value", o->name);
+        return fail_usage(error, "--%s takes no value", o->name);
     if (o->kind != KIND_FLAG) {
         if (value == NULL && next != NULL && !is_option(next)) {
             value = next;
             *num_taken = 2;
         }
         if (value == NULL || *value == '\0')
-            return fail(error, "--%s needs a value: %s", o->name, o->value);
+            return fail_usage(error, "--%s needs a value: %s", o->name, o->value);
     }
     if (p->skipped != NULL && p->skipped->is[o - table])
         return POPLINER_OK;
@@ -1482,7 +1500,7 @@ static config_rule rule_of(const char *name) {
 /* Puts the name of the file before a message. */
 static popliner_status in_config(const char *path, popliner_error *error) {
     const popliner_error told = *error;
-    return session_fail(error, told.status, "%s: %s", path, told.message);
+    return fail(error, told.status, "%s: %s", path, told.message);
 }
 
 /* Says which option a key of the file may have been meant to be. */
@@ -1496,7 +1514,7 @@ static popliner_status fail_key(popliner_error *error) {
     nearest_offer_list(&n, "profile|debug", '|');
     const char *text = nearest_hint(&n, "", "; popliner --help lists them", hint);
     const popliner_error told = *error;
-    return session_fail(error, told.status, "%s%s", told.message, text);
+    return fail(error, told.status, "%s%s", told.message, text);
 }
 
 /* Takes what the file of --config says and the arguments, `own`, do not. */

@@ -225,6 +225,9 @@ const char *options_map_name(const options *o);
  * otherwise. */
 bool options_show_plan(const options *o);
 
+/* How many stages each IPU of a pipeline has, with --total-ipus. */
+size_t options_chunks(const options *o);
+
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);
 

@@ -1,12 +1,13 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/page.h"
+/* --html: the page of a profile, and of a plan of it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/outputs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/line.h"
 #include "command/request.h"
 #include "popliner/files.h"
 #include "popliner/page.h"
@@ -23,18 +24,18 @@ static bool is_shown(const char *character, const char **next) {
  * escaped: pasted as it is, it would end the word or the line before the shell sees any quote. A
  * shell that does not know $'...' takes another word, but runs nothing, for the quotes within are
  * escaped, too. model.js has the same. */
-static void add_quoted(line *w, const char *text) {
+static void add_quoted(growing_text *w, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:,=+@%";
     bool is_printable = true;
     const char *next;
     if (*text != '\0' && *text != '=' && strspn(text, plain) == strlen(text)) {
-        line_add(w, text);
+        text_add(w, text);
         return;
     }
     for (const char *c = text; *c != '\0'; c = next)
         is_printable = is_shown(c, &next) && is_printable;
-    line_add(w, is_printable ? "'" : "$'");
+    text_add(w, is_printable ? "'" : "$'");
     for (const char *c = text; *c != '\0'; c = next) {
         const bool is_kept = is_shown(c, &next) && *c != '\'' && (is_printable || *c != '\\');
         for (; c < next; c++) {
@@ -44,31 +45,31 @@ static void add_quoted(line *w, const char *text) {
                      : is_printable ? "'\\%c'"
                                     : "\\%03o",
                      is_kept || is_printable ? *c : (unsigned char)*c);
-            line_add(w, one);
+            text_add(w, one);
         }
     }
-    line_add(w, "'");
+    text_add(w, "'");
 }
 
 /* An option with its value, if it was given. */
-static void add_option(line *w, const char *name, const char *value) {
+static void add_option(growing_text *w, const char *name, const char *value) {
     if (value == NULL)
         return;
-    line_add(w, w->length > 0 ? " " : "");
-    line_add(w, name);
-    line_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
+    text_add(w, w->length > 0 ? " " : "");
+    text_add(w, name);
+    text_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
     add_quoted(w, value);
 }
 
 /* A file, which is no option even if it begins with a dash. */
-static void add_file(line *w, const options *o, const char *path) {
+static void add_file(growing_text *w, const options *o, const char *path) {
     const char *shown = options_shown_path(o, path);
-    line_add(w, " ");
-    line_add(w, *shown == '-' ? "./" : "");
+    text_add(w, " ");
+    text_add(w, *shown == '-' ? "./" : "");
     add_quoted(w, shown);
 }
 
-static void add_number(line *w, const char *name, size_t value) {
+static void add_number(growing_text *w, const char *name, size_t value) {
     char digits[24];
     snprintf(digits, sizeof digits, "%zu", value);
     add_option(w, name, digits);
@@ -76,7 +77,7 @@ static void add_number(line *w, const char *name, size_t value) {
 
 /* ---- what is said of the command line ---- */
 
-static void add_effects(line *w, const options *o) {
+static void add_effects(growing_text *w, const options *o) {
     static const char *const names[] = {"layout", "passing", "buffers"};
     char list[40] = "";
     for (size_t i = 0; i < 3; i++)
@@ -90,14 +91,14 @@ static void add_effects(line *w, const options *o) {
 
 /* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
  * more, so effects are told. */
-static line command_words(const options *o) {
+static growing_text command_words(const options *o) {
     static const char *const accumulators[] = {"none", "fp16", "fp32", NULL};
-    line w = {0};
-    line_add(&w, "popliner");
+    growing_text w = {0};
+    text_add(&w, "popliner");
     add_file(&w, o, o->profile);
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
-    line_add(&w, o->load_from_file ? " --load-from-file" : "");
+    text_add(&w, o->load_from_file ? " --load-from-file" : "");
     add_option(&w, "--layer-name-regex", o->layer_name_regex);
     add_option(&w, "--inputs-regex-layer-0", o->inputs_regex_layer_0);
     if (o->layer_order == POPLINER_LAYER_ORDER_NATURAL)
@@ -115,10 +116,10 @@ static line command_words(const options *o) {
     return w;
 }
 
-static line pipeline_words(const options *o) {
+static growing_text pipeline_words(const options *o) {
     static const char *const recomputes[] = {NULL, "standard", "full", NULL};
-    line w = {0};
-    line_add(&w, "");
+    growing_text w = {0};
+    text_add(&w, "");
     if (o->schedule != POPLINER_SCHEDULE_NONE)
         add_option(&w, "--schedule", o->schedule_name);
     add_option(&w, "--recompute", recomputes[o->recompute]);
@@ -128,14 +129,14 @@ static line pipeline_words(const options *o) {
     return w;
 }
 
-static void add_repeated(line *w, const char *name, const repeated *list) {
+static void add_repeated(growing_text *w, const char *name, const repeated *list) {
     for (size_t i = 0; i < list->count; i++)
         add_option(w, name, list->texts[i]);
 }
 
-static line constraint_words(const options *o) {
-    line w = {0};
-    line_add(&w, "");
+static growing_text constraint_words(const options *o) {
+    growing_text w = {0};
+    text_add(&w, "");
     if (o->min_layers != MIN_LAYERS_USUAL)
         add_number(&w, "--min-layers", o->min_layers);
     if (o->max_layers > 0)
@@ -154,9 +155,9 @@ static popliner_status make_text(session *s, const request *r,
                                  const popliner_changes *changes, char **text,
                                  popliner_error *error) {
     const options *o = &s->options;
-    line command = command_words(o);
-    line pipeline = pipeline_words(o);
-    line constraints = constraint_words(o);
+    growing_text command = command_words(o);
+    growing_text pipeline = pipeline_words(o);
+    growing_text constraints = constraint_words(o);
     popliner_page_options page = POPLINER_PAGE_OPTIONS_INIT;
     popliner_status status = POPLINER_OK;
     popliner_page_words told = POPLINER_PAGE_WORDS_INIT;
@@ -185,7 +186,7 @@ static popliner_status make_text(session *s, const request *r,
     page.title = options_shown_path(o, o->profile);
     page.has_paths = o->paths;
     if (command.failed || pipeline.failed || constraints.failed)
-        status = session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the page");
+        status = fail_memory(error, "the page");
     else
         status = popliner_page_text(s->analysis, &page, text, error);
     free(command.text);

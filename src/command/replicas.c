@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/replicas.h"
+#include "command/solve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/answer.h"
-#include "command/bandwidth.h"
-#include "command/emit.h"
-#include "command/names.h"
+#include "command/outputs.h"
+#include "command/session.h"
+#include "command/values.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
-
-static bool parse_bandwidth(const char *text, uint64_t *bytes, uint64_t *times) {
-    const char *end = bandwidth_take(text, bytes, times);
-    return end != NULL && *end == '\0';
-}
-
-popliner_status replicas_check(const options *o, popliner_error *error) {
-    uint64_t bytes;
-    uint64_t times;
-    if (o->replica_bandwidth != NULL && !parse_bandwidth(o->replica_bandwidth, &bytes, &times))
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--replica-bandwidth %s: expected bytes in a unit of time above 0, "
-                            "like 64, 34.6 or 64K",
-                            o->replica_bandwidth);
-    if (o->micro_batch_size > 0 && o->batch % o->micro_batch_size != 0)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--batch %zu: is no multiple of --micro-batch-size %zu", o->batch,
-                            o->micro_batch_size);
-    return POPLINER_OK;
-}
-
-size_t replicas_chunks(const options *o) {
-    return o->interleave > 0 ? o->interleave : 1;
-}
 
 /* What is asked for, but for costs and parameters. The bandwidth was checked. */
 static popliner_replicas_options ask(const session *s, const request *r,
@@ -45,9 +21,9 @@ static popliner_replicas_options ask(const session *s, const request *r,
     asked.total_ipus = o->total_ipus;
     asked.micro_batches = o->micro_batches;
     asked.batch = o->micro_batch_size > 0 ? o->batch / o->micro_batch_size : o->batch;
-    asked.chunks = replicas_chunks(o);
+    asked.chunks = options_chunks(o);
     if (o->replica_bandwidth != NULL &&
-        parse_bandwidth(o->replica_bandwidth, &asked.bandwidth_bytes, &times))
+        bandwidth_take(o->replica_bandwidth, &asked.bandwidth_bytes, &times) != NULL)
         asked.bandwidth_cycles = times * cycles_per_time_unit;
     return asked;
 }
@@ -58,7 +34,7 @@ static popliner_replicas_options ask(const session *s, const request *r,
 static popliner_solver_options options_of(const session *s, const request *r, size_t num_ipus,
                                           size_t *map) {
     popliner_solver_options o = r->solver;
-    size_t chunks = replicas_chunks(&s->options);
+    size_t chunks = options_chunks(&s->options);
     o.max_stages = num_ipus;
     if (chunks == 1)
         return o;
@@ -89,7 +65,7 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
     popliner_certificate *certificate = NULL;
     bool is_known = summary->closest < SIZE_MAX;
     size_t num_ipus = is_known ? summary->closest + 1 : summary->num_candidates;
-    size_t *map = calloc(num_ipus * replicas_chunks(&s->options) + 1, sizeof *map);
+    size_t *map = calloc(num_ipus * options_chunks(&s->options) + 1, sizeof *map);
     input.plan = popliner_replicas_take_reason(replicas);
     if (input.plan == NULL || map == NULL) {
         free(map);
@@ -196,7 +172,7 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
         .copies = own->r->asked.copies,
     };
     pipeline.copies.num_stages = num_stages;
-    pipeline.copies.num_ipus = num_stages / replicas_chunks(&own->s->options);
+    pipeline.copies.num_ipus = num_stages / options_chunks(&own->s->options);
     pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
     popliner_costs_file_free(own->file);
     own->file = NULL;
@@ -221,10 +197,10 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     popliner_replicas *replicas = NULL;
     asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r) && strcmp(o->costs, "-") == 0)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--costs -: with --copies %s the costs are read again for each "
-                            "pipeline; give a file",
-                            o->copies);
+        return fail_usage(error,
+                          "--costs -: with --copies %s the costs are read again for each "
+                          "pipeline; give a file",
+                          o->copies);
     if (is_costs_of_each(r)) {
         asked.costs = find_costs;
         asked.costs_user = &own;

@@ -1,12 +1,265 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/reports.h"
-
+/* --report: several reports of one model that are split together.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/answer.h"
+#include "command/commands.h"
 #include "command/evaluate.h"
-#include "command/report_group.h"
+#include "command/run_files.h"
 #include "popliner/report.h"
+
+/* ---- the group ---- */
+
+/* One of the reports. */
+typedef struct member {
+    const char *name;
+    session session;
+    const popliner_chain *chain;
+    size_t *units; /* [units of the group]: its own for each, SIZE_MAX where it has none */
+    popliner_profile_info info;
+    bool is_training;
+    popliner_costs *costs;            /* of it alone, for whoever measures them */
+    popliner_certificate *evaluation; /* the same */
+} member;
+
+/* Zero-initialise; free with group_free, also after an error. */
+typedef struct group {
+    report_names names;
+    member *members; /* [names.count] */
+    size_t tightest; /* the member whose limit is taken: with --reserve gaps the least */
+    /* What is in any chain: the layers, which all have, and what comes before and behind them. */
+    unit_list units;
+} group;
+
+static void group_free(group *g) {
+    for (size_t i = 0; g->members != NULL && i < g->names.count; i++) {
+        free(g->members[i].units);
+        popliner_costs_free(g->members[i].costs);
+        popliner_certificate_free(g->members[i].evaluation);
+        session_free(&g->members[i].session);
+    }
+    free(g->members);
+    free(g->units.names);
+    free(g->units.counted);
+    report_names_free(&g->names);
+    *g = (group){0};
+}
+
+/* ---- reading ---- */
+
+/* Reads one report, with the same options. The session stays where it is: its listener knows it. */
+static popliner_status open_member(const session *s, const report_names *names, size_t i, member *m,
+                                   popliner_error *error) {
+    m->name = names->names[i];
+    m->info = (popliner_profile_info)POPLINER_PROFILE_INFO_INIT;
+    m->session = (session){.options = s->options};
+    m->session.options.profile = names->paths[i];
+    m->session.options.reports = (repeated){NULL, 0};
+    session_begin(&m->session);
+    m->session.log.about = m->name;
+    const popliner_memory_model model =
+        session_memory_model(&m->session, POPLINER_MEMORY_MODEL_FULL);
+    popliner_status status = session_open(&m->session, error);
+    if (status == POPLINER_OK)
+        status = popliner_profile_get_info(popliner_analysis_profile(m->session.analysis), &m->info,
+                                           error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_chain(m->session.analysis, model, &m->chain, error);
+    if (status == POPLINER_OK)
+        status = popliner_analysis_is_training(m->session.analysis, model, &m->is_training, error);
+    return status;
+}
+
+/* Whether there is something to split in each; "whole" always can be evaluated. */
+static popliner_status can_split_all(session *s, group *g, bool *can, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    const bool is_whole = s->options.evaluate != NULL && strcmp(s->options.evaluate, "whole") == 0;
+    *can = true;
+    for (size_t i = 0; status == POPLINER_OK && !is_whole && i < g->names.count; i++) {
+        bool own = true;
+        status = can_split(&g->members[i].session, &own, error);
+        *can = *can && own;
+    }
+    s->failed_softly = s->failed_softly || !*can;
+    return status;
+}
+
+/* ---- the same layers ---- */
+
+static bool is_layer(const popliner_chain *chain, size_t unit) {
+    return popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
+}
+
+static const char *label_of(const popliner_chain *chain, size_t unit) {
+    return popliner_chain_unit_at(chain, unit)->label;
+}
+
+static size_t chain_begin(const popliner_chain *chain) {
+    (void)chain;
+    return 0;
+}
+
+/* Where the layers of a chain begin; its number of units if it has none. */
+static size_t layers_begin(const popliner_chain *chain) {
+    size_t unit = 0;
+    while (unit < popliner_chain_num_units(chain) && !is_layer(chain, unit))
+        unit++;
+    return unit;
+}
+
+static size_t layers_end(const popliner_chain *chain) {
+    size_t unit = popliner_chain_num_units(chain);
+    while (unit > layers_begin(chain) && !is_layer(chain, unit - 1))
+        unit--;
+    return unit;
+}
+
+static bool has_layer(const popliner_chain *chain, const char *label) {
+    for (size_t i = layers_begin(chain); i < layers_end(chain); i++)
+        if (strcmp(label_of(chain, i), label) == 0)
+            return true;
+    return false;
+}
+
+/* A layer of one chain that the other lacks, or has elsewhere. */
+static popliner_status fail_layer(const char *label, const member *has, const member *other,
+                                  popliner_error *error) {
+    if (!has_layer(other->chain, label))
+        return fail_usage(error,
+                          "--report: %.200s has no layer %.200s, which %.200s has; reports have "
+                          "one split where they have the same layers: see --layer-name-regex, "
+                          "or give one of them",
+                          other->name, label, has->name);
+    return fail_usage(error,
+                      "--report: layer %.200s comes at another place in %.200s than in %.200s; "
+                      "reports have one split where layers are in the same order: see "
+                      "--layer-order, or give one of them",
+                      label, other->name, has->name);
+}
+
+/* Whether two chains have the same layers. */
+static popliner_status compare_layers(const member *a, const member *b, popliner_error *error) {
+    const size_t end_a = layers_end(a->chain);
+    const size_t end_b = layers_end(b->chain);
+    size_t i = layers_begin(a->chain);
+    size_t k = layers_begin(b->chain);
+    for (; i < end_a || k < end_b; i++, k++) {
+        const char *of_a = i < end_a ? label_of(a->chain, i) : NULL;
+        const char *of_b = k < end_b ? label_of(b->chain, k) : NULL;
+        if (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0)
+            continue;
+        /* of two that are in each other's place, one may be missing altogether */
+        if (of_b != NULL && (of_a == NULL || !has_layer(a->chain, of_b)))
+            return fail_layer(of_b, b, a, error);
+        return fail_layer(of_a, a, b, error);
+    }
+    return POPLINER_OK;
+}
+
+/* ---- the units of all ---- */
+
+/* The place of a label among the units of the group from `place` on, or their number. */
+static size_t find_unit(const group *g, size_t place, const char *label) {
+    while (place < g->units.count && strcmp(g->units.names[place], label) != 0)
+        place++;
+    return place;
+}
+
+/* Takes the same part of each chain: what is in any of them, and whose it is. */
+static void join_part(group *g, size_t (*begin)(const popliner_chain *),
+                      size_t (*end)(const popliner_chain *)) {
+    const size_t place = g->units.count;
+    for (size_t i = 0; i < g->names.count; i++) {
+        const popliner_chain *chain = g->members[i].chain;
+        for (size_t own = begin(chain); own < end(chain); own++) {
+            if (find_unit(g, place, label_of(chain, own)) < g->units.count)
+                continue;
+            g->units.names[g->units.count] = label_of(chain, own);
+            g->units.counted[g->units.count++] = is_layer(chain, own);
+        }
+    }
+    for (size_t i = 0; i < g->names.count; i++) {
+        const popliner_chain *chain = g->members[i].chain;
+        for (size_t unit = place; unit < g->units.count; unit++)
+            g->members[i].units[unit] = SIZE_MAX;
+        for (size_t own = begin(chain); own < end(chain); own++)
+            g->members[i].units[find_unit(g, place, label_of(chain, own))] = own;
+    }
+}
+
+/* The chains have the same layers. */
+static popliner_status join_units(group *g, popliner_error *error) {
+    size_t most = 1;
+    for (size_t i = 0; i < g->names.count; i++)
+        most += popliner_chain_num_units(g->members[i].chain);
+    g->units.names = calloc(most, sizeof *g->units.names);
+    g->units.counted = calloc(most, sizeof *g->units.counted);
+    bool has_memory = g->units.names != NULL && g->units.counted != NULL;
+    for (size_t i = 0; i < g->names.count; i++) {
+        g->members[i].units = calloc(most, sizeof *g->members[i].units);
+        has_memory = has_memory && g->members[i].units != NULL;
+    }
+    if (!has_memory)
+        return fail_memory(error, "the reports");
+    join_part(g, chain_begin, layers_begin);
+    join_part(g, layers_begin, layers_end);
+    join_part(g, layers_end, popliner_chain_num_units);
+    return POPLINER_OK;
+}
+
+static bool group_own_interval(const member *m, size_t first, size_t last, size_t *own_first,
+                               size_t *own_last) {
+    while (first < last && m->units[first] == SIZE_MAX)
+        first++;
+    while (last > first && m->units[last] == SIZE_MAX)
+        last--;
+    *own_first = m->units[first];
+    *own_last = m->units[last];
+    return m->units[first] != SIZE_MAX;
+}
+
+/* ---- both ---- */
+
+static popliner_status check_members(const session *s, group *g, popliner_error *error) {
+    const member *first = &g->members[0];
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++) {
+        const member *m = &g->members[i];
+        if (s->options.mem_per_tile_bytes == 0 &&
+            m->info.bytes_per_tile != first->info.bytes_per_tile)
+            status = fail_usage(error,
+                                "--report: a tile has %llu bytes in %.200s and %llu in %.200s; "
+                                "give --mem-per-tile",
+                                (unsigned long long)first->info.bytes_per_tile, first->name,
+                                (unsigned long long)m->info.bytes_per_tile, m->name);
+        else
+            status = compare_layers(first, m, error);
+        if (m->info.layout_gap_bytes > g->members[g->tightest].info.layout_gap_bytes)
+            g->tightest = i;
+    }
+    return status;
+}
+
+static popliner_status group_open(group *g, session *s, bool *can, popliner_error *error) {
+    *can = false;
+    popliner_status status = report_names_find(&s->options, &g->names, error);
+    if (status != POPLINER_OK)
+        return status;
+    g->members = calloc(g->names.count, sizeof *g->members);
+    if (g->members == NULL)
+        return fail_memory(error, "the reports");
+    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+        status = open_member(s, &g->names, i, &g->members[i], error);
+    if (status == POPLINER_OK)
+        status = can_split_all(s, g, can, error);
+    if (status == POPLINER_OK && *can)
+        status = check_members(s, g, error);
+    return status == POPLINER_OK && *can ? join_units(g, error) : status;
+}
+
+/* ---- what is asked ---- */
 
 popliner_status reports_choose(session *s, popliner_error *error) {
     report_names found = {0};
@@ -38,15 +291,15 @@ static popliner_status check_cycles(const request *r, const options *o, const gr
     for (size_t i = 0; wants_cycles(r) && i < g->names.count; i++) {
         const member *m = &g->members[i];
         if (m->info.cycles_source < POPLINER_CYCLES_ESTIMATED)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--objective %s: %.200s has no cycles of computing; compile with "
-                                "the engine option profiler.includeCycleEstimates set to true",
-                                o->objective, m->name);
+            return fail_usage(error,
+                              "--objective %s: %.200s has no cycles of computing; compile with "
+                              "the engine option profiler.includeCycleEstimates set to true",
+                              o->objective, m->name);
         if (m->info.clock_hz != first->info.clock_hz)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--objective %s: %.200s and %.200s have different clocks, so "
-                                "their cycles cannot be compared",
-                                o->objective, first->name, m->name);
+            return fail_usage(error,
+                              "--objective %s: %.200s and %.200s have different clocks, so "
+                              "their cycles cannot be compared",
+                              o->objective, first->name, m->name);
     }
     return POPLINER_OK;
 }
@@ -244,15 +497,15 @@ static popliner_status evaluate_member(const group *g, member *m, const popliner
     popliner_status status = POPLINER_OK;
     size_t *first_units = calloc(c->num_cuts + 1, sizeof *first_units);
     if (first_units == NULL)
-        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+        return fail_memory(error, "the split");
     for (size_t stage = 0; status == POPLINER_OK && stage <= c->num_cuts; stage++) {
         size_t first = 0;
         size_t last = 0;
         if (!group_own_interval(m, stage_begin(c, stage), stage_last(g, c, stage), &first, &last))
-            status = session_fail(error, POPLINER_ERROR_USAGE,
-                                  "--report: stage %zu is %.200s alone, which %.200s has not; "
-                                  "each report has something in each stage of a split",
-                                  stage, g->units.names[stage_begin(c, stage)], m->name);
+            status = fail_usage(error,
+                                "--report: stage %zu is %.200s alone, which %.200s has not; "
+                                "each report has something in each stage of a split",
+                                stage, g->units.names[stage_begin(c, stage)], m->name);
         else if (stage > 0)
             first_units[stage - 1] = first;
     }
@@ -288,9 +541,9 @@ static popliner_status check_peak(const group *g, const popliner_plan *plan,
     }
     if (largest == wanted)
         return POPLINER_OK;
-    return session_fail(error, POPLINER_ERROR_INTERNAL,
-                        "the largest tile of the split has %llu bytes, but it was chosen for %llu",
-                        (unsigned long long)largest, (unsigned long long)wanted);
+    return fail(error, POPLINER_ERROR_INTERNAL,
+                "the largest tile of the split has %llu bytes, but it was chosen for %llu",
+                (unsigned long long)largest, (unsigned long long)wanted);
 }
 
 /* ---- telling ---- */
@@ -308,7 +561,7 @@ static popliner_status print(session *s, const group *g, const cuts *c,
     char *text = NULL;
     popliner_status status =
         evaluations == NULL || are_training == NULL || first_units == NULL || last_units == NULL
-            ? session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the reports")
+            ? fail_memory(error, "the reports")
             : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         evaluations[i] = g->members[i].evaluation;
@@ -344,7 +597,7 @@ static popliner_status print_plan(session *s, group *g, const request *r,
         return print(s, g, NULL, answer, error);
     size_t *first_units = calloc(num_stages, sizeof *first_units);
     if (first_units == NULL)
-        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the split");
+        return fail_memory(error, "the split");
     for (size_t i = 1; i < num_stages; i++)
         first_units[i - 1] = popliner_plan_stage_at(plan, i)->first_unit;
     const cuts c = {first_units, num_stages - 1};

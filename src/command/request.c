@@ -1,20 +1,93 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/request.h"
 
-#include "command/bandwidth.h"
-#include "command/copies.h"
-#include "command/names.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/nearest.h"
-#include "command/replicas.h"
 #include "command/session.h"
-#include "command/sweep.h"
+#include "popliner/copies.h"
 #include "popliner/operations.h"
 #include "popliner/sizes.h"
+
+/* ---- copies ---- */
+
+/* How many different IPUs the device map has. */
+static size_t count_ipus(const request *r) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->solver.num_mapped_stages; i++) {
+        size_t first = 0;
+        while (r->device_map[first] != r->device_map[i])
+            first++;
+        count += first == i;
+    }
+    return count;
+}
+
+/* Parses --copies, if it is there. Errors: USAGE. */
+static popliner_status copies_parse(const options *o, popliner_copies *copies,
+                                    popliner_error *error) {
+    popliner_error told = {.message = ""};
+    return o->copies == NULL || popliner_copies_parse(o->copies, copies, &told) == POPLINER_OK
+               ? POPLINER_OK
+               : fail_usage(error, "--%s", told.message);
+}
+
+/* Puts --copies into what is asked for, if it is given; the device map has to be there. Errors:
+ * USAGE, which names the option that is missing. */
+static popliner_status copies_take(request *r, const options *o, popliner_error *error) {
+    popliner_copies *copies = &r->asked.copies;
+    size_t num_mapped = r->solver.num_mapped_stages;
+    popliner_status status = copies_parse(o, copies, error);
+    if (status != POPLINER_OK || o->copies == NULL)
+        return status;
+    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch;
+    size_t num_ipus = o->num_ipus > 0 ? o->num_ipus : o->total_ipus;
+    size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
+    /* with --total-ipus these are told again for each pipeline */
+    copies->num_stages = num_mapped > 0 ? num_mapped : chunks * num_ipus;
+    copies->num_ipus = num_mapped > 0 ? count_ipus(r) : num_ipus;
+    if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
+        return fail_usage(error,
+                          "--copies %s: every micro-batch of a step is kept; give "
+                          "--micro-batches",
+                          o->copies);
+    bool is_interleaved = o->total_ipus > 0 ? o->interleave > 0
+                                            : num_mapped > 0 && copies->num_ipus > 0 &&
+                                                  num_mapped % copies->num_ipus == 0;
+    if (copies->rule == POPLINER_COPIES_INTERLEAVED && !is_interleaved)
+        return fail_usage(error,
+                          o->total_ipus > 0
+                              ? "--copies %s: give --interleave"
+                              : "--copies %s: give a --device-map in which each IPU has as many "
+                                "stages, like 0,1,0,1",
+                          o->copies);
+    return POPLINER_OK;
+}
+
+/* Keeps the number of stages to those that a list of copies is for: the usual number becomes
+ * smaller, one that was asked for is refused. Errors: USAGE. */
+static popliner_status copies_limit(request *r, const options *o, popliner_error *error) {
+    size_t num_mapped = r->solver.num_mapped_stages;
+    size_t known = o->copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
+    size_t wanted = num_mapped > 0 ? num_mapped : o->num_ipus;
+    if (known < wanted)
+        return fail_usage(error,
+                          "--copies %s: is for %zu stages, but %s%zu stages are asked for; give "
+                          "a number for each, or end with ',...' if it goes on like that",
+                          o->copies, known, num_mapped > 0 ? "" : "up to ", wanted);
+    size_t max_ipus = o->total_ipus > 0 ? known / options_chunks(o) : known;
+    if (max_ipus == 0)
+        return fail_usage(error,
+                          "--copies %s: is for %zu stages, but --interleave %zu has as many on "
+                          "one IPU",
+                          o->copies, known, o->interleave);
+    if (r->solver.max_stages > max_ipus)
+        r->solver.max_stages = max_ipus;
+    return POPLINER_OK;
+}
+
+/* ---- units ---- */
 
 void request_free(request *r) {
     free(r->unit_names);
@@ -28,10 +101,6 @@ void request_free(request *r) {
     free(r->device_map);
 }
 
-static popliner_status fail_memory(popliner_error *error) {
-    return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the constraints");
-}
-
 /* calloc that does not fail for lack of items. */
 static void *new_array(size_t count, size_t size) {
     return calloc(count > 0 ? count : 1, size);
@@ -41,7 +110,8 @@ static popliner_status begin_units(request *r, size_t num_units, popliner_error 
     r->num_units = num_units;
     r->unit_names = new_array(num_units, sizeof *r->unit_names);
     r->counted_units = new_array(num_units, sizeof *r->counted_units);
-    return r->unit_names == NULL || r->counted_units == NULL ? fail_memory(error) : POPLINER_OK;
+    return r->unit_names == NULL || r->counted_units == NULL ? fail_memory(error, "the constraints")
+                                                             : POPLINER_OK;
 }
 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
@@ -121,13 +191,12 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
     *count = 0;
     *map = new_array(strlen(text) / 2 + 1, sizeof **map);
     if (*map == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     for (const char *rest = text;; rest++) {
         uint64_t ipu;
         if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--device-map %s: expected the IPU of each stage, like 0,1,2,0",
-                                text);
+            return fail_usage(
+                error, "--device-map %s: expected the IPU of each stage, like 0,1,2,0", text);
         (*map)[(*count)++] = (size_t)ipu;
         if (*rest == '\0')
             return POPLINER_OK;
@@ -142,7 +211,7 @@ static popliner_status make_device_map(const options *o, size_t **map, size_t *c
     *count = num_rounds * num_ipus;
     *map = new_array(*count, sizeof **map);
     if (*map == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     for (size_t stage = 0; stage < *count; stage++)
         (*map)[stage] = o->v_shape && stage >= num_ipus ? *count - 1 - stage : stage % num_ipus;
     return POPLINER_OK;
@@ -164,9 +233,9 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
-            return session_fail(error, POPLINER_ERROR_USAGE, others[i].text, options_map_name(o),
-                                o->device_map == NULL ? "" : " ",
-                                o->device_map == NULL ? "" : o->device_map);
+            return fail_usage(error, others[i].text, options_map_name(o),
+                              o->device_map == NULL ? "" : " ",
+                              o->device_map == NULL ? "" : o->device_map);
     return POPLINER_OK;
 }
 
@@ -219,14 +288,14 @@ static popliner_status no_objective(const char *option, const char *list, const 
     static const char throughput[] = "throughput";
     if (strcmp(option, "objective") == 0 && length == strlen(throughput) &&
         memcmp(name, throughput, length) == 0)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--objective %s: the throughput is that of all pipelines on a number "
-                            "of IPUs; give --total-ipus, and the throughput first",
-                            list);
-    return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
-                        "each once, separated by commas%s",
-                        option, list, nearest_hint(&n, "", "", hint));
+        return fail_usage(error,
+                          "--objective %s: the throughput is that of all pipelines on a number "
+                          "of IPUs; give --total-ipus, and the throughput first",
+                          list);
+    return fail_usage(error,
+                      "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
+                      "each once, separated by commas%s",
+                      option, list, nearest_hint(&n, "", "", hint));
 }
 
 static popliner_status parse_objectives(request *r, const char *option, const char *text,
@@ -260,8 +329,8 @@ static popliner_status parse_behind_throughput(request *r, const char *text,
     if (text == NULL)
         return parse_objectives(r, "objective", "memory,traffic", error);
     if (strncmp(text, first, length) != 0 || (text[length] != ',' && text[length] != '\0'))
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--objective %s: with --total-ipus the first one is throughput", text);
+        return fail_usage(error, "--objective %s: with --total-ipus the first one is throughput",
+                          text);
     return text[length] == '\0' ? POPLINER_OK
                                 : parse_objectives(r, "objective", text + length + 1, error);
 }
@@ -286,10 +355,10 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
         return POPLINER_OK;
     popliner_status status = parse_objectives(r, "pareto", o->pareto, error);
     if (status == POPLINER_OK && r->solver.num_objectives < 2)
-        status = session_fail(error, POPLINER_ERROR_USAGE,
-                              "--pareto %s: a compromise is between two objectives, like "
-                              "memory,cycles",
-                              o->pareto);
+        status = fail_usage(error,
+                            "--pareto %s: a compromise is between two objectives, like "
+                            "memory,cycles",
+                            o->pareto);
     return status;
 }
 
@@ -297,9 +366,9 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
 static popliner_status no_layer(const request *r, const char *option, const char *text,
                                 size_t length, size_t name_length, popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
-    return session_fail(
-        error, POPLINER_ERROR_USAGE, "--%s %.*s: no layer of this name%s", option, (int)length,
-        text, request_suggest(r, text, name_length, "; --layer-breakdown lists them", hint));
+    return fail_usage(
+        error, "--%s %.*s: no layer of this name%s", option, (int)length, text,
+        request_suggest(r, text, name_length, "; --layer-breakdown lists them", hint));
 }
 
 static popliner_status parse_cuts(request *r, const repeated *list, const char *option,
@@ -310,13 +379,13 @@ static popliner_status parse_cuts(request *r, const repeated *list, const char *
         if (unit == SIZE_MAX)
             return no_layer(r, option, list->texts[i], length, length, error);
         if (unit + 1 == r->num_units)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--%s %s: nothing comes behind this layer", option, list->texts[i]);
+            return fail_usage(error, "--%s %s: nothing comes behind this layer", option,
+                              list->texts[i]);
         popliner_cut_rule *place = &r->cut_rules[unit + 1];
         if (*place != POPLINER_CUT_FREE && *place != rule)
-            return session_fail(
-                error, POPLINER_ERROR_USAGE, "--%s %s: contradicts --%s %s", option, list->texts[i],
-                rule == POPLINER_CUT_REQUIRED ? "no-cut-after" : "cut-after", list->texts[i]);
+            return fail_usage(error, "--%s %s: contradicts --%s %s", option, list->texts[i],
+                              rule == POPLINER_CUT_REQUIRED ? "no-cut-after" : "cut-after",
+                              list->texts[i]);
         *place = rule;
     }
     return POPLINER_OK;
@@ -332,7 +401,7 @@ static bool is_same_pair(const popliner_pair *a, const popliner_pair *b) {
 static popliner_status parse_pairs(request *r, const repeated *list, popliner_error *error) {
     r->pairs = new_array(list->count, sizeof *r->pairs);
     if (r->pairs == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     r->solver.pairs = r->pairs;
     for (size_t i = 0; i < list->count; i++) {
         const char *text = list->texts[i];
@@ -345,15 +414,13 @@ static popliner_status parse_pairs(request *r, const repeated *list, popliner_er
         }
         char hint[NEAREST_HINT_BYTES];
         if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
-            return session_fail(
-                error, POPLINER_ERROR_USAGE,
-                "--together %s: expected the names of two layers, like 0,5%s", text,
+            return fail_usage(
+                error, "--together %s: expected the names of two layers, like 0,5%s", text,
                 request_suggest_of_two(
                     r, text, ',', "; --layer-breakdown lists the layers that there are", hint));
         for (size_t k = 0; k < r->solver.num_pairs; k++)
             if (is_same_pair(&r->pairs[k], &pair))
-                return session_fail(error, POPLINER_ERROR_USAGE,
-                                    "--together %s: these two are together already", text);
+                return fail_usage(error, "--together %s: these two are together already", text);
         r->pairs[r->solver.num_pairs++] = pair;
     }
     return POPLINER_OK;
@@ -365,9 +432,8 @@ static popliner_status check_places(const char *text, popliner_error *error) {
     const char *end = NULL;
     uint64_t number = 0;
     if (sign == NULL || !parse_number(sign + 1, POPLINER_MAX_IPU, &number, &end) || *end != '\0')
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--place %s: expected a layer and its IPU, like 3=0, or some: 3=0,5=1",
-                            text);
+        return fail_usage(
+            error, "--place %s: expected a layer and its IPU, like 3=0, or some: 3=0,5=1", text);
     return POPLINER_OK;
 }
 
@@ -392,8 +458,8 @@ static popliner_status add_place(request *r, const char **rest, popliner_error *
         return no_layer(r, "place", text, (size_t)(end - text), name_length, error);
     for (size_t i = 0; i < r->solver.num_placements; i++)
         if (r->placements[i].unit == place.unit)
-            return session_fail(error, POPLINER_ERROR_USAGE, "--place %.*s: it has an IPU already",
-                                (int)(end - text), text);
+            return fail_usage(error, "--place %.*s: it has an IPU already", (int)(end - text),
+                              text);
     r->placements[r->solver.num_placements++] = place;
     *rest = *end == ',' ? end + 1 : NULL;
     return POPLINER_OK;
@@ -418,12 +484,11 @@ static popliner_status check_placed_ipus(const request *r, const options *o,
          i++) {
         const popliner_placement *it = &r->placements[i];
         if (!has_ipu(r, it->ipu))
-            status = session_fail(error, POPLINER_ERROR_USAGE,
-                                  "--place %s=%zu: no stage can run on IPU %zu; see %s",
-                                  r->unit_names[it->unit], it->ipu, it->ipu,
-                                  map != NULL         ? map
-                                  : o->total_ipus > 0 ? "--total-ipus"
-                                                      : "--num-ipus");
+            status = fail_usage(error, "--place %s=%zu: no stage can run on IPU %zu; see %s",
+                                r->unit_names[it->unit], it->ipu, it->ipu,
+                                map != NULL         ? map
+                                : o->total_ipus > 0 ? "--total-ipus"
+                                                    : "--num-ipus");
     }
     return status;
 }
@@ -435,7 +500,7 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
         most += strlen(list->texts[i]) / 2;
     r->placements = new_array(most, sizeof *r->placements);
     if (r->placements == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     r->solver.placements = r->placements;
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
         for (const char *rest = list->texts[i]; status == POPLINER_OK && rest != NULL;)
@@ -461,7 +526,7 @@ static popliner_status parse_limits(request *r, const repeated *list,
         most += strlen(list->texts[i]) / 4 + 1;
     r->ipu_limits = new_array(most, sizeof *r->ipu_limits);
     if (r->ipu_limits == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     r->solver.ipu_limits = r->ipu_limits;
     for (size_t i = 0; i < list->count; i++) {
         for (const char *rest = list->texts[i];; rest++) {
@@ -470,14 +535,13 @@ static popliner_status parse_limits(request *r, const repeated *list,
             if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
                 (rest = popliner_size_take(rest + 1, &bytes)) == NULL ||
                 (*rest != ',' && *rest != '\0'))
-                return session_fail(
-                    error, POPLINER_ERROR_USAGE,
-                    "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",
+                return fail_usage(
+                    error, "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",
                     list->texts[i]);
             if (!add_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes}))
-                return session_fail(error, POPLINER_ERROR_USAGE,
-                                    "--ipu-mem-per-tile %s: IPU %" PRIu64 " has a limit already",
-                                    list->texts[i], ipu);
+                return fail_usage(error,
+                                  "--ipu-mem-per-tile %s: IPU %" PRIu64 " has a limit already",
+                                  list->texts[i], ipu);
             if (*rest == '\0')
                 break;
         }
@@ -514,15 +578,15 @@ static popliner_status add_speeds(request *r, const char *text, popliner_error *
         popliner_ipu_speed speed = {0, 0};
         if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
             !parse_speed(rest + 1, &speed.millionths, &rest) || (*rest != ',' && *rest != '\0'))
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--ipu-speed %s: expected IPUs and speeds from 0.001 to 1000, with "
-                                "up to 6 digits behind the point, like 0=0.5,3=2",
-                                text);
+            return fail_usage(error,
+                              "--ipu-speed %s: expected IPUs and speeds from 0.001 to 1000, with "
+                              "up to 6 digits behind the point, like 0=0.5,3=2",
+                              text);
         speed.ipu = (size_t)ipu;
         for (size_t i = 0; i < r->solver.num_ipu_speeds; i++)
             if (r->ipu_speeds[i].ipu == speed.ipu)
-                return session_fail(error, POPLINER_ERROR_USAGE,
-                                    "--ipu-speed %s: IPU %zu has a speed already", text, speed.ipu);
+                return fail_usage(error, "--ipu-speed %s: IPU %zu has a speed already", text,
+                                  speed.ipu);
         r->ipu_speeds[r->solver.num_ipu_speeds++] = speed;
         if (*rest == '\0')
             return POPLINER_OK;
@@ -537,7 +601,7 @@ static popliner_status parse_speeds(request *r, const repeated *list, size_t num
         most += strlen(list->texts[i]) / 4 + 1;
     r->ipu_speeds = new_array(most, sizeof *r->ipu_speeds);
     if (r->ipu_speeds == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     r->solver.ipu_speeds = r->ipu_speeds;
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
         status = add_speeds(r, list->texts[i], error);
@@ -553,10 +617,10 @@ static popliner_status set_speeds(request *r, session *s, const popliner_costs_f
     size_t num_given = o->num_ipu_speeds;
     for (size_t i = 0; status == POPLINER_OK && i < num_given; i++)
         if (!has_ipu(r, r->ipu_speeds[i].ipu) && s->options.sweep == NULL)
-            status = session_fail(error, POPLINER_ERROR_USAGE,
-                                  "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
-                                  "--device-map",
-                                  r->ipu_speeds[i].ipu);
+            status = fail_usage(error,
+                                "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
+                                "--device-map",
+                                r->ipu_speeds[i].ipu);
     for (size_t i = 0; status == POPLINER_OK && i < num_told; i++) {
         size_t k = 0;
         while (k < num_given && r->ipu_speeds[k].ipu != file->ipu_speeds[i].ipu)
@@ -601,21 +665,21 @@ static popliner_status add_links(request *r, const char *text, popliner_error *e
         rest = bandwidth_take(of_pair != NULL ? of_pair : rest, &link.bandwidth.bytes,
                               &link.bandwidth.cycles);
         if (rest == NULL || (*rest != ',' && *rest != '\0'))
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--link-bandwidth %s: expected bytes in a unit of time above 0, "
-                                "like 64, 34.6 or 64K, for all links, or for those of two IPUs, "
-                                "like 0-1=64,1-2=0.5",
-                                text);
+            return fail_usage(error,
+                              "--link-bandwidth %s: expected bytes in a unit of time above 0, "
+                              "like 64, 34.6 or 64K, for all links, or for those of two IPUs, "
+                              "like 0-1=64,1-2=0.5",
+                              text);
         bool is_new = of_pair != NULL || o->link_bandwidth.bytes == 0;
         for (size_t i = 0; of_pair != NULL && i < o->num_ipu_links; i++)
             is_new = is_new && !is_same_link(&r->ipu_links[i], &link);
         if (!is_new && of_pair == NULL)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--link-bandwidth %s: all links have a bandwidth already", text);
+            return fail_usage(error, "--link-bandwidth %s: all links have a bandwidth already",
+                              text);
         if (!is_new)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--link-bandwidth %s: the link of IPUs %zu and %zu has one already",
-                                text, link.first_ipu, link.second_ipu);
+            return fail_usage(error,
+                              "--link-bandwidth %s: the link of IPUs %zu and %zu has one already",
+                              text, link.first_ipu, link.second_ipu);
         if (of_pair != NULL)
             r->ipu_links[o->num_ipu_links++] = link;
         else
@@ -633,7 +697,7 @@ static popliner_status parse_links(request *r, const repeated *list, size_t num_
         most += strlen(list->texts[i]) / 6 + 1;
     r->ipu_links = new_array(most, sizeof *r->ipu_links);
     if (r->ipu_links == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     r->solver.ipu_links = r->ipu_links;
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
         status = add_links(r, list->texts[i], error);
@@ -660,18 +724,17 @@ static popliner_status complete_links(request *r, const session *s,
     popliner_solver_options *o = &r->solver;
     uint64_t unit = file == NULL ? 1 : file->cycles_per_time_unit;
     if (s->options.link_bandwidth.count > 0 && file != NULL && file->cuts_per_unit != 1)
-        return session_fail(
-            error, POPLINER_ERROR_USAGE,
-            "--link-bandwidth: the traffic of this graph is in units of time, which "
-            "are among its cycles already; leave it out");
+        return fail_usage(error,
+                          "--link-bandwidth: the traffic of this graph is in units of time, which "
+                          "are among its cycles already; leave it out");
     o->link_bandwidth.cycles *= unit;
     for (size_t i = 0; i < o->num_ipu_links; i++) {
         r->ipu_links[i].bandwidth.cycles *= unit;
         if (!has_link(r, &r->ipu_links[i]) && s->options.sweep == NULL)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--link-bandwidth: no cut can be between IPUs %zu and %zu; see "
-                                "--num-ipus and --device-map",
-                                r->ipu_links[i].first_ipu, r->ipu_links[i].second_ipu);
+            return fail_usage(error,
+                              "--link-bandwidth: no cut can be between IPUs %zu and %zu; see "
+                              "--num-ipus and --device-map",
+                              r->ipu_links[i].first_ipu, r->ipu_links[i].second_ipu);
     }
     return POPLINER_OK;
 }
@@ -697,10 +760,10 @@ static popliner_status set_links(request *r, const session *s, const popliner_co
             r->ipu_links[o->num_ipu_links++] = file->ipu_links[i];
     }
     if ((o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0) && request_shares_an_ipu(r))
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "%s: stages cannot share an IPU where links have bandwidths, as the "
-                            "file of costs says; leave these out",
-                            options_map_name(&s->options));
+        return fail_usage(error,
+                          "%s: stages cannot share an IPU where links have bandwidths, as the "
+                          "file of costs says; leave these out",
+                          options_map_name(&s->options));
     return POPLINER_OK;
 }
 
@@ -709,10 +772,27 @@ static popliner_status check_chosen(const request *r, const options *o, popliner
     for (size_t i = 0; i < r->solver.num_objectives; i++)
         if (o->recompute == POPLINER_RECOMPUTE_AUTO &&
             r->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
-            return session_fail(error, POPLINER_ERROR_USAGE,
-                                "--recompute auto and --objective %s exclude each other; leave "
-                                "out balance, or say one way, like --recompute full",
-                                o->objective);
+            return fail_usage(error,
+                              "--recompute auto and --objective %s exclude each other; leave "
+                              "out balance, or say one way, like --recompute full",
+                              o->objective);
+    return POPLINER_OK;
+}
+
+/* Refuses a bandwidth that is none, and a batch that its micro-batches do not divide. */
+static popliner_status check_replicas(const options *o, popliner_error *error) {
+    uint64_t bytes;
+    uint64_t times;
+    const char *end;
+    if (o->replica_bandwidth != NULL &&
+        ((end = bandwidth_take(o->replica_bandwidth, &bytes, &times)) == NULL || *end != '\0'))
+        return fail_usage(error,
+                          "--replica-bandwidth %s: expected bytes in a unit of time above 0, "
+                          "like 64, 34.6 or 64K",
+                          o->replica_bandwidth);
+    if (o->micro_batch_size > 0 && o->batch % o->micro_batch_size != 0)
+        return fail_usage(error, "--batch %zu: is no multiple of --micro-batch-size %zu", o->batch,
+                          o->micro_batch_size);
     return POPLINER_OK;
 }
 
@@ -728,7 +808,7 @@ popliner_status request_check(const options *o, popliner_error *error) {
     if (status == POPLINER_OK)
         status = take_objectives(&r, o, error);
     if (status == POPLINER_OK)
-        status = replicas_check(o, error);
+        status = check_replicas(o, error);
     if (status == POPLINER_OK)
         status = check_chosen(&r, o, error);
     if (status == POPLINER_OK)
@@ -747,9 +827,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
         status = check_places(o->place.texts[i], error);
     for (size_t i = 0; status == POPLINER_OK && i < o->together.count; i++)
         if (strchr(o->together.texts[i], ',') == NULL)
-            status = session_fail(error, POPLINER_ERROR_USAGE,
-                                  "--together %s: expected the names of two layers, like 0,5",
-                                  o->together.texts[i]);
+            status = fail_usage(error, "--together %s: expected the names of two layers, like 0,5",
+                                o->together.texts[i]);
     request_free(&r);
     return status;
 }
@@ -815,7 +894,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.should_stop_user = &s->interrupts;
     r->cut_rules = new_array(r->num_units, sizeof *r->cut_rules);
     if (r->cut_rules == NULL)
-        return fail_memory(error);
+        return fail_memory(error, "the constraints");
     r->solver.cut_rules = r->cut_rules;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);

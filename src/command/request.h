@@ -1,10 +1,9 @@
 /* What the library is asked: the options of the command line in terms of units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COMMAND_REQUEST_H
-#define PL_COMMAND_REQUEST_H
+#ifndef PL_COMMAND_REQUEST_H_NEW
+#define PL_COMMAND_REQUEST_H_NEW
 
-#include "command/nearest.h"
 #include "command/session.h"
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
@@ -83,5 +82,7 @@ popliner_status request_of_profile(request *r, session *s, popliner_memory_model
 
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);
+
+/* ---- --copies: how many copies a stage keeps, by its place ---- */
 
 #endif

@@ -3,24 +3,155 @@
 #include "command/run_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command/report_names.h"
-#include "command/session.h"
+#include "command/values.h"
 #include "popliner/analysis.h"
+
+/* ---- reports ---- */
+
+/* "DIRECTORY/NAME", or NULL without memory. */
+static char *join(const char *directory, const char *name) {
+    const size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s/%s", directory, name);
+    return path;
+}
+
+/* Whether the directory is a report, whose profile can be examined. */
+static bool is_report(const char *directory) {
+    struct stat info;
+    char *profile = NULL;
+    char *debug = NULL;
+    const bool is_found =
+        stat(directory, &info) == 0 && S_ISDIR(info.st_mode) &&
+        popliner_analysis_locate(directory, NULL, &profile, &debug, NULL) == POPLINER_OK;
+    free(profile);
+    free(debug);
+    return is_found;
+}
+
+void report_names_free(report_names *names) {
+    for (size_t i = 0; i < names->count; i++) {
+        free(names->names[i]);
+        free(names->paths[i]);
+    }
+    free(names->names);
+    free(names->paths);
+    *names = (report_names){0};
+}
+
+/* Adds a report of a directory. */
+static popliner_status add_name(report_names *r, const char *directory, const char *name,
+                                popliner_error *error) {
+    char **names = realloc(r->names, (r->count + 1) * sizeof *names);
+    r->names = names == NULL ? r->names : names;
+    char **paths = realloc(r->paths, (r->count + 1) * sizeof *paths);
+    r->paths = paths == NULL ? r->paths : paths;
+    char *path = join(directory, name);
+    char *own = malloc(strlen(name) + 1);
+    if (names == NULL || paths == NULL || path == NULL || own == NULL) {
+        free(path);
+        free(own);
+        return fail_memory(error, "the reports");
+    }
+    strcpy(own, name);
+    r->names[r->count] = own;
+    r->paths[r->count++] = path;
+    return POPLINER_OK;
+}
+
+bool report_names_are_in(const char *directory) {
+    popliner_reports *all = NULL;
+    bool are_there = false;
+    if (!is_report(directory) && popliner_reports_find(directory, &all, NULL) == POPLINER_OK)
+        for (size_t i = 0; !are_there && i < popliner_reports_count(all); i++) {
+            char *report = join(directory, popliner_reports_at(all, i));
+            are_there = report != NULL && is_report(report);
+            free(report);
+        }
+    popliner_reports_free(all);
+    return are_there;
+}
+
+/* Refuses a name that none of the reports has. */
+static popliner_status fail_unknown(const options *o, const char *name, const popliner_reports *all,
+                                    popliner_error *error) {
+    enum { MAX_NAMED = 5 };
+    char hint[NEAREST_HINT_BYTES];
+    char others[400] = "; it has ";
+    size_t length = strlen(others);
+    nearest n = nearest_begin(name, strlen(name));
+    const size_t count = popliner_reports_count(all);
+    for (size_t i = 0; i < count; i++) {
+        const char *own = popliner_reports_at(all, i);
+        nearest_offer(&n, own, strlen(own));
+        if (i < MAX_NAMED && length < sizeof others)
+            length += (size_t)snprintf(others + length, sizeof others - length, "%s%.60s",
+                                       i == 0 ? "" : ", ", own);
+    }
+    if (count > MAX_NAMED && length < sizeof others)
+        snprintf(others + length, sizeof others - length, " and %zu more", count - MAX_NAMED);
+    return fail_usage(error, "--report %s: %.300s has no such report%s", name, o->profile,
+                      nearest_hint(&n, "", others, hint));
+}
+
+static bool has_report(const popliner_reports *all, const char *name) {
+    size_t i = 0;
+    while (i < popliner_reports_count(all) && strcmp(popliner_reports_at(all, i), name) != 0)
+        i++;
+    return i < popliner_reports_count(all);
+}
+
+/* Takes those that are asked for. */
+static popliner_status take(const options *o, const popliner_reports *all, report_names *found,
+                            popliner_error *error) {
+    const bool takes_all = options_are_together(o) && o->reports.count == 1;
+    const size_t count = takes_all ? popliner_reports_count(all) : o->reports.count;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        const char *name = takes_all ? popliner_reports_at(all, i) : o->reports.texts[i];
+        status = has_report(all, name) ? add_name(found, o->profile, name, error)
+                                       : fail_unknown(o, name, all, error);
+    }
+    return status;
+}
+
+popliner_status report_names_find(const options *o, report_names *found, popliner_error *error) {
+    popliner_reports *all = NULL;
+    const char *const *asked = o->reports.texts;
+    struct stat info;
+    if (stat(o->profile, &info) != 0)
+        return fail(error, POPLINER_ERROR_INPUT, "%.300s: cannot be read: %s", o->profile,
+                    strerror(errno));
+    if (is_report(o->profile))
+        return fail_usage(error,
+                          "--report %s: %.300s holds a profile.pop, so it is a report itself; "
+                          "leave out --report",
+                          asked[0], o->profile);
+    popliner_status status =
+        S_ISDIR(info.st_mode) ? popliner_reports_find(o->profile, &all, error) : POPLINER_OK;
+    if (status == POPLINER_OK && (all == NULL || popliner_reports_count(all) == 0))
+        status = fail(error, POPLINER_ERROR_INPUT,
+                      "--report %s: %.300s is no directory with reports: none of its "
+                      "sub-directories holds a profile.pop",
+                      asked[0], o->profile);
+    if (status == POPLINER_OK)
+        status = take(o, all, found, error);
+    popliner_reports_free(all);
+    return status;
+}
 
 /* What SQLite keeps beside a database. */
 static const char *const parts[] = {"-wal", "-journal", "-shm"};
 enum { NUM_PARTS = sizeof parts / sizeof *parts };
 
 /* ---- names ---- */
-
-static popliner_status fail_memory(popliner_error *error) {
-    return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for file names");
-}
 
 /* The directory of a file; NULL without memory. The caller frees it. */
 static char *directory_of(const char *path) {
@@ -252,7 +383,7 @@ static popliner_status make_list(file_list *list, const options *o, popliner_err
         add_option(list, &p);
     if (o->profile != NULL)
         status = add_profile(list, o, error);
-    return status == POPLINER_OK && list->failed ? fail_memory(error) : status;
+    return status == POPLINER_OK && list->failed ? fail_memory(error, "file names") : status;
 }
 
 /* ---- what is refused ---- */
@@ -275,12 +406,11 @@ static popliner_status check_not_read(const file_list *list, const options *o, c
         const bool is_stored_again = is_stored(f) && o->load_from_file && read->option == NULL;
         if (read->kind != FILE_READ || is_stored_again || !is_same_place(&f->place, &read->place))
             continue;
-        return read->option == NULL ? session_fail(error, POPLINER_ERROR_USAGE,
-                                                   "%s%s%s%s: would overwrite the %s that is read",
-                                                   dashes, option, blank, name, read->what)
-                                    : session_fail(error, POPLINER_ERROR_USAGE,
-                                                   "%s%s%s%s: would overwrite a file of --%s",
-                                                   dashes, option, blank, name, read->option);
+        return read->option == NULL
+                   ? fail_usage(error, "%s%s%s%s: would overwrite the %s that is read", dashes,
+                                option, blank, name, read->what)
+                   : fail_usage(error, "%s%s%s%s: would overwrite a file of --%s", dashes, option,
+                                blank, name, read->option);
     }
     return POPLINER_OK;
 }
@@ -289,7 +419,7 @@ static popliner_status check_not_read(const file_list *list, const options *o, c
 static popliner_status check_not_part(const run_file *f, popliner_error *error) {
     struct stat info;
     char *at = follow_links(f->path);
-    popliner_status status = at == NULL ? fail_memory(error) : POPLINER_OK;
+    popliner_status status = at == NULL ? fail_memory(error, "file names") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < NUM_PARTS; i++) {
         const size_t length = strlen(at);
         const size_t own_length = strlen(parts[i]);
@@ -297,9 +427,9 @@ static popliner_status check_not_part(const run_file *f, popliner_error *error) 
             continue;
         at[length - own_length] = '\0';
         if (stat(at, &info) == 0 && S_ISREG(info.st_mode))
-            status = session_fail(error, POPLINER_ERROR_USAGE,
-                                  "--%s %s: would be taken for a part of %s, beside which it is",
-                                  f->option, f->path, at);
+            status =
+                fail_usage(error, "--%s %s: would be taken for a part of %s, beside which it is",
+                           f->option, f->path, at);
         at[length - own_length] = parts[i][0];
     }
     free(at);
@@ -328,13 +458,12 @@ static popliner_status check_apart(const file_list *list, size_t i, popliner_err
         if (other->kind == FILE_READ || !is_one_file(f, other))
             continue;
         if (other->kind == FILE_STREAM)
-            return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: is %s, too", f->option,
-                                f->path, other->what);
+            return fail_usage(error, "--%s %s: is %s, too", f->option, f->path, other->what);
         const bool is_option = strcmp(f->option, other->option) == 0;
         const bool is_name = strcmp(f->path, other->path) == 0;
-        return session_fail(error, POPLINER_ERROR_USAGE, "--%s %s: is the file of %s--%s%s%s, too",
-                            f->option, f->path, is_option ? "another " : "", other->option,
-                            is_name ? "" : " ", is_name ? "" : other->path);
+        return fail_usage(error, "--%s %s: is the file of %s--%s%s%s, too", f->option, f->path,
+                          is_option ? "another " : "", other->option, is_name ? "" : " ",
+                          is_name ? "" : other->path);
     }
     return POPLINER_OK;
 }
@@ -343,19 +472,18 @@ static popliner_status check_apart(const file_list *list, size_t i, popliner_err
 static popliner_status check_stored_file(const char *path, popliner_error *error) {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
-                            S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
+        return fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
+                    S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
     popliner_status status = POPLINER_OK;
     char *directory = directory_of(path);
     if (directory == NULL)
-        status = fail_memory(error);
+        status = fail_memory(error, "file names");
     else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
-        status = session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory",
-                              path, directory);
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory", path,
+                      directory);
     else if (access(directory, W_OK | X_OK) != 0)
-        status =
-            session_fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s",
-                         path, directory, strerror(errno));
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s", path,
+                      directory, strerror(errno));
     free(directory);
     return status;
 }
@@ -379,9 +507,9 @@ static int fault_of_writing(const char *path) {
 
 static popliner_status check_writable(const run_file *f, popliner_error *error) {
     if (strcmp(f->path, "-") == 0)
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--%s -: is not standard output; give %s./- for a file of that name",
-                            f->option, is_stored(f) ? "" : "/dev/stdout for that, or ");
+        return fail_usage(error,
+                          "--%s -: is not standard output; give %s./- for a file of that name",
+                          f->option, is_stored(f) ? "" : "/dev/stdout for that, or ");
     static const struct {
         const char *option;
         const char *what;
@@ -397,14 +525,13 @@ static popliner_status check_writable(const run_file *f, popliner_error *error) 
         return check_stored_file(f->path, error);
     const int fault = fault_of_writing(f->path);
     if (fault == ENOMEM)
-        return fail_memory(error);
+        return fail_memory(error, "file names");
     const char *what = "the file";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         what = strcmp(f->option, names[i].option) == 0 ? names[i].what : what;
-    return fault == 0
-               ? POPLINER_OK
-               : session_fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
-                              f->option, f->path, what, strerror(fault));
+    return fault == 0 ? POPLINER_OK
+                      : fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
+                             f->option, f->path, what, strerror(fault));
 }
 
 popliner_status check_run_files(const options *o, popliner_error *error) {

@@ -2,25 +2,226 @@
 #include "command/session.h"
 
 #include <errno.h>
+#include <math.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "command/limits.h"
-#include "command/names.h"
-#include "command/report_names.h"
+#include "command/log.h"
+#include "command/run_files.h"
 #include "popliner/printable.h"
 
-popliner_status(session_fail)(popliner_error *error, popliner_status status, const char *format,
-                              ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    popliner_error_fill(error, status, format, arguments);
-    va_end(arguments);
-    return status;
+/* ---- limits ---- */
+
+/* Limits for --solve are often short, since they were made for the solver alone: what it solves has
+ * to be read before. */
+static const double LEAST_SECONDS_TO_SOLVE = 5;
+
+/* The library asks within this time of its end, where it does ask. */
+enum { SECONDS_TO_ANSWER = 2 };
+
+/* What the sanitizers of compilers map is more than any limit. */
+#if defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define HAS_SANITIZER 1
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
+static struct {
+    double max_seconds; /* of the work; 0: any */
+    double worked_seconds;
+    double since_seconds; /* when it went on; means nothing in a pause */
+    int num_pauses;
+    char last_words[128]; /* made ready, as a handler of signals cannot */
+    size_t length;
+} work;
+
+static double seconds_left(void) {
+    double worked = work.worked_seconds;
+    if (work.num_pauses == 0)
+        worked += log_seconds() - work.since_seconds;
+    return work.max_seconds - worked;
 }
+
+static void on_alarm(int number) {
+    (void)number;
+    const ssize_t written = write(STDERR_FILENO, work.last_words, work.length);
+    (void)written; /* if nobody hears it, the end is the same */
+    _exit(1);
+}
+
+/* What does not ask is ended. The log tells when that will be. */
+static void set_alarm(void) {
+    char clock_text[16] = "";
+    unsigned seconds = (unsigned)fmin(ceil(fmax(seconds_left(), 0)), 1e8) + SECONDS_TO_ANSWER;
+    time_t then = time(NULL) + (time_t)seconds;
+    struct tm local;
+    if (localtime_r(&then, &local) != NULL)
+        strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+    int length = snprintf(work.last_words, sizeof work.last_words,
+                          "%s ERROR   --time-limit: the work was not done after %g s; give it more "
+                          "time\n",
+                          clock_text, work.max_seconds);
+    work.length = length > 0 && (size_t)length < sizeof work.last_words ? (size_t)length : 0;
+    alarm(seconds);
+}
+
+static void limit_memory(uint64_t max_bytes) {
+#ifdef RLIMIT_DATA
+    struct rlimit limit;
+    if (HAS_SANITIZER || max_bytes == 0 || getrlimit(RLIMIT_DATA, &limit) != 0)
+        return;
+    if (limit.rlim_cur == RLIM_INFINITY || max_bytes < limit.rlim_cur) {
+        limit.rlim_cur = (rlim_t)max_bytes;
+        setrlimit(RLIMIT_DATA, &limit);
+    }
+#else
+    (void)max_bytes;
+#endif
+}
+
+void limits_begin(const options *o) {
+    struct sigaction action;
+    limit_memory(o->max_memory_bytes);
+    work.max_seconds = o->time_limit_seconds;
+    work.worked_seconds = 0;
+    work.since_seconds = log_seconds();
+    if (work.max_seconds <= 0)
+        return;
+    if (o->solve && work.max_seconds < LEAST_SECONDS_TO_SOLVE)
+        work.max_seconds = LEAST_SECONDS_TO_SOLVE;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_alarm;
+    sigaction(SIGALRM, &action, NULL);
+    set_alarm();
+}
+
+/* The time from here on, up to limits_resume, is not that of the work: while something is solved,
+ * or whoever reads the output is waited for. May be nested. */
+static void limits_pause(void) {
+    if (work.num_pauses++ > 0)
+        return;
+    work.worked_seconds += log_seconds() - work.since_seconds;
+    if (work.max_seconds > 0)
+        alarm(0);
+}
+
+static void limits_resume(void) {
+    if (--work.num_pauses > 0)
+        return;
+    work.since_seconds = log_seconds();
+    if (work.max_seconds > 0)
+        set_alarm();
+}
+
+bool limits_are_over(void *user) {
+    (void)user;
+    return work.max_seconds > 0 && seconds_left() <= 0;
+}
+
+void limits_name_option(const options *o, popliner_error *error) {
+    const popliner_error told = *error;
+    if (told.status == POPLINER_ERROR_STOPPED)
+        fail(error, told.status, "%s: --time-limit, %g s, is over; give it more time", told.message,
+             work.max_seconds);
+    else if (told.status == POPLINER_ERROR_MEMORY && o->max_memory_bytes > 0)
+        fail(error, told.status, "%s; --max-memory allows %llu bytes", told.message,
+             (unsigned long long)o->max_memory_bytes);
+}
+
+/* ---- Ctrl-C and SIGTERM ---- */
+
+static const int numbers[] = {SIGINT, SIGTERM};
+
+enum { NUM_SIGNALS = sizeof numbers / sizeof *numbers };
+
+static volatile sig_atomic_t num_interrupts;
+
+/* A terminal, or timeout(1), may send one signal twice: only the third one ends as usual. */
+static void on_interrupt(int number) {
+    num_interrupts++;
+    if (num_interrupts > 2) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+}
+
+void interrupts_catch(interrupts *i) {
+    struct sigaction action;
+    i->start_seconds = log_seconds();
+    if (i->are_caught)
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    for (int k = 0; k < NUM_SIGNALS; k++)
+        sigaction(numbers[k], &action, &i->before[k]);
+    i->are_caught = true;
+    limits_pause();
+}
+
+void interrupts_release(interrupts *i) {
+    for (int k = 0; i->are_caught && k < NUM_SIGNALS; k++)
+        sigaction(numbers[k], &i->before[k], NULL);
+    if (i->are_caught)
+        limits_resume();
+    i->are_caught = false;
+}
+
+bool interrupts_should_stop(void *user) {
+    const interrupts *i = user;
+    log_waiting(i->log, "Solving", i->start_seconds, i->max_seconds,
+                " (Ctrl-C for the best answer that is known)");
+    return num_interrupts > 0;
+}
+
+/* ---- names of options ---- */
+
+static const popliner_option_names usual = {
+    .struct_size = sizeof usual,
+    .layer_name_regex = "--layer-name-regex",
+    .first_layer_regex = "--inputs-regex-layer-0",
+    .layer_name_regex_hint =
+        "Use the --operation-breakdown flag to see the names of operations found.",
+    .ipu = "--ipu",
+    .max_stages = "--num-ipus",
+    .max_stage_bytes = "--mem-per-tile",
+    .reserve = "--reserve",
+    .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "num-ipus",
+                    [POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map",
+                    [POPLINER_CONSTRAINT_MIN_UNITS] = "min-layers",
+                    [POPLINER_CONSTRAINT_MAX_UNITS] = "max-layers",
+                    [POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut-after",
+                    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "no-cut-after",
+                    [POPLINER_CONSTRAINT_PAIR] = "together",
+                    [POPLINER_CONSTRAINT_PLACEMENT] = "place"},
+    .section = "--section",
+    .layer_path = "--layer-path",
+    .head_modules = "--head-modules",
+    .tail_modules = "--tail-modules",
+};
+
+popliner_option_names names_of(const options *o) {
+    static const char dashes[] = "--";
+    popliner_option_names names = usual;
+    const char *map = options_map_name(o);
+    if (map != NULL)
+        names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = map + strlen(dashes);
+    return names;
+}
+
+/* ---- the session ---- */
 
 void session_warn(session *s, const char *format, ...) {
     char text[2000];
@@ -49,7 +250,7 @@ popliner_status session_say_warnings(const session *s, popliner_certificate *cer
         copy = NULL;
     }
     if (copy == NULL)
-        return session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the log");
+        return fail_memory(error, "the log");
     strcpy(copy, s->warnings);
     for (char *line = copy; status == POPLINER_OK && *line != '\0';) {
         char *end = strchr(line, '\n');
@@ -75,7 +276,7 @@ popliner_status session_say(session *s, popliner_certificate *certificate, popli
     va_end(again);
     va_end(arguments);
     popliner_status status =
-        text == NULL ? session_fail(error, POPLINER_ERROR_MEMORY, "not enough memory for the log")
+        text == NULL ? fail_memory(error, "the log")
                      : popliner_certificate_add_message(certificate, level, text, error);
     if (text != NULL)
         log_message(&s->log, level, "%s", text);
@@ -90,8 +291,8 @@ popliner_status session_finish_printing(popliner_error *error) {
     limits_resume();
     if (is_out)
         return POPLINER_OK;
-    return session_fail(error, POPLINER_ERROR_OUTPUT, "standard output cannot be written: %s",
-                        strerror(fault));
+    return fail(error, POPLINER_ERROR_OUTPUT, "standard output cannot be written: %s",
+                strerror(fault));
 }
 
 /* For a terminal: what names hold that it would obey is shown instead. A file gets all bytes. */
@@ -200,7 +401,7 @@ static void add_hint(const session *s, popliner_error *error) {
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --save-to-file can be loaded";
     const popliner_error told = *error;
-    session_fail(error, told.status, "%s%s", told.message, hint);
+    fail(error, told.status, "%s%s", told.message, hint);
     error->reason = told.reason;
 }
 
@@ -220,16 +421,15 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
     const popliner_check *pair =
         popliner_analysis_check_at(s->analysis, POPLINER_RELATION_DEBUG_INFO);
     if (num_breaches == 1 && pair->breached > 0)
-        return session_fail(error, POPLINER_ERROR_INPUT,
-                            "%s: its debug.cbor is of another compilation, or damaged, which "
-                            "--strict does not allow; find the one that was written with it, or "
-                            "leave out --strict",
-                            s->options.profile);
-    return session_fail(error, POPLINER_ERROR_INPUT,
-                        "%s: contradicts itself in %zu %s (see the warnings), which --strict does "
-                        "not allow; compile again, or leave out --strict",
-                        s->options.profile, num_breaches,
-                        num_breaches == 1 ? "relation" : "relations");
+        return fail(error, POPLINER_ERROR_INPUT,
+                    "%s: its debug.cbor is of another compilation, or damaged, which "
+                    "--strict does not allow; find the one that was written with it, or "
+                    "leave out --strict",
+                    s->options.profile);
+    return fail(error, POPLINER_ERROR_INPUT,
+                "%s: contradicts itself in %zu %s (see the warnings), which --strict does "
+                "not allow; compile again, or leave out --strict",
+                s->options.profile, num_breaches, num_breaches == 1 ? "relation" : "relations");
 }
 
 /* Whether what was stored of one IPU is not to be split. */
@@ -239,9 +439,8 @@ static popliner_status check_ipu(const session *s, popliner_error *error) {
     popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
     if (info.ipu == SIZE_MAX || (!o->solve && o->evaluate == NULL))
         return POPLINER_OK;
-    return session_fail(error, POPLINER_ERROR_USAGE,
-                        "--%s splits the whole model, but %s was stored with --ipu %zu",
-                        o->solve ? "solve" : "evaluate", o->profile, info.ipu);
+    return fail_usage(error, "--%s splits the whole model, but %s was stored with --ipu %zu",
+                      o->solve ? "solve" : "evaluate", o->profile, info.ipu);
 }
 
 popliner_status session_open(session *s, popliner_error *error) {
@@ -309,9 +508,8 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
                                      popliner_error *error) {
     const popliner_reserve reserve = session_reserve(s);
     if (!popliner_reserve_limit(&reserve, memory_bytes, limit_bytes))
-        return session_fail(error, POPLINER_ERROR_USAGE,
-                            "--reserve: %llu bytes are more than a tile has (%llu)",
-                            (unsigned long long)*limit_bytes, (unsigned long long)memory_bytes);
+        return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
+                          (unsigned long long)*limit_bytes, (unsigned long long)memory_bytes);
     return POPLINER_OK;
 }
 

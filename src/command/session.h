@@ -1,17 +1,57 @@
-/* What one run of the command works on: its options, its log, and the analysis.
+/* What one run of the command works on: its options, its log, its limits, and the analysis.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_COMMAND_SESSION_H
-#define PL_COMMAND_SESSION_H
+#ifndef PL_COMMAND_SESSION_H_NEW
+#define PL_COMMAND_SESSION_H_NEW
 
+#include <signal.h>
 #include <stdbool.h>
 
-#include "command/interrupts.h"
 #include "command/log.h"
 #include "command/options.h"
+#include "command/values.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/error.h"
+#include "popliner/solver.h"
+
+/* Zero-initialise but for the log and the limit. */
+typedef struct interrupts {
+    log_state *log;     /* shows for how long something has been solved */
+    double max_seconds; /* for which it may be; 0: without a limit */
+    double start_seconds;
+    bool are_caught;
+    struct sigaction before[2]; /* what the signals did */
+} interrupts;
+
+/* From here on the signals are caught; the time begins anew. */
+void interrupts_catch(interrupts *i);
+
+/* From here on they do what they did before. */
+void interrupts_release(interrupts *i);
+
+/* popliner_solver_options.should_stop for the `user` interrupts: whether there was a signal. Asked
+ * all the time while something is solved. */
+bool interrupts_should_stop(void *user);
+
+/* A device map is called as it was given: device-map, interleave or v-shape. */
+popliner_option_names names_of(const options *o);
+
+/* ---- limits ---- */
+
+/* From here on the limits of the options count. */
+void limits_begin(const options *o);
+
+/* The time from here on, up to limits_resume, is not that of the work: while something is solved,
+ * or whoever reads the output is waited for. May be nested. */
+
+/* popliner_analysis_options.should_stop: whether the time of the work is up. `user` may be NULL. */
+bool limits_are_over(void *user);
+
+/* Adds to a failure for want of time or memory which option has set the limit. */
+void limits_name_option(const options *o, popliner_error *error);
+
+/* ---- the session ---- */
 
 /* Zero-initialise, then session_begin; free with session_free. */
 typedef struct session {
@@ -54,14 +94,6 @@ popliner_reserve session_reserve(const session *s);
 /* What that leaves of the memory of a tile. */
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
-
-/* Fills *error and returns its status. */
-popliner_status session_fail(popliner_error *error, popliner_status status, const char *format,
-                             ...);
-#ifdef __clang_analyzer__
-/* It sees one file at a time. */
-#define session_fail(error, status, ...) ((void)session_fail(error, status, __VA_ARGS__), (status))
-#endif
 
 /* Warns of what is asked for, before there is an answer: in the log, and later by
  * session_say_warnings in all that is made of the certificate. */

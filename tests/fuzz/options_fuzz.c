@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/emit.h"
 #include "command/evaluate.h"
+#include "command/outputs.h"
 #include "command/request.h"
 #include "model/regex.h"
 

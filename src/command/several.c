@@ -1,11 +1,79 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/pareto.h"
+#include "command/solve.h"
 
 #include <stdlib.h>
 
 #include "command/answer.h"
 #include "popliner/pareto.h"
 #include "popliner/report.h"
+
+/* ---- --sweep ---- */
+
+popliner_status sweep_max_ipus(const session *s, size_t num_ipus, size_t *max_ipus,
+                               popliner_error *error) {
+    sweep_range range;
+    popliner_status status = sweep_parse(s->options.sweep, &range, error);
+    *max_ipus = num_ipus;
+    if (status == POPLINER_OK && range.of_ipus && range.last > num_ipus)
+        *max_ipus = (size_t)range.last;
+    return status;
+}
+
+popliner_status sweep_print(session *s, const popliner_costs *costs,
+                            const popliner_solver_options *solver_options,
+                            const popliner_certificate_input *names, popliner_error *error) {
+    sweep_range range;
+    char *report = NULL;
+    popliner_status status = sweep_parse(s->options.sweep, &range, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t count = (size_t)((range.last - range.first) / range.step) + 1;
+    uint64_t *values = calloc(count, sizeof *values);
+    popliner_plan **plans = calloc(count, sizeof *plans);
+    size_t num_solved = 0;
+    if (values == NULL || plans == NULL)
+        status = fail_memory(error, "the sweep");
+    bool is_stopped = false;
+    s->interrupts.max_seconds = 0; /* the limit is that of each solve */
+    interrupts_catch(&s->interrupts);
+    while (status == POPLINER_OK && num_solved < count && !is_stopped) {
+        popliner_solver_options o = *solver_options;
+        values[num_solved] = range.first + num_solved * range.step;
+        if (range.of_ipus)
+            o.max_stages = (size_t)values[num_solved];
+        else
+            status = session_less_reserve(s, values[num_solved], &o.max_stage_bytes, error);
+        if (status == POPLINER_OK)
+            status = popliner_solve(costs, &o, &plans[num_solved], error);
+        is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
+        num_solved += status == POPLINER_OK;
+    }
+    interrupts_release(&s->interrupts);
+    if (status == POPLINER_OK && num_solved < count)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: %zu of %zu values were not solved for.", count - num_solved, count);
+    if (status == POPLINER_OK) {
+        popliner_sweep sweep = POPLINER_SWEEP_INIT;
+        sweep.what = range.of_ipus ? "num-ipus" : "mem-per-tile";
+        sweep.values = values;
+        sweep.plans = (const popliner_plan *const *)plans;
+        sweep.num_values = num_solved;
+        status = popliner_report_sweep(&sweep, names, s->options.format, &report, error);
+    }
+    if (status == POPLINER_OK)
+        status = session_print(report, error);
+    bool fits = false;
+    for (size_t i = 0; i < num_solved; i++) {
+        fits = fits || popliner_plan_get_summary(plans[i])->status != POPLINER_PLAN_INFEASIBLE;
+        popliner_plan_free(plans[i]);
+    }
+    s->failed_softly = s->failed_softly || !fits;
+    free(values);
+    free(plans);
+    return status;
+}
+
+/* ---- --pareto ---- */
 
 /* Why there is no point: what --solve says of the same question. */
 static popliner_status tell_why(session *s, const request *r,

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/outputs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "command/commands.h"
+#include "command/request.h"
+#include "popliner/files.h"
+#include "popliner/plot.h"
+#include "popliner/report.h"
+#include "popliner/sections.h"
+#include "popliner/trace.h"
+
+/* ---- tables, and storing ---- */
+
+/* What is measured stage by stage is in PopLiner's model unless another was asked for. */
+static popliner_status print_table(const session *s, popliner_table table, popliner_error *error) {
+    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
+    char *text = NULL;
+    popliner_status status =
+        popliner_report_table(s->analysis, table, model, s->options.format, &text, error);
+    return status == POPLINER_OK ? session_print_bytes(text, error) : status;
+}
+
+popliner_status print_sharing(session *s, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    if (s->options.memory_affinity)
+        status = print_table(s, POPLINER_TABLE_AFFINITY, error);
+    if (status == POPLINER_OK && s->options.interlayer_communication)
+        status = print_table(s, POPLINER_TABLE_COMMUNICATION, error);
+    return status;
+}
+
+/* The original's few lines and, unless its model was asked for, the compiler's account in full. */
+popliner_status print_totals(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    if (o->format != POPLINER_FORMAT_JSON) {
+        status = print_table(s, POPLINER_TABLE_MEMORY_TOTALS, error);
+        if (o->memory_model == MODEL_POPLINER)
+            return status;
+        putchar('\n');
+    }
+    return status == POPLINER_OK ? print_table(s, POPLINER_TABLE_TILES, error) : status;
+}
+
+popliner_status print_breakdowns(session *s, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    if (s->options.operation_breakdown)
+        status = print_table(s, POPLINER_TABLE_OPERATIONS, error);
+    if (status == POPLINER_OK && s->options.layer_breakdown)
+        status = print_table(s, POPLINER_TABLE_LAYERS, error);
+    return status;
+}
+
+popliner_status store_analysis(session *s, popliner_error *error) {
+    return popliner_analysis_store(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                   s->options.save_to_file, error);
+}
+
+/* ---- what standard output can show ---- */
+
+/* The value of a variable of the environment; NULL if it is empty, too. */
+static const char *variable(const char *name) {
+    const char *value = getenv(name);
+    return value == NULL || *value == '\0' ? NULL : value;
+}
+
+/* The first of these is the locale of characters (POSIX.1-2017, 8.2). */
+static bool is_utf8(void) {
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *locale = NULL;
+    for (size_t i = 0; locale == NULL && i < sizeof names / sizeof *names; i++)
+        locale = variable(names[i]);
+    const char *encoding = locale == NULL ? NULL : strchr(locale, '.');
+    return encoding != NULL &&
+           (strncasecmp(encoding, ".UTF-8", 6) == 0 || strncasecmp(encoding, ".utf8", 5) == 0);
+}
+
+static size_t find_width(void) {
+    enum { USUAL = 80, MIN = 40, MAX = 1000 };
+    struct winsize size;
+    size_t width = USUAL;
+    const char *columns = variable("COLUMNS");
+    if (columns != NULL && strtoul(columns, NULL, 10) > 0)
+        width = (size_t)strtoul(columns, NULL, 10);
+    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        width = size.ws_col;
+    return width < MIN ? MIN : width > MAX ? MAX : width;
+}
+
+static popliner_plot_options terminal_plot_options(void) {
+    popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
+    const char *terminal = variable("TERM");
+    how.width = find_width();
+    how.is_ascii = !is_utf8();
+    how.has_colour = isatty(STDOUT_FILENO) && variable("NO_COLOR") == NULL && terminal != NULL &&
+                     strcmp(terminal, "dumb") != 0;
+    return how;
+}
+
+/* ---- sections, plots, traces ---- */
+
+static popliner_status make_text(session *s, popliner_section section,
+                                 const popliner_certificate *certificate, popliner_format format,
+                                 char **text, popliner_error *error) {
+    return popliner_section_text(s->analysis, section,
+                                 session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), certificate,
+                                 format, text, error);
+}
+
+popliner_status print_shown(session *s, const popliner_certificate *certificate,
+                            popliner_error *error) {
+    const options *o = &s->options;
+    char *text = NULL;
+    popliner_status status;
+    if (o->has_plot) {
+        const popliner_plot_options how = terminal_plot_options();
+        status = popliner_plot_text(s->analysis, o->plot,
+                                    session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                    certificate, &how, &text, error);
+    } else {
+        status = make_text(s, o->section, certificate, o->format, &text, error);
+    }
+    return status == POPLINER_OK ? session_print(text, error) : status;
+}
+
+/* The format that the name of a file ends with, or else that of --format. */
+static popliner_format format_of(const char *path, popliner_format otherwise) {
+    const char *slash = strrchr(path, '/');
+    const char *end = strrchr(slash == NULL ? path : slash, '.');
+    if (end == NULL)
+        return otherwise;
+    return strcmp(end, ".csv") == 0    ? POPLINER_FORMAT_CSV
+           : strcmp(end, ".tsv") == 0  ? POPLINER_FORMAT_TSV
+           : strcmp(end, ".json") == 0 ? POPLINER_FORMAT_JSON
+                                       : otherwise;
+}
+
+static popliner_status write_trace(session *s, const popliner_certificate *certificate,
+                                   popliner_error *error) {
+    char *text = NULL;
+    popliner_status status =
+        popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                            certificate, &text, error);
+    if (status == POPLINER_OK)
+        status = popliner_file_write(s->options.trace, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
+popliner_status write_outputs(session *s, const popliner_certificate *certificate,
+                              popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++) {
+        const output_file *output = &o->outputs[i];
+        char *text = NULL;
+        if ((output->section == POPLINER_SECTION_PLAN) != (certificate != NULL))
+            continue;
+        status = make_text(s, output->section, certificate, format_of(output->path, o->format),
+                           &text, error);
+        if (status == POPLINER_OK)
+            status = popliner_file_write(output->path, text, strlen(text), error);
+        free(text);
+    }
+    if (status == POPLINER_OK && o->trace != NULL &&
+        (certificate != NULL || (!o->solve && o->evaluate == NULL)))
+        status = write_trace(s, certificate, error);
+    return status;
+}
+
+/* ---- plans for frameworks ---- */
+
+/* Names of modules in a list that is separated by ','. Zero-initialise; free `copy` and `names`. */
+typedef struct module_list {
+    char *copy;
+    const char **names;
+    size_t count;
+} module_list;
+
+static void free_modules(module_list *list) {
+    free(list->copy);
+    free(list->names);
+}
+
+/* Takes the list of an option, which may be NULL. */
+static popliner_status take_modules(module_list *list, const char *option, const char *text,
+                                    popliner_error *error) {
+    size_t count = 1;
+    if (text == NULL)
+        return POPLINER_OK;
+    for (const char *c = text; *c != '\0'; c++)
+        count += *c == ',';
+    list->copy = strdup(text);
+    list->names = calloc(count, sizeof *list->names);
+    if (list->copy == NULL || list->names == NULL)
+        return fail_memory(error, "names of modules");
+    for (char *name = list->copy; name != NULL;) {
+        char *end = strchr(name, ',');
+        if (end != NULL)
+            *end = '\0';
+        if (*name == '\0')
+            return fail_usage(error,
+                              "--%s %s: expected names of modules separated by ',', like "
+                              "model.norm,lm_head",
+                              option, text);
+        list->names[list->count++] = name;
+        name = end == NULL ? NULL : end + 1;
+    }
+    return POPLINER_OK;
+}
+
+/* What the library is to know, from the options. Zero-initialise; free with free_asked. */
+typedef struct asked {
+    module_list head;
+    module_list tail;
+    popliner_option_names names;
+    popliner_emit_options options; /* refers to the above */
+} asked;
+
+static void free_asked(asked *a) {
+    free_modules(&a->head);
+    free_modules(&a->tail);
+}
+
+static popliner_status take_asked(asked *a, const options *o, popliner_error *error) {
+    popliner_status status = take_modules(&a->head, "head-modules", o->head_modules, error);
+    if (status == POPLINER_OK)
+        status = take_modules(&a->tail, "tail-modules", o->tail_modules, error);
+    a->names = names_of(o);
+    a->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
+    a->options.layer_path = o->layer_path;
+    a->options.head_modules = a->head.names;
+    a->options.num_head_modules = a->head.count;
+    a->options.tail_modules = a->tail.names;
+    a->options.num_tail_modules = a->tail.count;
+    a->options.option_names = &a->names;
+    return status;
+}
+
+/* The library begins with the format: here it is the value of an option. */
+static popliner_status name_option(popliner_status status, popliner_error *error) {
+    const popliner_error told = *error;
+    return status == POPLINER_ERROR_USAGE ? fail(error, status, "--emit %s", told.message) : status;
+}
+
+popliner_status emit_check(const options *o, popliner_error *error) {
+    asked a = {0};
+    request r = {0};
+    popliner_status status = take_asked(&a, o, error);
+    if (status == POPLINER_OK && o->num_emits > 0)
+        status = request_take_map(&r, o, error);
+    a.options.device_map = r.device_map;
+    a.options.num_mapped_stages = r.solver.num_mapped_stages;
+    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++)
+        status = name_option(popliner_emit_check(&a.options, o->emits[i].format, error), error);
+    request_free(&r);
+    free_asked(&a);
+    return status;
+}
+
+/* Where the texts come from: one of these. */
+typedef struct source {
+    const popliner_certificate *certificate;
+    const popliner_replicas *replicas;
+    const popliner_certificate_input *names;
+} source;
+
+static popliner_status make_all(session *s, const source *from, emitted *made,
+                                popliner_error *error) {
+    const options *o = &s->options;
+    asked a = {0};
+    popliner_status status = take_asked(&a, o, error);
+    a.options.listener = &s->listener;
+    made->texts = calloc(o->num_emits, sizeof *made->texts);
+    made->num_texts = made->texts == NULL ? 0 : o->num_emits;
+    if (status == POPLINER_OK && made->texts == NULL)
+        status = fail_memory(error, "--emit");
+    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++) {
+        popliner_emit_format format = o->emits[i].format;
+        status = from->certificate != NULL
+                     ? popliner_emit(from->certificate, &a.options, format, &made->texts[i], error)
+                     : popliner_emit_replicas(from->replicas, from->names, &a.options, format,
+                                              &made->texts[i], error);
+        status = name_option(status, error);
+    }
+    free_asked(&a);
+    return status;
+}
+
+static void tell_nothing(session *s) {
+    log_message(&s->log, POPLINER_LEVEL_WARNING, "--emit: not written, for there is no split.");
+}
+
+popliner_status emit_make(session *s, const popliner_certificate *certificate, size_t num_units,
+                          emitted *made, popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const size_t num_stages = popliner_plan_get_summary(plan)->num_stages;
+    const source from = {.certificate = certificate};
+    if (s->options.num_emits == 0)
+        return POPLINER_OK;
+    if (num_stages == 0 ||
+        popliner_plan_stage_at(plan, num_stages - 1)->last_unit + 1 < num_units) {
+        tell_nothing(s);
+        return POPLINER_OK;
+    }
+    return make_all(s, &from, made, error);
+}
+
+popliner_status emit_make_replicas(session *s, const popliner_replicas *replicas,
+                                   const popliner_certificate_input *names, emitted *made,
+                                   popliner_error *error) {
+    const source from = {.replicas = replicas, .names = names};
+    if (s->options.num_emits == 0)
+        return POPLINER_OK;
+    if (popliner_replicas_get_summary(replicas)->best == SIZE_MAX) {
+        tell_nothing(s);
+        return POPLINER_OK;
+    }
+    return make_all(s, &from, made, error);
+}
+
+bool emit_prints(const options *o) {
+    for (size_t i = 0; i < o->num_emits; i++)
+        if (o->emits[i].path == NULL)
+            return true;
+    return false;
+}
+
+popliner_status emit_print(session *s, emitted *made, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
+        if (o->emits[i].path == NULL) {
+            status = session_print_bytes(made->texts[i], error);
+            made->texts[i] = NULL;
+        }
+    return status;
+}
+
+popliner_status emit_write(const session *s, const emitted *made, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
+        if (o->emits[i].path != NULL)
+            status = popliner_file_write(o->emits[i].path, made->texts[i], strlen(made->texts[i]),
+                                         error);
+    return status;
+}
+
+void emitted_free(emitted *made) {
+    for (size_t i = 0; i < made->num_texts; i++)
+        free(made->texts[i]);
+    free(made->texts);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/values.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "popliner/sizes.h"
+
+popliner_status(fail)(popliner_error *error, popliner_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    popliner_error_fill(error, status, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+popliner_status(fail_usage)(popliner_error *error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    popliner_error_fill(error, POPLINER_ERROR_USAGE, format, arguments);
+    va_end(arguments);
+    return POPLINER_ERROR_USAGE;
+}
+
+popliner_status(fail_memory)(popliner_error *error, const char *what) {
+    return fail(error, POPLINER_ERROR_MEMORY, "not enough memory for %s", what);
+}
+
+void text_add(growing_text *l, const char *text) {
+    const size_t length = strlen(text);
+    char *grown = l->failed ? NULL : realloc(l->text, l->length + length + 1);
+    if (grown == NULL) {
+        l->failed = true;
+        return;
+    }
+    l->text = grown;
+    memcpy(l->text + l->length, text, length + 1);
+    l->length += length;
+}
+
+/* ---- the nearest name ---- */
+
+/* Longer names are not compared: three characters of so many are easily seen. */
+enum { MAX_LENGTH = 100, MAX_DISTANCE = 3 };
+
+static int folded(char c) {
+    return tolower((unsigned char)c);
+}
+
+static size_t min(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* The Damerau-Levenshtein distance of two names, where no character is touched twice. */
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+    /* [k]: from the first characters of `a` to the first k of `b` */
+    size_t rows[3][MAX_LENGTH + 1] = {{0}};
+    size_t *before = rows[0];
+    size_t *row = rows[1];
+    size_t *two_before = rows[2];
+    for (size_t k = 0; k <= b_length; k++)
+        before[k] = k;
+    for (size_t i = 1; i <= a_length; i++) {
+        row[0] = i;
+        for (size_t k = 1; k <= b_length; k++) {
+            size_t differs = folded(a[i - 1]) != folded(b[k - 1]);
+            row[k] = min(min(before[k], row[k - 1]) + 1, before[k - 1] + differs);
+            if (i > 1 && k > 1 && folded(a[i - 1]) == folded(b[k - 2]) &&
+                folded(a[i - 2]) == folded(b[k - 1]))
+                row[k] = min(row[k], two_before[k - 2] + 1);
+        }
+        size_t *oldest = two_before;
+        two_before = before;
+        before = row;
+        row = oldest;
+    }
+    return before[b_length];
+}
+
+static bool is_number(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+nearest nearest_begin(const char *text, size_t length) {
+    nearest n = {.text = text, .length = length, .too_far = min(length / 3, MAX_DISTANCE) + 1};
+    if (length > MAX_LENGTH || is_number(text, length))
+        n.too_far = 0;
+    return n;
+}
+
+void nearest_offer(nearest *n, const char *name, size_t length) {
+    size_t longer = length > n->length ? length - n->length : n->length - length;
+    if (longer >= n->too_far || length > MAX_LENGTH)
+        return;
+    size_t found = distance(n->text, n->length, name, length);
+    if (found >= n->too_far)
+        return;
+    n->best = name;
+    n->best_length = length;
+    n->too_far = found; /* of those that are as near the first is as good */
+}
+
+void nearest_offer_list(nearest *n, const char *names, char separator) {
+    while (names != NULL) {
+        const char *end = strchr(names, separator);
+        nearest_offer(n, names, end == NULL ? strlen(names) : (size_t)(end - names));
+        names = end == NULL ? NULL : end + 1;
+    }
+}
+
+const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
+                         char hint[NEAREST_HINT_BYTES]) {
+    if (n->best == NULL)
+        return otherwise;
+    snprintf(hint, NEAREST_HINT_BYTES, "; did you mean %s%.*s?", prefix, (int)n->best_length,
+             n->best);
+    return hint;
+}
+
+/* ---- numbers ---- */
+
+const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
+    enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
+    const char *end = popliner_size_take(text, bytes);
+    size_t before = strspn(text, "0123456789");
+    size_t behind = text[before] == '.' ? strspn(text + before + 1, "0123456789") : 0;
+    *times = 1;
+    if (end != NULL)
+        return *bytes > 0 ? end : NULL;
+    end = text + before + 1 + behind;
+    if (before == 0 || behind == 0 || behind > MOST_DIGITS || end - text > MOST_CHARACTERS)
+        return NULL;
+    *bytes = 0;
+    for (const char *c = text; c < end; c++)
+        *bytes = *c == '.' ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
+    for (size_t i = 0; i < behind; i++)
+        *times *= 10;
+    return *bytes > 0 ? end : NULL;
+}
+
+/* ---- ranges ---- */
+
+enum { USUAL_STEPS = 15, MAX_ROWS = 10000 };
+
+/* The number, or the size, that a text begins with, at least 1; NULL if there is none, else what
+ * follows. */
+static const char *take_value(const char *text, const sweep_range *range, uint64_t *value) {
+    if (text == NULL)
+        return NULL;
+    const char *end = text + strspn(text, "0123456789");
+    const char *size_end = popliner_size_take(text, value);
+    if (range->of_ipus && size_end != end) /* IPUs have no unit */
+        return NULL;
+    return size_end != NULL && *value >= 1 ? size_end : NULL;
+}
+
+popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error) {
+    static const char ipus[] = "num-ipus=";
+    static const char memory[] = "mem-per-tile=";
+    *range = (sweep_range){.of_ipus = strncmp(text, ipus, strlen(ipus)) == 0};
+    const char *rest = range->of_ipus                               ? text + strlen(ipus)
+                       : strncmp(text, memory, strlen(memory)) == 0 ? text + strlen(memory)
+                                                                    : NULL;
+    rest = take_value(rest, range, &range->first);
+    rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_value(rest + 2, range, &range->last)
+                                                       : NULL;
+    if (rest != NULL && *rest == '\0' && range->last >= range->first) {
+        uint64_t width = range->last - range->first;
+        range->step = range->of_ipus || width < USUAL_STEPS ? 1 : width / USUAL_STEPS;
+    } else if (rest != NULL && *rest == ':') {
+        rest = take_value(rest + 1, range, &range->step);
+    }
+    if (rest == NULL || *rest != '\0' || range->last < range->first)
+        return fail_usage(error,
+                          "--sweep %s: expected num-ipus=A..B or mem-per-tile=A..B, and :STEP if "
+                          "wanted, like num-ipus=2..8 or mem-per-tile=200K..600K:50K",
+                          text);
+    if ((range->last - range->first) / range->step >= MAX_ROWS)
+        return fail_usage(error, "--sweep %s: these are more than %d values; give a larger step",
+                          text, MAX_ROWS);
+    return POPLINER_OK;
+}

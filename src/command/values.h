@@ -1,0 +1,84 @@
+/* Values of options as people write them, and the words in which wrong ones are refused.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_VALUES_H
+#define PL_COMMAND_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/error.h"
+
+/* Fills *error and returns its status. */
+popliner_status fail(popliner_error *error, popliner_status status, const char *format, ...);
+
+/* The same for wrong usage, and for want of memory: "not enough memory for WHAT". */
+popliner_status fail_usage(popliner_error *error, const char *format, ...);
+popliner_status fail_memory(popliner_error *error, const char *what);
+#ifdef __clang_analyzer__
+/* It sees one file at a time. */
+#define fail(error, status, ...) ((void)fail(error, status, __VA_ARGS__), (status))
+#define fail_usage(error, ...) ((void)fail_usage(error, __VA_ARGS__), POPLINER_ERROR_USAGE)
+#define fail_memory(error, what) ((void)fail_memory(error, what), POPLINER_ERROR_MEMORY)
+#endif
+
+/* A line of text that grows. Zero-initialise; free `text`, which is NULL before something is added. */
+typedef struct growing_text {
+    char *text;
+    size_t length; /* bytes without the NUL */
+    bool failed;   /* memory was short, after which adding does nothing */
+} growing_text;
+
+void text_add(growing_text *l, const char *text);
+
+/* ---- the nearest name ---- */
+
+/* Begin with nearest_begin, then offer the known names. */
+typedef struct nearest {
+    const char *text; /* not NUL-terminated, like `best` */
+    size_t length;
+    const char *best; /* NULL: none is near enough */
+    size_t best_length;
+    size_t too_far; /* the distance from which on a name is not kept */
+} nearest;
+
+nearest nearest_begin(const char *text, size_t length);
+
+/* Keeps the name if it is nearer than those before: few characters have to be put in, left out,
+ * exchanged for another or with their neighbour; at most one for every three that the text has, and
+ * no more than three. Upper and lower case are the same. A number is near to no other: it is wrong,
+ * not mistyped. O(length of the name times that of the text) where the lengths are similar, else
+ * O(1). */
+void nearest_offer(nearest *n, const char *name, size_t length);
+
+/* Offers each of the names that a separator stands between. */
+void nearest_offer_list(nearest *n, const char *names, char separator);
+
+/* "; did you mean --solve?" with "--" as prefix, or `otherwise` if nothing is near. Valid until the
+ * memory `hint` is used again. */
+enum { NEAREST_HINT_BYTES = 160 };
+const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
+                         char hint[NEAREST_HINT_BYTES]);
+
+/* ---- numbers ---- */
+
+/* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
+ * behind the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
+ * 0. */
+const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times);
+
+/* ---- ranges ---- */
+
+typedef struct sweep_range {
+    bool of_ipus; /* the number of IPUs; else the memory per tile */
+    uint64_t first;
+    uint64_t last; /* included */
+    uint64_t step;
+} sweep_range;
+
+/* "num-ipus=A..B" or "mem-per-tile=A..B", and ":STEP" if wanted. Without a step memory goes in 15
+ * steps. Errors: USAGE. */
+popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error);
+
+#endif
