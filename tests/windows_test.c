@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "solve/windows.h"
+#include "solve/problem.h"
 
 #include <stdbool.h>
 

@@ -43,11 +43,12 @@ const char *popliner_objective_name(popliner_objective objective);
 
 /* Makes a list of objectives that begins with BALANCE spread the work over the IPUs that were
  * given, as the command, the Python module and pages do where no device map says how many stages
- * there are: puts `first`, MEMORY or CYCLES, before it, and takes it out where it comes later. Any
- * other list is left unchanged. `objectives` has room for POPLINER_NUM_OBJECTIVES, each at most
+ * there are: puts what people look at first before it, and takes it out where it comes later. That
+ * is CYCLES for costs of a graph and those without memory, else, and for NULL, MEMORY. Any other
+ * list is left unchanged. `objectives` has room for POPLINER_NUM_OBJECTIVES, each at most
  * once; returns how many there are now. O(1). */
 size_t popliner_objectives_complete(popliner_objective *objectives, size_t num_objectives,
-                                    popliner_objective first);
+                                    const popliner_costs *costs);
 
 typedef enum popliner_plan_status {
     /* no split is better: every bound equals its value, but for the slack that was allowed */

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
+#include "solve/objective.h"
 
 /* Whether the objective BALANCE is asked for behind CYCLES. */
 static bool spread_is_of_cycles(const popliner_plan *plan) {
@@ -25,22 +26,19 @@ static bool spread_is_of_cycles(const popliner_plan *plan) {
     return false;
 }
 
+/* The unit of an objective's value. */
+static pl_objective_unit unit_of(const popliner_plan *plan, popliner_objective objective) {
+    return pl_objective_is_of_cycles(objective, spread_is_of_cycles(plan))
+               ? PL_UNIT_CYCLES
+               : pl_objective_of(objective)->unit;
+}
+
 uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective) {
-    const pl_certificate_input *in = &certificate->input;
-    switch (objective) {
-    case POPLINER_OBJECTIVE_CYCLES:
-        return in->cycles_per_time_unit;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return in->cuts_per_unit;
-    case POPLINER_OBJECTIVE_BALANCE:
-        return spread_is_of_cycles(&certificate->plan) ? in->cycles_per_time_unit : 1;
-    case POPLINER_OBJECTIVE_MEMORY:
-    case POPLINER_OBJECTIVE_IPUS:
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return 1;
+    const pl_objective_unit unit = unit_of(&certificate->plan, objective);
+    return unit == PL_UNIT_CYCLES ? certificate->input.cycles_per_time_unit
+           : unit == PL_UNIT_CUTS ? certificate->input.cuts_per_unit
+                                  : 1;
 }
 
 void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor) {
@@ -50,27 +48,10 @@ void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor) 
         pl_text_format(text, "%.6f", (double)value / (double)divisor);
 }
 
-/* What the value of an objective is of, and in. */
-static const char *words_of(popliner_objective objective) {
-    static const char *const words[] = {"largest tile", "slowest IPU", "cuts", "IPUs", "spread"};
-    return words[objective];
-}
-
-static const char *unit_of(const popliner_certificate *c, popliner_objective objective) {
-    switch (objective) {
-    case POPLINER_OBJECTIVE_IPUS:
-        return "";
-    case POPLINER_OBJECTIVE_CYCLES:
-        return c->input.time_unit;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return c->input.cuts_per_unit > 1 ? c->input.time_unit : "bytes";
-    case POPLINER_OBJECTIVE_BALANCE:
-        return spread_is_of_cycles(&c->plan) ? c->input.time_unit : "bytes";
-    case POPLINER_OBJECTIVE_MEMORY:
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return "bytes";
+static const char *name_of_unit(const popliner_certificate *c, popliner_objective objective) {
+    const pl_objective_unit unit = unit_of(&c->plan, objective);
+    bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
+    return unit == PL_UNIT_COUNT ? "" : is_time ? c->input.time_unit : "bytes";
 }
 
 /* What is proven is not proven of a graph, but of one of its orders. */
@@ -82,8 +63,8 @@ static const char *of_order(const popliner_certificate *c) {
 static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
     const popliner_plan_value *value = &c->plan.values[i];
     uint64_t divisor = pl_certificate_divisor(c, value->objective);
-    const char *unit = unit_of(c, value->objective);
-    pl_text_format(text, "%s%s ", i > 0 ? ", " : "", words_of(value->objective));
+    const char *unit = name_of_unit(c, value->objective);
+    pl_text_format(text, "%s%s ", i > 0 ? ", " : "", pl_objective_of(value->objective)->words);
     pl_certificate_add_number(text, value->value, divisor);
     pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
     if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {

@@ -335,16 +335,6 @@ static popliner_status parse_behind_throughput(request *r, const char *text,
                                 : parse_objectives(r, "objective", text + length + 1, error);
 }
 
-/* The objective that people look at first: the time of graphs, and of costs without memory. */
-static popliner_objective first_objective(const popliner_costs_file_info *file) {
-    const popliner_costs *costs = file == NULL ? NULL : file->costs;
-    const bool is_of_time =
-        costs != NULL && popliner_costs_has_cycles(costs) &&
-        (file->is_graph ||
-         popliner_costs_peak(costs, 0, popliner_costs_num_units(costs) - 1, 1) == 0);
-    return is_of_time ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
-}
-
 /* Those that were asked for, if any were. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
     if (o->total_ipus > 0)
@@ -902,7 +892,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto == NULL &&
         r->solver.num_mapped_stages == 0)
         r->solver.num_objectives = popliner_objectives_complete(
-            r->objectives, r->solver.num_objectives, first_objective(file));
+            r->objectives, r->solver.num_objectives, file == NULL ? NULL : file->costs);
     if (o->total_ipus == 0 && r->solver.num_objectives == 0 && file != NULL && file->is_graph) {
         r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_CYCLES;
         r->solver.objectives = r->objectives;

@@ -33,6 +33,7 @@ struct popliner_costs {
     uint64_t *cycles;       /* a triangle, or NULL */
     uint8_t *counted_units; /* [num_units], or NULL if all count */
     size_t max_stages_to_end;
+    bool is_of_time;
     bool has_pipeline; /* it is made for the next */
     popliner_pipeline pipeline;
     bool follows_split;          /* places are numbers of stages */
@@ -545,6 +546,15 @@ void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts
 
 void pl_costs_set_unit_order(popliner_costs *costs, const char *unit_order) {
     costs->unit_order = unit_order;
+}
+
+void pl_costs_set_of_time(popliner_costs *costs) {
+    costs->is_of_time = true;
+}
+
+bool pl_costs_are_of_time(const popliner_costs *costs) {
+    return popliner_costs_has_cycles(costs) &&
+           (costs->is_of_time || popliner_costs_peak(costs, 0, costs->num_units - 1, 1) == 0);
 }
 
 const char *pl_costs_unit_order(const popliner_costs *costs) {

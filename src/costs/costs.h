@@ -157,6 +157,11 @@ pl_shared_items pl_costs_shared_items(const popliner_costs *costs);
 void pl_costs_set_unit_order(popliner_costs *costs, const char *unit_order);
 const char *pl_costs_unit_order(const popliner_costs *costs);
 
+/* Says that the time is what people look at first, as of graphs; and whether it is, as also of
+ * costs without memory. */
+void pl_costs_set_of_time(popliner_costs *costs);
+bool pl_costs_are_of_time(const popliner_costs *costs);
+
 /* Whether the peaks of stages on one IPU are added up, without asking anybody. */
 bool pl_costs_adds_shared_peaks(const popliner_costs *costs);
 

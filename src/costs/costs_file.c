@@ -1,6 +1,7 @@
 /* Which format a file of costs has, and what was read from it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "costs/costs.h"
 #include "costs/costs_file_data.h"
 
 #include <errno.h>
@@ -112,6 +113,8 @@ static bool is_graph_text(const char *text) {
 static void describe(popliner_costs_file *file) {
     popliner_costs_file_info *info = &file->info;
     info->costs = file->costs;
+    if (info->is_graph)
+        pl_costs_set_of_time(file->costs);
     info->unit_names = (const char *const *)file->names;
     info->counted_units = file->counted_units;
     info->time_unit = file->time_unit;

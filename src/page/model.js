@@ -677,7 +677,7 @@ const Model = (() => {
     }
 
     // Goes through the splits whose spread is no larger than `width()`: blocks of smallest values,
-    // as src/solve/windows.h has them. `find` tells the best split of a block that is better than
+    // as src/solve/objective.h has them. `find` tells the best split of a block that is better than
     // what is known, or null; `keep` takes one, and says whether that is enough.
     function overWindows(problem, filter, width, find, keep) {
         const objective = filter.isOfCycles ? 'cycles' : 'memory';

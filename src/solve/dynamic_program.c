@@ -13,7 +13,6 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/stage_ends.h"
-#include "solve/windows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +123,7 @@ static popliner_status prepare(program *p, popliner_error *error) {
     p->width = problem->num_units + 1;
     p->max_stages = problem->max_stages;
     if (!problem->is_mapped && p->limits.max_ipus < p->max_stages)
-        p->max_stages = p->limits.max_ipus;
+        p->max_stages = (size_t)p->limits.max_ipus;
     p->num_special = pl_problem_num_special(problem, &p->limits);
     if (p->num_special > p->max_stages)
         p->num_special = p->max_stages;

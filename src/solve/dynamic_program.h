@@ -7,16 +7,8 @@
 #include "solve/plan.h"
 #include "solve/stop.h"
 
-/* Which of the splits that the filter admits is wanted. */
-typedef enum pl_goal {
-    PL_GOAL_ANY,
-    PL_GOAL_FEWEST_CUT_BYTES,
-    PL_GOAL_FEWEST_STAGES,
-    PL_GOAL_EARLIEST_CUTS, /* see popliner/solver.h */
-} pl_goal;
-
-/* Finds such a split; *split must be empty and stays so if there is none. With a max_spread, blocks
- * of smallest values are tried: see solve/windows.h. *is_stopped becomes true, and the split stays
+/* Finds a split for the goal; *split must be empty and stays so if there is none. With a max_spread, blocks
+ * of smallest values are tried: see solve/objective.h. *is_stopped becomes true, and the split stays
  * empty, if that is wanted meanwhile. Errors: MEMORY, INTERNAL.
  *
  * Cost: a row takes O(n) if needs never shrink, else as many steps as there are intervals that may

@@ -368,21 +368,18 @@ static popliner_status measure(finder *f, size_t load) {
 static bool estimate(const finder *f, size_t split, pl_objective_values *values) {
     const pl_enumeration *e = f->e;
     const uint32_t *loads = e->loads + split * e->num_ipus;
-    pl_objective_values v = {.min_peak_bytes = UINT64_MAX,
-                             .min_cycles = UINT64_MAX,
-                             .cut_bytes = e->cut_bytes[split],
-                             .num_ipus = e->num_ipus};
+    pl_objective_values v = PL_OBJECTIVE_VALUES_INIT;
     bool is_small = true;
     for (size_t ipu = 0; ipu < e->num_ipus; ++ipu) {
         uint64_t bytes = e->load_bytes[loads[ipu]];
         uint64_t cycles = e->load_cycles[loads[ipu]];
         is_small = is_small && bytes <= f->limit_bytes[ipu];
-        v.peak_bytes = bytes > v.peak_bytes ? bytes : v.peak_bytes;
-        if (e->is_measured[loads[ipu]] != 0 && bytes < v.min_peak_bytes)
-            v.min_peak_bytes = bytes;
-        v.cycles = cycles > v.cycles ? cycles : v.cycles;
-        v.min_cycles = cycles < v.min_cycles ? cycles : v.min_cycles;
+        uint64_t least_bytes = v.min_peak_bytes;
+        pl_objective_values_add(&v, (pl_load){bytes, cycles});
+        if (e->is_measured[loads[ipu]] == 0)
+            v.min_peak_bytes = least_bytes;
     }
+    v.cut_bytes = e->cut_bytes[split];
     if (v.min_peak_bytes == UINT64_MAX) {
         /* nothing is measured: all may need as much as the filter asks of each */
         if (v.peak_bytes < f->filter->limits.min_peak_bytes)
@@ -394,20 +391,9 @@ static bool estimate(const finder *f, size_t split, pl_objective_values *values)
 }
 
 static uint64_t value_of(const finder *f, const pl_objective_values *v) {
-    switch (f->objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        return v->peak_bytes;
-    case POPLINER_OBJECTIVE_CYCLES:
-        return v->cycles;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return v->cut_bytes;
-    case POPLINER_OBJECTIVE_BALANCE:
-        return pl_objective_values_spread(v, f->filter->spread_is_of_cycles);
-    case POPLINER_OBJECTIVE_IPUS:
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return 0;
+    return f->objective == POPLINER_NUM_OBJECTIVES
+               ? 0
+               : pl_objective_value(v, f->objective, f->filter->spread_is_of_cycles);
 }
 
 /* Whether the split is within the filter and better than the best one, which is then as good as

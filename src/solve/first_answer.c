@@ -20,12 +20,6 @@
 /* The farthest that cuts are moved at once, in units. */
 enum { FARTHEST_MOVE = 4 };
 
-/* What the stages of an IPU come to. */
-typedef struct load {
-    uint64_t peak_bytes;
-    uint64_t cycles;
-} load;
-
 /* How good a split is. Less is better in all of it. */
 typedef struct score {
     double excess;  /* beyond the filter; 0 if it is within */
@@ -46,9 +40,9 @@ typedef struct climb {
     uint8_t *ok;         /* [stages]: a triangle of what may be that stage */
     uint8_t *reaches; /* [stages + 1][units + 1]: whether the stages from there on may begin so */
     size_t *cuts;     /* [stages + 1]: the first unit of each stage, and the end */
-    load *loads;      /* [stages], by first stage of the IPU */
-    load *kept_loads; /* [stages]: before a move */
-    bool *is_touched; /* [stages] */
+    pl_load *loads;   /* [stages], by first stage of the IPU */
+    pl_load *kept_loads;         /* [stages]: before a move */
+    bool *is_touched;            /* [stages] */
     popliner_interval *together; /* [stages] */
     score now;
     size_t *best_cuts; /* [stages + 1] */
@@ -59,6 +53,11 @@ typedef struct climb {
 
 static bool must_end(const climb *c) {
     return pl_clock_seconds() >= c->deadline_seconds || pl_stop_is_wanted(c->asked->stop);
+}
+
+/* Whether it is cycles that are to be few. */
+static bool of_cycles(const climb *c) {
+    return pl_objective_is_of_cycles(c->objective, false);
 }
 
 static bool is_ok(const climb *c, size_t stage) {
@@ -72,7 +71,7 @@ static bool is_ok(const climb *c, size_t stage) {
 /* ---- what a split is worth ---- */
 
 static popliner_status measure(climb *c, size_t first_stage) {
-    load *l = &c->loads[first_stage];
+    pl_load *l = &c->loads[first_stage];
     size_t count = 0;
     l->cycles = 0;
     for (size_t stage = first_stage; stage < c->num_stages; ++stage) {
@@ -100,19 +99,13 @@ static double high_power(double x) {
 }
 
 static pl_objective_values values_of(const climb *c) {
-    pl_objective_values v = {.min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX};
+    pl_objective_values v = PL_OBJECTIVE_VALUES_INIT;
     for (size_t stage = 0; stage < c->num_stages; ++stage) {
-        const load *l = &c->loads[stage];
         if (stage > 0)
             v.cut_bytes = pl_add_cut_bytes(v.cut_bytes,
                                            popliner_costs_cut(c->problem->costs, c->cuts[stage]));
-        if (c->problem->first_on_ipu[stage] != stage)
-            continue;
-        v.peak_bytes = l->peak_bytes > v.peak_bytes ? l->peak_bytes : v.peak_bytes;
-        v.min_peak_bytes = l->peak_bytes < v.min_peak_bytes ? l->peak_bytes : v.min_peak_bytes;
-        v.cycles = l->cycles > v.cycles ? l->cycles : v.cycles;
-        v.min_cycles = l->cycles < v.min_cycles ? l->cycles : v.min_cycles;
-        ++v.num_ipus;
+        if (c->problem->first_on_ipu[stage] == stage)
+            pl_objective_values_add(&v, c->loads[stage]);
     }
     return v;
 }
@@ -134,42 +127,23 @@ static double excess_of_split(const climb *c, const pl_objective_values *v) {
 }
 
 /* The sum of high powers, of cycles or of bytes. */
-static double rough_of_loads(const climb *c, bool of_cycles) {
+static double rough_of_loads(const climb *c, bool is_of_cycles) {
     double sum = 0.0;
     for (size_t stage = 0; stage < c->num_stages; ++stage)
         if (c->problem->first_on_ipu[stage] == stage)
             sum += high_power(
-                (double)(of_cycles ? c->loads[stage].cycles : c->loads[stage].peak_bytes) /
+                (double)(is_of_cycles ? c->loads[stage].cycles : c->loads[stage].peak_bytes) /
                 c->unit_of_load);
     return sum;
 }
 
 static score score_of(const climb *c) {
     pl_objective_values v = values_of(c);
-    bool is_spread_of_cycles = c->filter->spread_is_of_cycles;
-    score s = {.excess = excess_of_split(c, &v)};
-    switch (c->objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        s.value = v.peak_bytes;
-        s.rough = rough_of_loads(c, false);
-        break;
-    case POPLINER_OBJECTIVE_CYCLES:
-        s.value = v.cycles;
-        s.rough = rough_of_loads(c, true);
-        break;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        s.value = v.cut_bytes;
-        s.rough = (double)v.cut_bytes;
-        break;
-    case POPLINER_OBJECTIVE_IPUS:
-        s.value = v.num_ipus;
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-    case POPLINER_NUM_OBJECTIVES:
-        s.value = pl_objective_values_spread(&v, is_spread_of_cycles);
-        s.rough = (double)s.value;
-        break;
-    }
+    score s = {.excess = excess_of_split(c, &v),
+               .value = pl_objective_value(&v, c->objective, c->filter->spread_is_of_cycles)};
+    s.rough = pl_objective_of(c->objective)->kind == PL_OBJECTIVE_LARGEST
+                  ? rough_of_loads(c, of_cycles(c))
+                  : (double)s.value;
     return s;
 }
 
@@ -199,8 +173,7 @@ static popliner_status begin(climb *c) {
         popliner_status status = measure(c, stage);
         if (status != POPLINER_OK)
             return status;
-        uint64_t own = c->objective == POPLINER_OBJECTIVE_CYCLES ? c->loads[stage].cycles
-                                                                 : c->loads[stage].peak_bytes;
+        uint64_t own = of_cycles(c) ? c->loads[stage].cycles : c->loads[stage].peak_bytes;
         largest = own > largest ? own : largest;
     }
     if (c->unit_of_load == 0.0)
@@ -345,7 +318,7 @@ static void weigh(const climb *c, bool by_needs, double *before) {
     const popliner_costs *costs = c->problem->costs;
     for (size_t unit = 0; unit < c->num_units; ++unit) {
         double weight = 1.0;
-        if (by_needs && c->objective == POPLINER_OBJECTIVE_CYCLES)
+        if (by_needs && of_cycles(c))
             weight = (double)popliner_costs_cycles(costs, unit, unit);
         else if (by_needs && popliner_costs_peak(costs, unit, unit, 1) != POPLINER_PEAK_FORBIDDEN)
             weight = (double)popliner_costs_peak(costs, unit, unit, 1);

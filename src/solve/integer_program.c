@@ -351,7 +351,7 @@ static popliner_status add_stages_row(pl_integer_program *s, popliner_error *err
     const pl_problem *p = s->problem;
     size_t most = p->max_stages;
     if (!p->is_mapped && s->filter.limits.max_ipus < most)
-        most = s->filter.limits.max_ipus;
+        most = (size_t)s->filter.limits.max_ipus;
     if (s->num_places > 1 && (most == p->max_stages || p->is_mapped))
         return POPLINER_OK;
     size_t row = s->program.num_rows;

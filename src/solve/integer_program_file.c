@@ -135,9 +135,8 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
     pl_integer_program *s = &w->s;
     bool is_shared = asked->problem->is_shared;
     bool of_cycles =
-        asked->objective == POPLINER_OBJECTIVE_CYCLES ||
-        (asked->objective == POPLINER_OBJECTIVE_BALANCE && asked->filter->spread_is_of_cycles);
-    bool is_spread = asked->objective == POPLINER_OBJECTIVE_BALANCE;
+        pl_objective_is_of_cycles(asked->objective, asked->filter->spread_is_of_cycles);
+    bool is_spread = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_SPREAD;
     for (size_t a = 0; a < s->num_columns; ++a)
         s->program.columns[a].cost = 0.0;
     if (goal != PL_GOAL_ANY)
@@ -202,16 +201,14 @@ static popliner_status build(writing *w, pl_goal goal, popliner_error *error) {
 popliner_status pl_integer_program_write(const pl_written_program *asked, const char *path,
                                          popliner_error *error) {
     const pl_problem *p = asked->problem;
-    pl_goal goal = asked->objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
-                   : asked->objective == POPLINER_OBJECTIVE_IPUS  ? PL_GOAL_FEWEST_STAGES
-                                                                  : PL_GOAL_ANY;
+    const pl_objective *objective = pl_objective_of(asked->objective);
     char comment[600];
     if (p->min_stages > p->max_stages)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "a chain of %zu units has no %zu stages: there is no integer program to write",
             p->num_units, p->min_stages);
-    if (p->is_shared && asked->objective == POPLINER_OBJECTIVE_BALANCE)
+    if (p->is_shared && objective->kind == PL_OBJECTIVE_SPREAD)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the spread is no objective of an integer program where stages share an "
                        "IPU; put another first");
@@ -220,13 +217,13 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
         .s = {.problem = p,
               .filter = within_known(asked),
               .peaks_never_shrink = p->is_shared && pl_costs_shared_peak_never_shrinks(p->costs)}};
-    popliner_status status = build(&w, goal, error);
+    popliner_status status = build(&w, objective->goal, error);
     if (status == POPLINER_OK) {
         describe(&w, comment, sizeof comment);
         const pl_program_text text = {
             .program = &w.s.program,
             .format = asked->format,
-            .objective_name = popliner_objective_name(asked->objective),
+            .objective_name = objective->name,
             .comment = comment,
             .name_column = name_column,
             .user = &w,

@@ -10,7 +10,6 @@
 #include "solve/shared_bounds.h"
 #include "solve/spread_sweep.h"
 #include "solve/straight_programs.h"
-#include "solve/windows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -37,28 +36,6 @@ void pl_search_free(pl_search *search) {
     pl_shared_free(&search->shared);
     pl_room_free(&search->room);
     pl_split_clear(&search->split);
-}
-
-const popliner_solver_options *pl_solver_options(const popliner_solver_options *options) {
-    static const popliner_solver_options defaults = POPLINER_SOLVER_OPTIONS_INIT;
-    return options != NULL ? options : &defaults;
-}
-
-const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count) {
-    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
-                                               POPLINER_OBJECTIVE_TRAFFIC};
-    *count = options->num_objectives > 0 ? options->num_objectives : sizeof usual / sizeof *usual;
-    return options->num_objectives > 0 ? options->objectives : usual;
-}
-
-bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
-    bool has_cycles = false;
-    for (size_t i = 0; i < options->num_objectives; ++i) {
-        has_cycles = has_cycles || options->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
-        if (options->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
-            return has_cycles;
-    }
-    return false;
 }
 
 /* Lists all splits if there are few; *is_listed: they are, and tell all of the filter. */
@@ -286,8 +263,7 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
     if (status == POPLINER_OK && found.bound < pl_search_value(search, objective) &&
         *bound < pl_search_value(search, objective))
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-    bool is_largest =
-        objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES;
+    bool is_largest = pl_objective_of(objective)->kind == PL_OBJECTIVE_LARGEST;
     if (status == POPLINER_OK && is_largest && can_sweep(search, PL_GOAL_ANY))
         status = pl_neighbours_improve(&asked, &search->filter, objective, SECONDS_TO_IMPROVE,
                                        false, &search->split, error);
@@ -475,18 +451,16 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     popliner_status status = POPLINER_OK;
     /* the IPUs of a device map are what they are */
     pl_filter filter = search->filter;
-    bool is_shared_traffic = search->problem->is_shared && objective == POPLINER_OBJECTIVE_TRAFFIC;
+    const pl_objective *o = pl_objective_of(objective);
+    bool is_shared_traffic = search->problem->is_shared && o->goal == PL_GOAL_FEWEST_CUT_BYTES;
     if (is_shared_traffic && !search->uses_programs) {
         if (*bound >= search->values.cut_bytes)
             return POPLINER_OK;
         /* what is no better than the best known is not looked for */
         filter.limits.max_cut_bytes = search->values.cut_bytes - 1;
     }
-    if (objective == POPLINER_OBJECTIVE_TRAFFIC || !search->problem->is_mapped)
-        status = pl_search_find(search, &filter,
-                                objective == POPLINER_OBJECTIVE_TRAFFIC ? PL_GOAL_FEWEST_CUT_BYTES
-                                                                        : PL_GOAL_FEWEST_STAGES,
-                                &split, &known, error);
+    if (!o->is_mapped || !search->problem->is_mapped)
+        status = pl_search_find(search, &filter, o->goal, &split, &known, error);
     is_found = split.num_stages > 0;
     if (status == POPLINER_OK && is_found)
         status = keep(search, &split, error);
@@ -568,6 +542,33 @@ static popliner_status find_earliest(pl_search *search, popliner_error *error) {
     return status;
 }
 
+/* Makes one objective as small as possible within the filter. */
+static popliner_status minimise(pl_search *search, popliner_objective objective, uint64_t *bound,
+                                popliner_error *error) {
+    const pl_objective *o = pl_objective_of(objective);
+    bool is_shared = search->problem->is_shared;
+    bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter.limits);
+    popliner_status status = POPLINER_OK;
+    if (is_shared && !search->uses_programs && !is_listed && !o->is_mapped)
+        status = improve_shared(search, objective, bound, error);
+    if (status != POPLINER_OK || search->is_stopped)
+        return status;
+    if (is_listed)
+        return minimise_listed(search, objective, bound, error);
+    if (search->uses_programs && !is_shared)
+        return minimise_by_program(search, objective, bound, error);
+    switch (o->kind) {
+    case PL_OBJECTIVE_LARGEST:
+        return minimise_largest(search, objective, bound, error);
+    case PL_OBJECTIVE_SPREAD:
+        return is_shared ? minimise_shared_spread(search, bound, error)
+                         : minimise_spread(search, error);
+    case PL_OBJECTIVE_SUM:
+        break;
+    }
+    return minimise_sum(search, objective, bound, error);
+}
+
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error) {
@@ -576,24 +577,8 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
     for (size_t i = 0; status == POPLINER_OK && i < num_objectives; ++i) {
         popliner_objective objective = objectives[i];
         uint64_t bound = i == 0 ? search->known_bound : 0;
-        bool is_listed = pl_enumeration_serves(&search->enumeration, &search->filter.limits);
-        if (search->problem->is_shared && !search->uses_programs && !is_listed &&
-            objective != POPLINER_OBJECTIVE_IPUS)
-            status = improve_shared(search, objective, &bound, error);
-        if (status != POPLINER_OK || search->is_stopped)
-            ;
-        else if (is_listed)
-            status = minimise_listed(search, objective, &bound, error);
-        else if (search->uses_programs && !search->problem->is_shared)
-            status = minimise_by_program(search, objective, &bound, error);
-        else if (objective == POPLINER_OBJECTIVE_MEMORY || objective == POPLINER_OBJECTIVE_CYCLES)
-            status = minimise_largest(search, objective, &bound, error);
-        else if (objective == POPLINER_OBJECTIVE_BALANCE)
-            status = search->problem->is_shared ? minimise_shared_spread(search, &bound, error)
-                                                : minimise_spread(search, error);
-        else
-            status = minimise_sum(search, objective, &bound, error);
-        if (objective == POPLINER_OBJECTIVE_BALANCE && !search->is_stopped)
+        status = minimise(search, objective, &bound, error);
+        if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD && !search->is_stopped)
             bound = pl_search_value(search, objective);
         bool is_known = !search->is_stopped && !search->is_unproven;
         plan->values[plan->num_values++] = (popliner_plan_value){

@@ -45,15 +45,6 @@ popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, uint64_t *bound, popliner_error *error);
 
-/* The options, or for NULL those of POPLINER_SOLVER_OPTIONS_INIT. */
-const popliner_solver_options *pl_solver_options(const popliner_solver_options *options);
-
-/* The objectives of some options, or the default ones. Borrowed. */
-const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count);
-
-/* Whether the spread is that of the cycles for these objectives. */
-bool pl_spread_is_of_cycles(const popliner_solver_options *options);
-
 /* What the best known split has of an objective. */
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
 

@@ -9,6 +9,7 @@
 #include "base/growth.h"
 #include "solve/glpk_session.h"
 #include "solve/links.h"
+#include "solve/objective.h"
 
 /* ---- lists ---- */
 
@@ -233,11 +234,10 @@ static popliner_status check_costs(const popliner_solver_options *o, const popli
     if (pl_links_exist(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "bandwidths of links need costs that have cycles; leave them out");
-    for (size_t i = 0; i < o->num_objectives; ++i)
-        if (o->objectives[i] == POPLINER_OBJECTIVE_CYCLES)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "the objective cycles needs costs that have cycles");
-    return POPLINER_OK;
+    const char *needs = pl_objectives_need_cycles(o);
+    return needs == NULL ? POPLINER_OK
+                         : pl_fail(error, POPLINER_ERROR_USAGE,
+                                   "the objective %s needs costs that have cycles", needs);
 }
 
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,

@@ -32,7 +32,7 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
     popliner_objective second = solving->objectives[1];
     uint64_t value = last->values[1].value;
     /* the IPUs of a device map are what they are */
-    if (value == 0 || (second == POPLINER_OBJECTIVE_IPUS && solving->problem.is_mapped))
+    if (value == 0 || (pl_objective_of(second)->is_mapped && solving->problem.is_mapped))
         return false;
     *filter = pl_filter_limited(filter, second, value - 1);
     solving->search.known_bound =

@@ -42,19 +42,13 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
                                pl_costs_place(problem->costs, split->num_stages, stage)};
 }
 
-/* What all stages on an IPU come to. */
-typedef struct ipu_load {
-    uint64_t peak_bytes;
-    uint64_t cycles;
-} ipu_load;
-
 /* The load of the IPU of `stage`, the first one there. `together` is room for all stages. */
 static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
                                    size_t num_stages, size_t stage, popliner_interval *together,
-                                   ipu_load *load, popliner_error *error) {
+                                   pl_load *load, popliner_error *error) {
     size_t count = 0;
     size_t end = problem->is_shared ? num_stages : stage + 1;
-    *load = (ipu_load){0};
+    *load = (pl_load){0};
     for (size_t other = stage; other < end; ++other) {
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
@@ -73,7 +67,7 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
     popliner_interval *stages = pl_new_array(num_stages, sizeof *stages);
     popliner_interval *together = pl_new_array(num_stages, sizeof *together);
     popliner_status status = POPLINER_OK;
-    *values = (pl_objective_values){.min_peak_bytes = UINT64_MAX, .min_cycles = UINT64_MAX};
+    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
     if (stages == NULL || together == NULL) {
         status = pl_fail_memory(error, "the stages");
         goto done;
@@ -92,19 +86,13 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
                 peaks_bytes[i] = peaks_bytes[first];
             continue;
         }
-        ipu_load load;
+        pl_load load;
         status = measure_ipu(problem, stages, num_stages, i, together, &load, error);
         if (status != POPLINER_OK)
             goto done;
-        uint64_t peak = load.peak_bytes;
-        uint64_t cycles = load.cycles;
         if (peaks_bytes != NULL)
-            peaks_bytes[i] = peak;
-        values->peak_bytes = peak > values->peak_bytes ? peak : values->peak_bytes;
-        values->min_peak_bytes = peak < values->min_peak_bytes ? peak : values->min_peak_bytes;
-        values->cycles = cycles > values->cycles ? cycles : values->cycles;
-        values->min_cycles = cycles < values->min_cycles ? cycles : values->min_cycles;
-        ++values->num_ipus;
+            peaks_bytes[i] = load.peak_bytes;
+        pl_objective_values_add(values, load);
     }
 done:
     free(stages);

@@ -2,26 +2,8 @@
 #include "solve/plan_data.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
-
-const char *popliner_objective_name(popliner_objective objective) {
-    static const char *const names[] = {"memory", "cycles", "traffic", "ipus", "balance"};
-    return (unsigned)objective < POPLINER_NUM_OBJECTIVES ? names[objective] : NULL;
-}
-
-size_t popliner_objectives_complete(popliner_objective *objectives, size_t num_objectives,
-                                    popliner_objective first) {
-    if (num_objectives == 0 || objectives[0] != POPLINER_OBJECTIVE_BALANCE)
-        return num_objectives;
-    size_t end = 1; /* of what moves one place on: as far as where `first` was */
-    while (end < num_objectives && objectives[end] != first)
-        end++;
-    memmove(&objectives[1], objectives, end * sizeof *objectives);
-    objectives[0] = first;
-    return end < num_objectives ? num_objectives : num_objectives + 1;
-}
 
 const char *popliner_proof_name(popliner_proof proof) {
     static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
@@ -55,7 +37,7 @@ void pl_plan_summarise(popliner_plan *plan) {
         .status = plan->status,
         .is_stopped = plan->is_stopped,
         .num_stages = plan->num_stages,
-        .num_ipus = plan->num_ipus,
+        .num_ipus = (size_t)plan->num_ipus,
         .num_values = plan->num_values,
         .peak_bytes = plan->peak_bytes,
         .cycles = plan->cycles,

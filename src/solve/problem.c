@@ -204,11 +204,8 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
 /* Whether speeds and links tell places apart. They are of cycles, which no filter limits unless
  * they are an objective. */
 static bool cycles_depend_on_ipu(const pl_problem *p) {
-    const popliner_solver_options *options = p->options;
-    bool has_cycles = false;
-    for (size_t i = 0; i < options->num_objectives; ++i)
-        has_cycles = has_cycles || options->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
-    return has_cycles && (options->num_ipu_speeds > 0 || p->links.num_special > 0);
+    return pl_objectives_need_cycles(p->options) != NULL &&
+           (p->options->num_ipu_speeds > 0 || p->links.num_special > 0);
 }
 
 /* Takes over the order of the costs where it is known of as many places, else finds it. */
@@ -348,7 +345,7 @@ pl_filter pl_filter_of_limits(const pl_problem *problem) {
                    .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
                    .max_cycles = UINT64_MAX,
                    .max_cut_bytes = UINT64_MAX,
-                   .max_ipus = SIZE_MAX},
+                   .max_ipus = UINT64_MAX},
         .max_spread = UINT64_MAX,
     };
 }
@@ -358,10 +355,6 @@ pl_filter pl_filter_without_memory(const pl_problem *problem) {
     filter.limits.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
     filter.limits.ignores_ipu_limits = true;
     return filter;
-}
-
-const pl_limits *pl_filter_only_limits(const pl_filter *filter) {
-    return filter->max_spread == UINT64_MAX ? &filter->limits : NULL;
 }
 
 /* A limit of memory that is none over what the limits admit of every IPU. */
@@ -719,74 +712,4 @@ bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, siz
     for (size_t d = 0; d < n - first_unit; ++d)
         ok[d] &= reachability->to_end[(stage + 1) * width + first_unit + d + 1];
     return true;
-}
-
-uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
-    return is_of_cycles ? values->cycles - values->min_cycles
-                        : values->peak_bytes - values->min_peak_bytes;
-}
-
-uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
-                            bool spread_is_of_cycles) {
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        return values->peak_bytes;
-    case POPLINER_OBJECTIVE_CYCLES:
-        return values->cycles;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        return values->cut_bytes;
-    case POPLINER_OBJECTIVE_IPUS:
-        return values->num_ipus;
-    case POPLINER_OBJECTIVE_BALANCE:
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return pl_objective_values_spread(values, spread_is_of_cycles);
-}
-
-pl_limits pl_filter_window(const pl_filter *filter, uint64_t min_value, uint64_t width) {
-    pl_limits window = filter->limits;
-    uint64_t max_value = min_value > UINT64_MAX - width ? UINT64_MAX : min_value + width;
-    uint64_t *min_of = filter->spread_is_of_cycles ? &window.min_cycles : &window.min_peak_bytes;
-    uint64_t *max_of = filter->spread_is_of_cycles ? &window.max_cycles : &window.max_peak_bytes;
-    *min_of = min_value > *min_of ? min_value : *min_of;
-    *max_of = max_value < *max_of ? max_value : *max_of;
-    return window;
-}
-
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
-    pl_filter result = *filter;
-    switch (objective) {
-    case POPLINER_OBJECTIVE_MEMORY:
-        result.limits.max_peak_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_CYCLES:
-        result.limits.max_cycles = max;
-        break;
-    case POPLINER_OBJECTIVE_TRAFFIC:
-        result.limits.max_cut_bytes = max;
-        break;
-    case POPLINER_OBJECTIVE_IPUS:
-        result.limits.max_ipus = max < SIZE_MAX ? (size_t)max : SIZE_MAX;
-        break;
-    case POPLINER_OBJECTIVE_BALANCE:
-        /* UINT64_MAX would mean that the spread is of no interest */
-        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
-        break;
-    case POPLINER_NUM_OBJECTIVES:
-        break;
-    }
-    return result;
-}
-
-bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values) {
-    return values->peak_bytes <= limits->max_peak_bytes &&
-           values->min_peak_bytes >= limits->min_peak_bytes &&
-           values->cycles <= limits->max_cycles && values->min_cycles >= limits->min_cycles &&
-           values->cut_bytes <= limits->max_cut_bytes && values->num_ipus <= limits->max_ipus;
-}
-
-bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
-    return pl_limits_admit(&filter->limits, values) &&
-           pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
 }

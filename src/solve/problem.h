@@ -11,6 +11,7 @@
 #include "costs/costs.h"
 #include "popliner/solver.h"
 #include "solve/links.h"
+#include "solve/objective.h"
 
 /* The constraints of some options, one by one, so that each can be left out to see whether it is
  * needed for a contradiction: the number of stages, min_units and max_units, then each required or
@@ -97,42 +98,11 @@ uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first
 size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
                                size_t num_stages);
 
-/* What each IPU, and the sum over all, has to keep to besides the constraints. Max and min are of
- * every IPU. */
-typedef struct pl_limits {
-    uint64_t plain_limit_bytes; /* of IPUs that have no limit of their own */
-    bool ignores_ipu_limits;    /* those that have one take plain_limit_bytes, too */
-    uint64_t max_peak_bytes;
-    uint64_t min_peak_bytes;
-    uint64_t max_cycles;
-    uint64_t min_cycles;
-    uint64_t max_cut_bytes;
-    size_t max_ipus;
-} pl_limits;
-
-/* What a split has to keep to: limits, and how far its IPUs may be apart. Searches that do not
- * compare IPUs with each other accept pl_limits alone, so none can be given a spread. */
-typedef struct pl_filter {
-    pl_limits limits;
-    uint64_t max_spread; /* UINT64_MAX for any */
-    bool spread_is_of_cycles;
-} pl_filter;
-
 /* The one that keeps to the limits of the options and to nothing else. */
 pl_filter pl_filter_of_limits(const pl_problem *problem);
 
 /* The one that knows no limit of memory: only what must not be a stage at all is left out. */
 pl_filter pl_filter_without_memory(const pl_problem *problem);
-
-/* The filter with a limit on one objective. */
-pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max);
-
-/* The limits of the filter if they are all that it has; NULL if it limits the spread. */
-const pl_limits *pl_filter_only_limits(const pl_filter *filter);
-
-/* The limits of the filter, with the values that the spread is of, cycles or peaks, limited to
- * min_value ... min_value + width. */
-pl_limits pl_filter_window(const pl_filter *filter, uint64_t min_value, uint64_t width);
 
 /* The largest peak that an IPU may have. */
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu);
@@ -211,28 +181,5 @@ bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, siz
  * cleared. As long as finding one stage takes. Errors: MEMORY. */
 popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
                                       uint8_t *units, popliner_error *error);
-
-/* What a split has of all that objectives and filters look at. */
-typedef struct pl_objective_values {
-    uint64_t peak_bytes;     /* of the IPU that needs most */
-    uint64_t min_peak_bytes; /* of the one that needs least */
-    uint64_t cycles;
-    uint64_t min_cycles;
-    uint64_t cut_bytes;
-    size_t num_ipus;
-} pl_objective_values;
-
-/* The spread of a split. */
-uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles);
-
-/* What a split has of one objective. */
-uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
-                            bool spread_is_of_cycles);
-
-/* True if a split with these values keeps to the limits, except those of single IPUs. */
-bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values);
-
-/* Like pl_limits_admit, but for the spread also. */
-bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
 
 #endif

@@ -34,7 +34,7 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage) {
 
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
                        const popliner_interval *stage, size_t num_stages_on_ipu) {
-    if (objective == POPLINER_OBJECTIVE_CYCLES)
+    if (pl_objective_is_of_cycles(objective, false))
         return pl_problem_cycles(problem,
                                  problem->options->num_mapped_stages - stage->stages_to_end,
                                  stage->first_unit, stage->last_unit);
@@ -86,14 +86,13 @@ static void hint(relaxation *r, pl_split *split) {
  * something may. */
 static popliner_status fill_loads(relaxation *r, bool *is_possible) {
     size_t n = r->num_units;
-    pl_limits limits = *r->limits;
+    pl_filter better = {.limits = *r->limits};
     uint8_t *ok = pl_new_array(n, sizeof *ok);
     r->loads = pl_new_array(r->num_stages * pl_triangle_size(n), sizeof *r->loads);
-    if (r->known != NONE && r->objective == POPLINER_OBJECTIVE_MEMORY)
-        limits.max_peak_bytes = r->known - 1;
-    if (r->known != NONE && r->objective == POPLINER_OBJECTIVE_CYCLES)
-        limits.max_cycles = r->known - 1;
-    pl_reachability reach = {.problem = r->problem, .limits = &limits, .num_stages = r->num_stages};
+    if (r->known != NONE)
+        better = pl_filter_limited(&better, r->objective, r->known - 1);
+    pl_reachability reach = {
+        .problem = r->problem, .limits = &better.limits, .num_stages = r->num_stages};
     popliner_status status = ok == NULL || r->loads == NULL
                                  ? pl_fail_memory(r->error, "the bounds of the search")
                                  : pl_reachability_find(&reach, r->error);
@@ -476,10 +475,10 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
                     .bound = bound,
                     .error = error};
     bool is_possible = false;
-    if (objective == POPLINER_OBJECTIVE_TRAFFIC)
+    if (pl_objective_of(objective)->goal == PL_GOAL_FEWEST_CUT_BYTES)
         return bound_traffic(&r);
-    if ((objective != POPLINER_OBJECTIVE_MEMORY && objective != POPLINER_OBJECTIVE_CYCLES) ||
-        known == 0 || r.problem->max_stages < r.problem->min_stages ||
+    if (pl_objective_of(objective)->kind != PL_OBJECTIVE_LARGEST || known == 0 ||
+        r.problem->max_stages < r.problem->min_stages ||
         pl_triangle_size(r.num_units) > MOST_NUMBERS / r.num_stages)
         return POPLINER_OK;
     popliner_status status = fill_loads(&r, &is_possible);

@@ -72,7 +72,7 @@ typedef struct pl_shared_search {
     pl_goal goal;
     const pl_stop *stop;
     const popliner_listener *listener; /* may be NULL */
-    size_t max_tries;   /* after so many stages pl_device_sweep gives up; 0 for any number */
+    size_t max_tries; /* after so many stages pl_device_sweep gives up; 0 for any number */
     const pl_cut_range *ranges; /* [stages + 1], for pl_device_sweep alone; NULL: anywhere */
     pl_room *room;              /* how much IPUs can hold, or NULL */
     pl_shared *shared; /* what is measured is added, and what is there is not measured again */

@@ -151,7 +151,7 @@ static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits
     pl_split below = {0};
     popliner_status status = POPLINER_OK;
     known->is_loose = known->is_stopped;
-    bool can_be_less = known->value > 0 && objective != POPLINER_OBJECTIVE_IPUS;
+    bool can_be_less = known->value > 0 && !pl_objective_of(objective)->is_mapped;
     if (!pl_glpk_exists()) {
         known->is_loose = true; /* other searches need not meet all of them */
         return POPLINER_OK;

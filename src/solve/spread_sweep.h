@@ -8,7 +8,7 @@
 #include "solve/shared_stages.h"
 
 /* Like pl_device_sweep, but within any filter; with a limit on the spread one sweep for each block
- * of smallest values, see solve/windows.h, and asked->max_tries are those of each. *gave_up, with
+ * of smallest values, see solve/objective.h, and asked->max_tries are those of each. *gave_up, with
  * an empty split, if one of them did. */
 popliner_status pl_spread_sweep(const pl_shared_search *asked, const pl_filter *filter,
                                 pl_split *split, pl_search_result *result, bool *gave_up,

@@ -226,9 +226,9 @@ static popliner_status first_limits(const pl_straight_programs *asked, popliner_
     pl_integer_program s = {.problem = asked->problem,
                             .filter = pl_filter_limited(asked->filter, objective, *most)};
     uint64_t smallest;
-    bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
+    bool of_cycles = pl_objective_is_of_cycles(objective, false);
     *bound = 0;
-    if (objective == POPLINER_OBJECTIVE_BALANCE)
+    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD)
         return POPLINER_OK;
     popliner_status status = pl_integer_program_collect(&s, error);
     if (status == POPLINER_OK)
@@ -251,14 +251,14 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
                                         popliner_objective objective, uint64_t most,
                                         pl_split *split, pl_straight_answer *answer,
                                         popliner_error *error) {
-    bool of_cycles = objective == POPLINER_OBJECTIVE_CYCLES;
+    bool of_cycles = pl_objective_is_of_cycles(objective, false);
+    bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     bool is_first = true;
     bool is_done = false;
     popliner_status status = first_limits(asked, objective, &answer->bound, &most, error);
     while (status == POPLINER_OK && !is_done) {
-        run r = {.aim = objective == POPLINER_OBJECTIVE_BALANCE ? AIM_SPREAD : AIM_LARGEST,
-                 .of_cycles = of_cycles,
-                 .error = error};
+        run r = {
+            .aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .of_cycles = of_cycles, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
         status = begin(&r, asked, &filter, NULL);
         if (status == POPLINER_OK)
@@ -299,8 +299,8 @@ static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *
 static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_objective objective,
                                     pl_split *split, pl_straight_answer *answer,
                                     popliner_error *error) {
-    run r = {.aim = objective == POPLINER_OBJECTIVE_IPUS ? AIM_STAGES : AIM_CUT_BYTES,
-             .error = error};
+    bool is_of_stages = pl_objective_of(objective)->goal == PL_GOAL_FEWEST_STAGES;
+    run r = {.aim = is_of_stages ? AIM_STAGES : AIM_CUT_BYTES, .error = error};
     uint64_t best = UINT64_MAX;
     double worse = INFINITY; /* in GLPK's units: no tie any more */
     bool is_done = false;
@@ -339,7 +339,7 @@ popliner_status pl_straight_minimise(const pl_straight_programs *asked,
                                      pl_straight_answer *answer, popliner_error *error) {
     pl_objective_values values = {0};
     *answer = (pl_straight_answer){0};
-    if (objective == POPLINER_OBJECTIVE_TRAFFIC || objective == POPLINER_OBJECTIVE_IPUS)
+    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SUM)
         return minimise_sum(asked, objective, split, answer, error);
     popliner_status status = pl_split_evaluate(asked->problem, split, &values, NULL, error);
     if (status != POPLINER_OK)

@@ -294,7 +294,7 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
                        "leave the bandwidths "
                        "out, or the choice (auto)");
     for (size_t i = 0; i < num_objectives; ++i)
-        if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+        if (pl_objective_of(objectives[i])->kind == PL_OBJECTIVE_SPREAD)
             return pl_fail(error, POPLINER_ERROR_USAGE,
                            "what stages recompute is not chosen (auto) for the objective balance; "
                            "leave out one of "

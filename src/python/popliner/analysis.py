@@ -256,8 +256,7 @@ class Analysis(Owner):
         chain = self.chain(r_.memory_model)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
         r_ = taken(r_, {}, {"max_stage_bytes": self.profile.info.bytes_per_tile or None})
-        asked = Asked(r_, Units(chain.labels, counted), self._held().turn,
-                      Objective.MEMORY if spreads else None)
+        asked = Asked(r_, Units(chain.labels, counted), self._held().turn, spreads)
         asked.listening = Listening(r_.message, r_.progress, r_.step).or_else(self._listening)
         return asked
 

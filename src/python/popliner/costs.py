@@ -395,17 +395,11 @@ class Costs(Owner):
 
     # ---- asking ----
 
-    def _first_objective(self) -> Objective:
-        """What people look at first: the time of graphs, and of costs without memory."""
-        is_graph = self.file is not None and self.file.is_graph
-        is_of_time = is_graph or self.peak(0, self.num_units - 1) == 0
-        return Objective.CYCLES if is_of_time and self.has_cycles else Objective.MEMORY
-
     def _ask(self, request: Optional[Request], members: Mapping[str, Any],
              defaults: Optional[Mapping[str, Any]] = None, spreads: bool = True) -> Asked:
         handle = self._held()
         r = taken(request, members, {**self.defaults, **(defaults or {})})
-        asked = Asked(r, self._units, handle.turn, self._first_objective() if spreads else None)
+        asked = Asked(r, self._units, handle.turn, spreads, handle.pointer)
         self._check_pipeline(asked)
         return asked
 

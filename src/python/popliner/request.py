@@ -261,14 +261,14 @@ class Asked:
     """The structures of a request, with all that they point to. They are good for one call."""
 
     def __init__(self, request: Request, units: Units, turn: Turn,
-                 first: Optional[Objective] = None) -> None:
-        """`first` comes before BALANCE where that begins the list, and no device map says how many
-        stages there are; None leaves the list as it is."""
+                 spreads: bool = False, costs: Any = None) -> None:
+        """If it `spreads`, what people look at first of the costs comes before BALANCE where that
+        begins the list, and no device map says how many stages there are."""
         self.kept: List[Any] = []
         self.turn = turn
         self.solver = self.solver_options(request, units)
-        if first is not None and self.solver.num_mapped_stages == 0:
-            self.spread(first)
+        if spreads and self.solver.num_mapped_stages == 0:
+            self.spread(costs)
         self.request = self.request_of(request)
 
     def keep(self, value: Any) -> Any:
@@ -301,11 +301,11 @@ class Asked:
         q.solver = ctypes.pointer(self.solver)
         return q
 
-    def spread(self, first: Objective) -> None:
+    def spread(self, costs: Any) -> None:
         count = self.solver.num_objectives
         room = (ctypes.c_int * len(Objective))(*self.solver.objectives[:count])
         if count <= len(room):
-            self.solver.num_objectives = library.popliner_objectives_complete(room, count, first)
+            self.solver.num_objectives = library.popliner_objectives_complete(room, count, costs)
             self.solver.objectives = room
 
     def solver_options(self, r: Request, units: Units) -> Any:

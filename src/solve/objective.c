@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/objective.h"
+
+#include "costs/costs.h"
+#include "solve/plan_data.h"
+
+#include <string.h>
+
+#define OF(value, limit, total)                                                                    \
+    offsetof(pl_objective_values, value), offsetof(pl_limits, limit), offsetof(popliner_plan, total)
+
+/* Name, words, kind, unit, goal, needs_cycles, is_mapped, may_lead, and where its numbers are. */
+static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
+    [POPLINER_OBJECTIVE_MEMORY] = {"memory", "largest tile", PL_OBJECTIVE_LARGEST, PL_UNIT_BYTES,
+                                   PL_GOAL_ANY, false, false, true,
+                                   OF(peak_bytes, max_peak_bytes, peak_bytes)},
+    [POPLINER_OBJECTIVE_CYCLES] = {"cycles", "slowest IPU", PL_OBJECTIVE_LARGEST, PL_UNIT_CYCLES,
+                                   PL_GOAL_ANY, true, false, true, OF(cycles, max_cycles, cycles)},
+    [POPLINER_OBJECTIVE_TRAFFIC] = {"traffic", "cuts", PL_OBJECTIVE_SUM, PL_UNIT_CUTS,
+                                    PL_GOAL_FEWEST_CUT_BYTES, false, false, true,
+                                    OF(cut_bytes, max_cut_bytes, cut_bytes)},
+    [POPLINER_OBJECTIVE_IPUS] = {"ipus", "IPUs", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
+                                 PL_GOAL_FEWEST_STAGES, false, true, true,
+                                 OF(num_ipus, max_ipus, num_ipus)},
+    /* everything on one IPU has no spread */
+    [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",
+                                    .words = "spread",
+                                    .kind = PL_OBJECTIVE_SPREAD,
+                                    .unit = PL_UNIT_BYTES,
+                                    .total = offsetof(popliner_plan, spread)},
+};
+
+const pl_objective *pl_objective_of(popliner_objective objective) {
+    return &objectives[objective];
+}
+
+const char *popliner_objective_name(popliner_objective objective) {
+    return (unsigned)objective < POPLINER_NUM_OBJECTIVES ? objectives[objective].name : NULL;
+}
+
+size_t popliner_objectives_complete(popliner_objective *list, size_t num_objectives,
+                                    const popliner_costs *costs) {
+    const popliner_objective first = costs != NULL && pl_costs_are_of_time(costs)
+                                         ? POPLINER_OBJECTIVE_CYCLES
+                                         : POPLINER_OBJECTIVE_MEMORY;
+    if (num_objectives == 0 || objectives[list[0]].may_lead)
+        return num_objectives;
+    size_t end = 1; /* of what moves one place on: as far as where `first` was */
+    while (end < num_objectives && list[end] != first)
+        end++;
+    memmove(&list[1], list, end * sizeof *list);
+    list[0] = first;
+    return end < num_objectives ? num_objectives : num_objectives + 1;
+}
+
+const popliner_solver_options *pl_solver_options(const popliner_solver_options *options) {
+    static const popliner_solver_options defaults = POPLINER_SOLVER_OPTIONS_INIT;
+    return options != NULL ? options : &defaults;
+}
+
+const popliner_objective *pl_objectives_of(const popliner_solver_options *options, size_t *count) {
+    static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
+                                               POPLINER_OBJECTIVE_TRAFFIC};
+    *count = options->num_objectives > 0 ? options->num_objectives : sizeof usual / sizeof *usual;
+    return options->num_objectives > 0 ? options->objectives : usual;
+}
+
+const char *pl_objectives_need_cycles(const popliner_solver_options *options) {
+    for (size_t i = 0; i < options->num_objectives; ++i)
+        if (objectives[options->objectives[i]].needs_cycles)
+            return objectives[options->objectives[i]].name;
+    return NULL;
+}
+
+bool pl_spread_is_of_cycles(const popliner_solver_options *options) {
+    bool has_cycles = false;
+    for (size_t i = 0; i < options->num_objectives; ++i) {
+        has_cycles = has_cycles || options->objectives[i] == POPLINER_OBJECTIVE_CYCLES;
+        if (options->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return has_cycles;
+    }
+    return false;
+}
+
+bool pl_objective_is_of_cycles(popliner_objective objective, bool spread_is_of_cycles) {
+    return objectives[objective].kind == PL_OBJECTIVE_SPREAD
+               ? spread_is_of_cycles
+               : objectives[objective].unit == PL_UNIT_CYCLES;
+}
+
+/* ---- values ---- */
+
+uint64_t pl_objective_values_spread(const pl_objective_values *values, bool is_of_cycles) {
+    return is_of_cycles ? values->cycles - values->min_cycles
+                        : values->peak_bytes - values->min_peak_bytes;
+}
+
+uint64_t pl_objective_value(const pl_objective_values *values, popliner_objective objective,
+                            bool spread_is_of_cycles) {
+    const pl_objective *o = &objectives[objective];
+    if (o->kind == PL_OBJECTIVE_SPREAD)
+        return pl_objective_values_spread(values, spread_is_of_cycles);
+    return *(const uint64_t *)(const void *)((const char *)values + o->value);
+}
+
+/* ---- limits ---- */
+
+pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
+    const pl_objective *o = &objectives[objective];
+    pl_filter result = *filter;
+    if (o->kind == PL_OBJECTIVE_SPREAD) /* UINT64_MAX would mean that it is of no interest */
+        result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
+    else
+        *(uint64_t *)(void *)((char *)&result.limits + o->limit) = max;
+    return result;
+}
+
+const pl_limits *pl_filter_only_limits(const pl_filter *filter) {
+    return filter->max_spread == UINT64_MAX ? &filter->limits : NULL;
+}
+
+bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values) {
+    return values->peak_bytes <= limits->max_peak_bytes &&
+           values->min_peak_bytes >= limits->min_peak_bytes &&
+           values->cycles <= limits->max_cycles && values->min_cycles >= limits->min_cycles &&
+           values->cut_bytes <= limits->max_cut_bytes && values->num_ipus <= limits->max_ipus;
+}
+
+bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
+    return pl_limits_admit(&filter->limits, values) &&
+           pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
+}
+
+/* ---- windows ---- */
+
+pl_limits pl_windows_limits(const pl_windows *windows, uint64_t width, const pl_filter *filter) {
+    pl_limits limits = filter->limits;
+    uint64_t max_value = pl_add_or_never(windows->at, pl_add_or_never(width, windows->step));
+    uint64_t *min_of = filter->spread_is_of_cycles ? &limits.min_cycles : &limits.min_peak_bytes;
+    uint64_t *max_of = filter->spread_is_of_cycles ? &limits.max_cycles : &limits.max_peak_bytes;
+    *min_of = windows->at > *min_of ? windows->at : *min_of;
+    *max_of = max_value < *max_of ? max_value : *max_of;
+    return limits;
+}
+
+void pl_windows_skip(pl_windows *windows, uint64_t width) {
+    uint64_t next = pl_add_or_never(windows->at, pl_add_or_never(windows->step, 1));
+    windows->is_over = pl_add_or_never(next, width) == UINT64_MAX;
+    windows->at = next;
+    windows->step = pl_add_or_never(windows->step, pl_add_or_never(windows->step, 1));
+}
+
+void pl_windows_narrow(pl_windows *windows, uint64_t width, uint64_t max_value) {
+    uint64_t without = max_value - windows->at - width - 1;
+    windows->step /= 2;
+    if (without < windows->step)
+        windows->step = without;
+}
