@@ -52,6 +52,7 @@ typedef struct task {
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
     size_t num_told;
     pl_text data;
+    pl_json json;       /* which writes it */
     pl_text tile_needs; /* a list: of each of the stages */
     size_t tile_need_chars;
 } task;
@@ -221,13 +222,13 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
         status = find_cycles(t, stages, &t->told[i], error);
     if (status == POPLINER_OK) {
         if (first_told == 0) {
-            pl_text_add(&t->data, ",\n\"chain\":");
-            pl_page_add_chain(&t->data, t->chain, stages);
-            pl_text_add(&t->data, ",\n\"stages\":[\n");
-        } else {
-            pl_text_add(&t->data, ",\n");
+            pl_put_line(&t->json);
+            pl_page_put_chain(&t->json, "chain", t->chain, stages);
+            pl_put_line(&t->json);
+            pl_put_open(&t->json, "stages", '[');
         }
-        pl_page_add_stages(&t->data, stages, t->analysis->profile, t->told + first_told,
+        pl_put_line(&t->json);
+        pl_page_put_stages(&t->json, stages, t->analysis->profile, t->told + first_told,
                            t->num_told - first_told);
         status = add_tile_needs(t, stages, error);
     }
@@ -246,9 +247,11 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
     popliner_analysis *a = t->analysis;
     bool is_training = false;
     if (popliner_chain_num_units(t->chain) > MAX_UNITS) {
-        pl_text_add(&t->data, ",\n\"chain\":");
-        pl_page_add_chain(&t->data, t->chain, NULL);
-        pl_text_add(&t->data, ",\n\"stages\":[],\"tile_needs\":[]");
+        pl_put_line(&t->json);
+        pl_page_put_chain(&t->json, "chain", t->chain, NULL);
+        pl_put_line(&t->json);
+        pl_put_texts(&t->json, "stages", NULL, 0);
+        pl_put_texts(&t->json, "tile_needs", NULL, 0);
         return POPLINER_OK;
     }
     popliner_status status =
@@ -264,121 +267,110 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pipeline.copies = (popliner_copies)POPLINER_COPIES_UNSET;
         status = add_stages(t, &pipeline, error);
     }
-    pl_text_add(&t->data, "]");
-    pl_text_add(&t->data, ",\n\"tile_needs\":[");
-    if (t->tile_needs.data != NULL)
-        pl_text_append(&t->data, t->tile_needs.data, t->tile_needs.length);
-    pl_text_add(&t->data, "]");
+    if (status != POPLINER_OK)
+        return status;
+    pl_put_close(&t->json);
+    pl_put_line(&t->json);
+    pl_put_value(&t->json, "tile_needs");
+    pl_text_format(&t->data, "[%s]", t->tile_needs.data == NULL ? "" : t->tile_needs.data);
     t->data.failed = t->data.failed || t->tile_needs.failed;
     return status;
 }
 
 /* ---- what is known besides ---- */
 
-static void add_plan(task *t) {
-    const popliner_certificate *c = t->options.certificate;
-    pl_text_add(&t->data, ",\n\"plan\":");
+static void put_plan(pl_json *json, const popliner_certificate *c) {
+    pl_put_line(json);
     if (c == NULL || c->plan.num_stages == 0) {
-        pl_text_add(&t->data, "null");
+        pl_put_null(json, "plan");
         return;
     }
-    pl_text_add(&t->data, "[");
+    pl_put_open(json, "plan", '[');
     for (size_t i = 1; i < c->plan.num_stages; i++)
-        pl_text_format(&t->data, "%s%zu", i > 1 ? "," : "", c->plan.stages[i].first_unit);
-    pl_text_add(&t->data, "]");
+        pl_put_number(json, NULL, c->plan.stages[i].first_unit);
+    pl_put_close(json);
 }
 
 /* What is known of the IPU of a stage of the plan. */
-static void add_plan_stage(pl_text *data, const popliner_certificate *c, size_t i) {
-    static const char *const fits[] = {
-        [PL_FITS] = "true", [PL_FITS_NOT] = "false", [PL_FIT_UNKNOWN] = "null"};
+static void put_plan_stage(pl_json *json, const popliner_certificate *c, size_t i) {
     const popliner_stage_detail *d = &c->details[i];
     const size_t ipu = c->plan.stages[i].ipu;
-    pl_text_format(data,
-                   "{\"ipu\":%zu,\"limit_bytes\":%" PRIu64 ",\"need_bytes\":%" PRIu64
-                   ",\"least\":%" PRIu64 ",\"expected\":%" PRIu64 ",\"most\":%" PRIu64
-                   ",\"total_bytes\":%" PRIu64
-                   ",\"tile\":%zu,\"step\":%zu,\"fits\":%s,\"verdict\":",
-                   ipu, pl_certificate_limit(c, ipu), d->need_bytes[c->input.need],
-                   d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
-                   d->need_bytes[POPLINER_NEED_MOST], d->total_bytes, d->tile, d->step,
-                   fits[pl_certificate_fit_of(c, i)]);
-    pl_page_add_text(data, popliner_verdict_text(popliner_certificate_verdict_at(c, i)));
-    pl_text_add(data, ",\"variables\":[");
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "ipu", ipu);
+    pl_put_number(json, "limit_bytes", pl_certificate_limit(c, ipu));
+    pl_put_number(json, "need_bytes", d->need_bytes[c->input.need]);
+    pl_put_number(json, "least", d->need_bytes[POPLINER_NEED_LEAST]);
+    pl_put_number(json, "expected", d->need_bytes[POPLINER_NEED_EXPECTED]);
+    pl_put_number(json, "most", d->need_bytes[POPLINER_NEED_MOST]);
+    pl_put_number(json, "total_bytes", d->total_bytes);
+    pl_put_number(json, "tile", d->tile);
+    pl_put_number(json, "step", d->step);
+    pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
+    pl_put_text(json, "verdict", popliner_verdict_text(popliner_certificate_verdict_at(c, i)));
+    pl_put_open(json, "variables", '[');
     for (size_t k = 0; k < d->num_variables; k++) {
-        pl_text_format(data, "%s{\"size_bytes\":%" PRIu64 ",\"name\":", k > 0 ? "," : "",
-                       d->variables[k].size_bytes);
-        pl_page_add_text(data, d->variables[k].name);
-        pl_text_add(data, ",\"category\":");
-        pl_page_add_text(data, d->variables[k].category);
-        pl_text_add(data, "}");
+        pl_put_open(json, NULL, '{');
+        pl_put_number(json, "size_bytes", d->variables[k].size_bytes);
+        pl_put_text(json, "name", d->variables[k].name);
+        pl_put_text(json, "category", d->variables[k].category);
+        pl_put_close(json);
     }
-    pl_text_add(data, "]}");
+    pl_put_close(json);
+    pl_put_close(json);
 }
 
 /* The same of all stages, IPUs that they share included: the page has no verdict of its own where
  * this has one. */
-static void add_plan_stages(task *t) {
-    const popliner_certificate *c = t->options.certificate;
+static void put_plan_stages(pl_json *json, const popliner_certificate *c) {
     const size_t num_stages = c == NULL || !c->is_measured ? 0 : c->plan.num_stages;
-    pl_text_add(&t->data, ",\n\"plan_stages\":[");
-    for (size_t i = 0; i < num_stages; i++) {
-        pl_text_add(&t->data, i > 0 ? "," : "");
-        add_plan_stage(&t->data, c, i);
-    }
-    pl_text_add(&t->data, "]");
-}
-
-/* What the log has: of the plan, or of the profile alone. */
-static void add_messages(task *t) {
-    const pl_messages *m = t->options.certificate != NULL ? &t->options.certificate->messages
-                                                          : &t->analysis->recorder.warnings;
-    pl_text_add(&t->data, ",\n\"messages\":[");
-    for (size_t i = 0; i < m->count; i++) {
-        pl_text_format(&t->data, "%s{\"level\":\"%s\",\"text\":", i > 0 ? "," : "",
-                       pl_level_name(m->items[i].level));
-        pl_page_add_text(&t->data, m->items[i].text);
-        pl_text_add(&t->data, "}");
-    }
-    pl_text_add(&t->data, "]");
+    pl_put_line(json);
+    pl_put_open(json, "plan_stages", '[');
+    for (size_t i = 0; i < num_stages; i++)
+        put_plan_stage(json, c, i);
+    pl_put_close(json);
 }
 
 /* On which IPUs of the profile each unit computes; null if there is but one. */
-static void add_unit_ipus(task *t) {
+static void put_unit_ipus(task *t) {
     const popliner_profile *p = t->analysis->profile;
     const size_t num_ipus = p->target.num_ipus;
+    pl_put_line(&t->json);
+    if (num_ipus <= 1) {
+        pl_put_null(&t->json, "unit_ipus");
+        return;
+    }
     uint8_t *is_used = pl_new_array(num_ipus, sizeof *is_used);
     t->data.failed = t->data.failed || is_used == NULL;
-    pl_text_add(&t->data, ",\n\"unit_ipus\":");
-    pl_text_add(&t->data, num_ipus > 1 ? "[" : "null");
-    for (size_t unit = 0; is_used != NULL && num_ipus > 1 && unit < t->chain->num_units; unit++) {
+    pl_put_open(&t->json, "unit_ipus", '[');
+    for (size_t unit = 0; is_used != NULL && unit < t->chain->num_units; unit++) {
         const popliner_interval interval = {unit, unit, 1};
         memset(is_used, 0, num_ipus);
         pl_stage_ipus_mark(p, t->analysis->operations, t->chain, &interval, 1, is_used);
-        pl_text_add(&t->data, unit > 0 ? ",[" : "[");
-        for (size_t ipu = 0, count = 0; ipu < num_ipus; ipu++)
+        pl_put_open(&t->json, NULL, '[');
+        for (size_t ipu = 0; ipu < num_ipus; ipu++)
             if (is_used[ipu] != 0)
-                pl_text_format(&t->data, "%s%zu", count++ > 0 ? "," : "", ipu);
-        pl_text_add(&t->data, "]");
+                pl_put_number(&t->json, NULL, ipu);
+        pl_put_close(&t->json);
     }
-    pl_text_add(&t->data, num_ipus > 1 ? "]" : "");
+    pl_put_close(&t->json);
     free(is_used);
 }
 
 /* The tiles of a stage that was measured by itself. */
-static void add_stage_tiles(pl_text *data, const popliner_plan_stage *stage, size_t to_end,
+static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
                             const popliner_stage_memory *memory) {
-    pl_text_format(data, "{\"first\":%zu,\"last\":%zu,\"to_end\":%zu", stage->first_unit,
-                   stage->last_unit, to_end);
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
-        if (pl_parts[part].info.is_within)
-            continue;
-        pl_text_format(data, ",\"%s\":", pl_parts[part].info.name);
-        pl_packed_add(data, memory->part_bytes[part], memory->num_tiles);
-    }
-    pl_text_add(data, ",\"total\":");
-    pl_packed_add(data, memory->need_bytes[POPLINER_NEED_EXPECTED], memory->num_tiles);
-    pl_text_add(data, "}");
+    pl_put_line(json);
+    pl_put_open(json, NULL, '{');
+    pl_put_number(json, "first", stage->first_unit);
+    pl_put_number(json, "last", stage->last_unit);
+    pl_put_number(json, "to_end", stage->stages_to_end);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (!pl_parts[part].info.is_within)
+            pl_put_packed_numbers(json, pl_parts[part].info.name, memory->part_bytes[part],
+                                  memory->num_tiles);
+    pl_put_packed_numbers(json, "total", memory->need_bytes[POPLINER_NEED_EXPECTED],
+                          memory->num_tiles);
+    pl_put_close(json);
 }
 
 /* What each stage of the plan needs on every tile, unless that would be most of the page, stages
@@ -391,7 +383,8 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
         num_stages > MAX_STAGE_TILES / (a->profile->target.num_tiles + 1))
         num_stages = 0;
     popliner_status status = POPLINER_OK;
-    pl_text_add(&t->data, ",\n\"stage_tiles\":[");
+    pl_put_line(&t->json);
+    pl_put_open(&t->json, "stage_tiles", '[');
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         const popliner_plan_stage *stage = &c->plan.stages[i];
         const popliner_interval interval = {stage->first_unit, stage->last_unit,
@@ -399,12 +392,11 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
         popliner_stage_memory memory = {0};
         status = pl_stage_measure_ipu(a->models[t->request.memory_model].meter, &t->pipeline,
                                       &interval, 1, &memory, error);
-        pl_text_add(&t->data, i > 0 ? ",\n" : "\n");
         if (status == POPLINER_OK)
-            add_stage_tiles(&t->data, stage, interval.stages_to_end, &memory);
+            put_stage_tiles(&t->json, &interval, &memory);
         pl_stage_memory_clear(&memory);
     }
-    pl_text_add(&t->data, "]");
+    pl_put_close(&t->json);
     return status;
 }
 
@@ -453,7 +445,9 @@ static bool make_other_section(void *user, size_t worker, size_t i) {
     (void)worker;
     if (i < w->count)
         return is_measured(w->sections[i].section) || make_section(w, i);
-    w->status = pl_page_add_tile_variables(&w->tile_variables, w->analysis->profile, &w->error);
+    w->status =
+        pl_page_put_tile_variables(&(pl_json){.text = &w->tile_variables, .is_compact = true},
+                                   w->analysis->profile, &w->error);
     return w->status == POPLINER_OK;
 }
 
@@ -492,22 +486,24 @@ static void free_sections(section_work *w) {
     free(w->tile_variables.data);
 }
 
-static void add_sections(task *t, const section_work *w) {
-    pl_text_add(&t->data, ",\n\"sections\":{");
+static void put_sections(pl_json *json, const section_work *w) {
+    pl_put_line(json);
+    pl_put_open(json, "sections", '{');
     for (size_t i = 0; i < w->count; i++) {
         const page_section *s = &w->sections[i];
-        const char *name = s->section == PL_SECTION_EXECUTION_SUMS
+        pl_put_line(json);
+        pl_put_value(json, s->section == PL_SECTION_EXECUTION_SUMS
                                ? "execution_sums"
-                               : popliner_section_name(s->section);
-        pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "\n" : ",\n", name);
-        pl_text_add(&t->data, s->text);
+                               : popliner_section_name(s->section));
+        pl_text_add(json->text, s->text);
     }
-    pl_text_add(&t->data, "}");
+    pl_put_close(json);
 }
 
 /* How to ask for what is on screen, or null. */
-static void add_words(task *t) {
+static void put_words(task *t) {
     const popliner_page_words *w = &t->words;
+    pl_json *json = &t->json;
     const struct {
         const char *name;
         const char *words;
@@ -530,20 +526,20 @@ static void add_words(task *t) {
         {"expected", w->needs[POPLINER_NEED_EXPECTED]},
         {"most", w->needs[POPLINER_NEED_MOST]},
     };
-    pl_text_add(&t->data, ",\n\"words\":");
+    pl_put_line(json);
     if (t->options.words == NULL) {
-        pl_text_add(&t->data, "null");
+        pl_put_null(json, "words");
         return;
     }
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        pl_text_format(&t->data, "%s\"%s\":", i == 0 ? "{" : ",", all[i].name);
-        pl_page_add_text(&t->data, all[i].words != NULL ? all[i].words : "");
-    }
-    pl_text_add(&t->data, "}");
+    pl_put_open(json, "words", '{');
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        pl_put_text(json, all[i].name, all[i].words != NULL ? all[i].words : "");
+    pl_put_close(json);
 }
 
 /* Which files were read, and how large they are. */
-static void add_files(task *t) {
+static void put_files(task *t) {
+    pl_json *json = &t->json;
     const struct {
         const char *what;
         const pl_analysis_file *file;
@@ -552,71 +548,84 @@ static void add_files(task *t) {
         {"debug information", &t->analysis->debug_file},
         {"stored analysis", &t->analysis->stored_file},
     };
-    bool is_first = true;
-    pl_text_add(&t->data, ",\n\"files\":[");
+    pl_put_line(json);
+    pl_put_open(json, "files", '[');
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (files[i].file->name == NULL)
+        const pl_analysis_file *file = files[i].file;
+        if (file->name == NULL)
             continue;
-        pl_text_format(&t->data, "%s{\"what\":\"%s\",\"name\":", is_first ? "" : ",",
-                       files[i].what);
-        pl_page_add_text(&t->data, t->options.has_paths ? files[i].file->name
-                                                        : pl_last_part(files[i].file->name));
-        pl_text_format(&t->data, ",\"size_bytes\":%" PRIu64 "}", files[i].file->size_bytes);
-        is_first = false;
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "what", files[i].what);
+        pl_put_text(json, "name", t->options.has_paths ? file->name : pl_last_part(file->name));
+        pl_put_number(json, "size_bytes", file->size_bytes);
+        pl_put_close(json);
     }
-    pl_text_add(&t->data, "]");
+    pl_put_close(json);
 }
 
-static void add_head(task *t) {
+static void put_head(task *t) {
     const popliner_profile *p = t->analysis->profile;
-    pl_text *data = &t->data;
-    pl_text_format(data, "{\"version\":\"%s\",\n\"title\":", PL_VERSION);
-    pl_page_add_text(data, t->options.title != NULL ? t->options.title : "");
-    add_words(t);
-    add_files(t);
-    pl_text_format(data, ",\n\"num_tiles\":%zu,\"bytes_per_tile\":%llu,\"num_steps\":%zu",
-                   p->target.num_tiles, (unsigned long long)p->target.bytes_per_tile, p->num_steps);
-    pl_text_add(data, ",\n\"categories\":[");
-    for (size_t i = 0; i < p->num_categories; i++) {
-        pl_text_add(data, i > 0 ? "," : "");
-        pl_page_add_text(data, pl_profile_string(p, p->category_name[i]));
-    }
-    pl_text_add(data, "]");
+    pl_json *json = &t->json;
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "version", PL_VERSION);
+    pl_put_line(json);
+    pl_put_text(json, "title", t->options.title != NULL ? t->options.title : "");
+    put_words(t);
+    put_files(t);
+    pl_put_line(json);
+    pl_put_number(json, "num_tiles", p->target.num_tiles);
+    pl_put_number(json, "bytes_per_tile", p->target.bytes_per_tile);
+    pl_put_number(json, "num_steps", p->num_steps);
+    pl_put_line(json);
+    pl_put_open(json, "categories", '[');
+    for (size_t i = 0; i < p->num_categories; i++)
+        pl_put_text(json, NULL, pl_profile_string(p, p->category_name[i]));
+    pl_put_close(json);
 }
 
-static void add_wishes(task *t) {
-    uint64_t limit_bytes = t->solver.max_stage_bytes == POPLINER_TARGET_BYTES
-                               ? t->analysis->profile->target.bytes_per_tile
-                               : t->solver.max_stage_bytes;
-    pl_text_add(&t->data, ",\n\"wishes\":");
+static void put_wishes(task *t) {
+    const uint64_t limit_bytes = t->solver.max_stage_bytes == POPLINER_TARGET_BYTES
+                                     ? t->analysis->profile->target.bytes_per_tile
+                                     : t->solver.max_stage_bytes;
     const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links,
                                    pl_is_calibrated(&t->pipeline.calibration), t->request.need};
-    pl_page_add_wishes(&t->data, &wishes, popliner_chain_num_units(t->chain));
+    pl_put_line(&t->json);
+    pl_page_put_wishes(&t->json, "wishes", &wishes, popliner_chain_num_units(t->chain));
 }
 
-static popliner_status add_comparison(task *t, popliner_error *error) {
-    pl_text_add(&t->data, ",\n\"comparison\":");
-    if (t->options.changes != NULL)
-        return pl_changes_write_page(t->options.changes, &t->data, error);
-    pl_text_add(&t->data, "null");
-    return POPLINER_OK;
+static popliner_status put_comparison(task *t, popliner_error *error) {
+    pl_put_line(&t->json);
+    if (t->options.changes == NULL) {
+        pl_put_null(&t->json, "comparison");
+        return POPLINER_OK;
+    }
+    pl_put_value(&t->json, "comparison");
+    return pl_changes_write_page(t->options.changes, &t->data, error);
 }
 
-static popliner_status add_tile_variables(task *t, const section_work *w, popliner_error *error) {
+static popliner_status put_variables(task *t, const section_work *w, popliner_error *error) {
     const popliner_analysis *a = t->analysis;
-    const pl_text *largest = &w->tile_variables;
     double start = pl_clock_seconds();
-    pl_text_add(&t->data, ",\n\"tile_variables\":");
-    t->data.failed = t->data.failed || largest->failed;
+    pl_put_line(&t->json);
+    pl_put_value(&t->json, "tile_variables");
+    t->data.failed = t->data.failed || w->tile_variables.failed;
     if (!t->data.failed)
-        pl_text_append(&t->data, largest->data, largest->length);
-    pl_text_add(&t->data, ",\n\"places\":");
+        pl_text_append(&t->data, w->tile_variables.data, w->tile_variables.length);
+    pl_put_line(&t->json);
     popliner_status status =
-        pl_page_add_variables(&t->data, a->profile, &t->usage->usage,
+        pl_page_put_variables(&t->json, a->profile, &t->usage->usage,
                               popliner_chain_num_units(t->chain), a->num_threads, error);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Finding where the variables are, for the page", start);
     return status;
+}
+
+/* What the log has: of the plan, or of the profile alone. */
+static void put_messages(task *t) {
+    pl_put_line(&t->json);
+    pl_report_messages_json(t->options.certificate != NULL ? &t->options.certificate->messages
+                                                           : &t->analysis->recorder.warnings,
+                            &t->json);
 }
 
 static popliner_status page_text_in_turn(popliner_analysis *analysis,
@@ -641,27 +650,30 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     status = pl_options_check(&t.solver, popliner_chain_num_units(t.chain), NULL, error);
     if (status != POPLINER_OK)
         return status;
-    add_head(&t);
-    add_wishes(&t);
-    add_plan(&t);
-    add_plan_stages(&t);
-    add_messages(&t);
-    add_unit_ipus(&t);
+    t.json = (pl_json){.text = &t.data, .is_compact = true};
+    put_head(&t);
+    put_wishes(&t);
+    put_plan(&t.json, t.options.certificate);
+    put_plan_stages(&t.json, t.options.certificate);
+    put_messages(&t);
+    put_unit_ipus(&t);
     status = add_all_stages(&t, error);
     if (status == POPLINER_OK)
         status = add_plan_tiles(&t, error);
     if (status == POPLINER_OK)
         status = make_sections(&t, &w, error);
     if (status == POPLINER_OK)
-        status = add_tile_variables(&t, &w, error);
+        status = put_variables(&t, &w, error);
     if (status == POPLINER_OK)
-        status = add_comparison(&t, error);
+        status = put_comparison(&t, error);
     if (status == POPLINER_OK)
-        add_sections(&t, &w);
+        put_sections(&t.json, &w);
     free_sections(&w);
-    pl_text_add(&t.data, "}\n");
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        pl_put_close(&t.json);
+        pl_text_add(&t.data, "\n");
         pl_page_add(&page, &t.data);
+    }
     for (size_t i = 0; i < t.num_told; i++)
         free(t.told[i].cycles);
     free(t.data.data);

@@ -175,6 +175,9 @@ void pl_report_effects_json(unsigned effects, pl_json *json);
 /* The object `needs`: what a stage needs, and whether it fits. */
 void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes, pl_json *json);
 
+/* The list `messages`: what the log has. */
+void pl_report_messages_json(const pl_messages *messages, pl_json *json);
+
 /* The list `largest_variables`. */
 void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json);
 

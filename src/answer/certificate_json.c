@@ -74,6 +74,17 @@ void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_by
     pl_put_close(json);
 }
 
+void pl_report_messages_json(const pl_messages *messages, pl_json *json) {
+    pl_put_open(json, "messages", '[');
+    for (size_t i = 0; i < messages->count; i++) {
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "level", pl_level_name(messages->items[i].level));
+        pl_put_text(json, "text", messages->items[i].text);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
 void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json) {
     pl_put_open(json, "largest_variables", '[');
     for (size_t i = 0; i < detail->num_variables; i++) {
@@ -433,17 +444,6 @@ static size_t num_ipus(const popliner_solver_options *o) {
     return count;
 }
 
-static void put_device_map(const popliner_solver_options *o, pl_json *json) {
-    if (o->num_mapped_stages == 0) {
-        pl_put_null(json, "device_map");
-        return;
-    }
-    pl_put_open(json, "device_map", '[');
-    for (size_t i = 0; i < o->num_mapped_stages; i++)
-        pl_put_number(json, NULL, o->device_map[i]);
-    pl_put_close(json);
-}
-
 /* What is asked of a profile's stages. */
 static void put_memory_options(const popliner_certificate *c, pl_json *json) {
     static const char *const risks[] = {
@@ -467,7 +467,8 @@ static void put_options(const popliner_certificate *c, pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     pl_put_open(json, "options", '{');
     pl_put_number(json, "num_ipus", num_ipus(o));
-    put_device_map(o, json);
+    pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
+                   o->num_mapped_stages);
     put_known(json, "mem_per_tile", o->max_stage_bytes < INT64_MAX, o->max_stage_bytes, 1);
     pl_put_number(json, "min_layers", o->min_units);
     pl_put_count(json, "max_layers", o->max_units);
@@ -498,18 +499,6 @@ static void put_totals(const popliner_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-/* What the log has of the answer. */
-static void put_messages(const pl_messages *messages, pl_json *json) {
-    pl_put_open(json, "messages", '[');
-    for (size_t i = 0; i < messages->count; i++) {
-        pl_put_open(json, NULL, '{');
-        pl_put_text(json, "level", pl_level_name(messages->items[i].level));
-        pl_put_text(json, "text", messages->items[i].text);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
-}
-
 void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json) {
     const popliner_certificate *c = certificate;
     const popliner_plan *plan = &c->plan;
@@ -527,7 +516,7 @@ void pl_certificate_json(const popliner_certificate *certificate, const char *ke
     pl_put_close(json);
     pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
     pl_certificate_infeasibility_json(c, json);
-    put_messages(&c->messages, json);
+    pl_report_messages_json(&c->messages, json);
     put_options(c, json);
     pl_put_close(json);
 }

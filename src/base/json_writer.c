@@ -44,20 +44,34 @@ static void add_string(pl_text *text, const char *value) {
     pl_text_add(text, "\"");
 }
 
-/* Begins a value on a line of its own. */
-static void begin_value(pl_json *json, const char *key) {
-    if (json->depth > 0)
+void pl_put_line(pl_json *json) {
+    json->is_on_line = true;
+}
+
+static void put_string(pl_json *json, const char *value) {
+    if (json->is_compact)
+        pl_quote_json(json->text, value);
+    else
+        add_string(json->text, value);
+}
+
+void pl_put_value(pl_json *json, const char *key) {
+    if (json->is_compact)
+        pl_text_format(json->text, "%s%s", json->has_items && json->depth > 0 ? "," : "",
+                       json->is_on_line ? "\n" : "");
+    else if (json->depth > 0)
         pl_text_format(json->text, "%s\n%*s", json->has_items ? "," : "", 4 * (int)json->depth, "");
     json->has_items = true;
+    json->is_on_line = false;
     if (key == NULL)
         return;
-    add_string(json->text, key);
-    pl_text_add(json->text, ": ");
+    put_string(json, key);
+    pl_text_add(json->text, json->is_compact ? ":" : ": ");
 }
 
 void pl_put_open(pl_json *json, const char *key, char begin) {
     assert(json->depth < PL_JSON_DEPTH);
-    begin_value(json, key);
+    pl_put_value(json, key);
     pl_text_append(json->text, &begin, 1);
     json->ends[json->depth++] = begin == '{' ? '}' : ']';
     json->has_items = false;
@@ -65,29 +79,30 @@ void pl_put_open(pl_json *json, const char *key, char begin) {
 
 void pl_put_close(pl_json *json) {
     json->depth--;
-    if (json->has_items)
+    if (json->has_items && !json->is_compact)
         pl_text_format(json->text, "\n%*s", 4 * (int)json->depth, "");
-    pl_text_format(json->text, "%c%s", json->ends[json->depth], json->depth == 0 ? "\n" : "");
+    pl_text_format(json->text, "%c%s", json->ends[json->depth],
+                   json->depth == 0 && !json->is_compact ? "\n" : "");
     json->has_items = true;
 }
 
 void pl_put_null(pl_json *json, const char *key) {
-    begin_value(json, key);
+    pl_put_value(json, key);
     pl_text_add(json->text, "null");
 }
 
 void pl_put_flag(pl_json *json, const char *key, bool value) {
-    begin_value(json, key);
+    pl_put_value(json, key);
     pl_text_add(json->text, value ? "true" : "false");
 }
 
 void pl_put_number(pl_json *json, const char *key, uint64_t value) {
-    begin_value(json, key);
+    pl_put_value(json, key);
     pl_text_format(json->text, "%" PRIu64, value);
 }
 
 void pl_put_signed(pl_json *json, const char *key, int64_t value) {
-    begin_value(json, key);
+    pl_put_value(json, key);
     pl_text_format(json->text, "%" PRId64, value);
 }
 
@@ -103,7 +118,7 @@ void pl_put_real(pl_json *json, const char *key, double value) {
             break;
     }
     pl_plain_locale_leave(&locale);
-    begin_value(json, key);
+    pl_put_value(json, key);
     pl_text_add(json->text, digits);
     if (strpbrk(digits, ".e") == NULL) /* else it would be a whole number */
         pl_text_add(json->text, ".0");
@@ -124,11 +139,22 @@ void pl_put_count(pl_json *json, const char *key, uint64_t value) {
 }
 
 void pl_put_text(pl_json *json, const char *key, const char *value) {
-    begin_value(json, key);
+    pl_put_value(json, key);
     if (value == NULL)
         pl_text_add(json->text, "null");
     else
-        add_string(json->text, value);
+        put_string(json, value);
+}
+
+void pl_put_numbers(pl_json *json, const char *key, const size_t *values, size_t count) {
+    if (values == NULL) {
+        pl_put_null(json, key);
+        return;
+    }
+    pl_put_open(json, key, '[');
+    for (size_t i = 0; i < count; i++)
+        pl_put_number(json, NULL, values[i]);
+    pl_put_close(json);
 }
 
 void pl_put_texts(pl_json *json, const char *key, const char *const *values, size_t count) {

@@ -13,10 +13,13 @@
 enum { PL_JSON_DEPTH = 16 };
 
 /* Where a document is written: indented as Python's json does, ASCII alone, numbers with as few
- * digits as say which they are. Begin with {.text = TEXT}. Without memory, text->failed. */
+ * digits as say which they are. Or compact, for pages: no blanks, texts as pl_quote_json has them.
+ * Begin with {.text = TEXT}. Without memory, text->failed. */
 typedef struct pl_json {
     pl_text *text;
-    bool has_items; /* what is open has some already */
+    bool is_compact;
+    bool is_on_line; /* the next value is, where all are compact: see pl_put_line */
+    bool has_items;  /* what is open has some already */
     size_t depth;
     char ends[PL_JSON_DEPTH]; /* of what is open */
 } pl_json;
@@ -25,8 +28,14 @@ typedef struct pl_json {
  * NULL in a list, and for the document itself. */
 void pl_put_open(pl_json *json, const char *key, char begin);
 
-/* Ends the innermost one; behind the outermost the line ends. */
+/* Ends the innermost one; behind the outermost the line ends, unless it is compact. */
 void pl_put_close(pl_json *json);
+
+/* Of compact documents: the next value is on a line of its own. */
+void pl_put_line(pl_json *json);
+
+/* Begins a value that the caller adds to the text by itself. */
+void pl_put_value(pl_json *json, const char *key);
 
 void pl_put_null(pl_json *json, const char *key);
 void pl_put_flag(pl_json *json, const char *key, bool value);
@@ -38,6 +47,8 @@ void pl_put_count(pl_json *json, const char *key, uint64_t value); /* 0: null */
 
 /* NULL: null. One that is no valid UTF-8 (a regex cut a character apart) keeps its ASCII part. */
 void pl_put_text(pl_json *json, const char *key, const char *value);
+/* Lists; of no numbers (NULL): null. */
+void pl_put_numbers(pl_json *json, const char *key, const size_t *values, size_t count);
 void pl_put_texts(pl_json *json, const char *key, const char *const *values, size_t count);
 
 #endif

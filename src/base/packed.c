@@ -62,11 +62,20 @@ void pl_packed_end(pl_packed *packed, pl_text *text) {
     *packed = (pl_packed){0};
 }
 
-void pl_packed_add(pl_text *text, const uint64_t *numbers, size_t count) {
+void pl_put_packed(pl_json *json, const char *key, pl_packed *packed) {
+    pl_put_value(json, key);
+    pl_packed_end(packed, json->text);
+}
+
+void pl_put_packed_numbers(pl_json *json, const char *key, const uint64_t *numbers, size_t count) {
     pl_packed packed = {0};
+    if (numbers == NULL) {
+        pl_put_null(json, key);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         pl_packed_number(&packed, numbers[i]);
-    pl_packed_end(&packed, text);
+    pl_put_packed(json, key, &packed);
 }
 
 void pl_packed_block(pl_text *text, const uint64_t *numbers, size_t count, unsigned shift) {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/growth.h"
+#include "base/json_writer.h"
 
 /* Zero-initialise; pl_packed_end frees what it owns. */
 typedef struct pl_packed {
@@ -33,8 +34,9 @@ void pl_packed_missing(pl_packed *packed);
 /* Adds the column to a text, within quotes, and empties it. If memory ran short, text->failed. */
 void pl_packed_end(pl_packed *packed, pl_text *text);
 
-/* The same for numbers that are all there. */
-void pl_packed_add(pl_text *text, const uint64_t *numbers, size_t count);
+/* The same as a value of a document, and for numbers that are all there; null without them. */
+void pl_put_packed(pl_json *json, const char *key, pl_packed *packed);
+void pl_put_packed_numbers(pl_json *json, const char *key, const uint64_t *numbers, size_t count);
 
 /* Adds 1 to PL_PACKED_BLOCK numbers, each at most 2^52: the width in bits of what they are above
  * the least of them, that in groups of seven bits, and, unless the width is 0, each of them in so

@@ -67,7 +67,7 @@ static void add_taken(const popliner_profile *p, const uint32_t *largest, size_t
     }
 }
 
-popliner_status pl_page_add_tile_variables(pl_text *text, const popliner_profile *profile,
+popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile *profile,
                                            popliner_error *error) {
     const popliner_profile *p = profile;
     taken t = {0};
@@ -81,15 +81,12 @@ popliner_status pl_page_add_tile_variables(pl_text *text, const popliner_profile
             take_variable(p, (uint32_t)i, largest, &count);
         add_taken(p, largest, count, &t);
     }
-    pl_text_add(text, "{\"count\":");
-    pl_packed_end(&t.counts, text);
-    pl_text_add(text, ",\"variable\":");
-    pl_packed_end(&t.names, text);
-    pl_text_add(text, ",\"size_bytes\":");
-    pl_packed_end(&t.sizes, text);
-    pl_text_add(text, ",\"category\":");
-    pl_packed_end(&t.categories, text);
-    pl_text_add(text, "}");
+    pl_put_open(json, NULL, '{');
+    pl_put_packed(json, "count", &t.counts);
+    pl_put_packed(json, "variable", &t.names);
+    pl_put_packed(json, "size_bytes", &t.sizes);
+    pl_put_packed(json, "category", &t.categories);
+    pl_put_close(json);
     return POPLINER_OK;
 }
 

@@ -4,7 +4,7 @@
 #ifndef PL_PAGE_PAGE_DATA_H
 #define PL_PAGE_PAGE_DATA_H
 
-#include "base/growth.h"
+#include "base/json_writer.h"
 #include "memory/stage_details.h"
 #include "memory/unit_usage.h"
 #include "popliner/chain.h"
@@ -22,7 +22,7 @@ typedef struct pl_page_pipeline {
 
 /* Adds an object: what the details hold, packed, and how many copies stages keep in each of the
  * pipelines, at least one, all of which the details serve. O(stages). */
-void pl_page_add_stages(pl_text *text, const pl_stage_details *details,
+void pl_page_put_stages(pl_json *json, const pl_stage_details *details,
                         const popliner_profile *profile, const pl_page_pipeline *pipelines,
                         size_t num_pipelines);
 
@@ -37,7 +37,8 @@ popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *de
                                        size_t num_tiles, size_t max_chars, popliner_error *error);
 
 /* Adds an object: the units of a chain, and the cuts between them. */
-void pl_page_add_chain(pl_text *text, const popliner_chain *chain, const pl_stage_details *details);
+void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *chain,
+                       const pl_stage_details *details);
 
 /* What is asked of a split. */
 typedef struct pl_page_wishes {
@@ -49,14 +50,12 @@ typedef struct pl_page_wishes {
 } pl_page_wishes;
 
 /* Adds an object: these, and what of them a page does not know. */
-void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_units);
-
-/* A text as JSON, within quotes; NULL is null. What is no valid UTF-8 becomes U+FFFD. */
-void pl_page_add_text(pl_text *text, const char *value);
+void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wishes,
+                        size_t num_units);
 
 /* Adds an object: the largest variables of each tile. Errors: MEMORY; USAGE where the variables are
  * not loaded. O(variables). */
-popliner_status pl_page_add_tile_variables(pl_text *text, const popliner_profile *profile,
+popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile *profile,
                                            popliner_error *error);
 
 /* A page around its data, which is JSON. */
@@ -82,7 +81,7 @@ void pl_page_add(pl_text *page, const pl_text *data);
  * `usage` is of units that count from 0 again at num_units. Errors: MEMORY; USAGE where the
  * variables are not loaded. O(variables + rows * tiles), shared among the threads (0: as many as
  * there are processors). */
-popliner_status pl_page_add_variables(pl_text *text, const popliner_profile *profile,
+popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,
                                       const pl_unit_usage *usage, size_t num_units,
                                       size_t num_threads, popliner_error *error);
 

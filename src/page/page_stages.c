@@ -22,19 +22,6 @@ static const char *const need_names[] = {
     [POPLINER_NEED_MOST] = "most",
 };
 
-/* Adds `"name":` behind what is there of an object. */
-static void add_key(pl_text *text, const char *name) {
-    char before = text->length > 0 ? text->data[text->length - 1] : '{';
-    pl_text_format(text, "%s\"%s\":", before == '{' || before == '[' ? "" : ",", name);
-}
-
-void pl_page_add_text(pl_text *text, const char *value) {
-    if (value == NULL)
-        pl_text_add(text, "null");
-    else
-        pl_quote_json(text, value);
-}
-
 /* A member that each of some items has. */
 typedef struct column {
     const char *name;
@@ -45,21 +32,20 @@ typedef struct column {
 #define PIECE(member, is_short)                                                                    \
     { #member, offsetof(pl_peak_piece, member), is_short }
 
-static void add_columns(pl_text *text, const void *items, size_t count, size_t item_size,
+static void put_columns(pl_json *json, const void *items, size_t count, size_t item_size,
                         const column *columns, size_t num_columns) {
     for (size_t i = 0; i < num_columns; i++) {
         pl_packed packed = {0};
-        add_key(text, columns[i].name);
         for (size_t k = 0; k < count; k++) {
             const char *place = (const char *)items + k * item_size + columns[i].offset;
             pl_packed_number(&packed, columns[i].is_short ? *(const uint32_t *)(const void *)place
                                                           : *(const uint64_t *)(const void *)place);
         }
-        pl_packed_end(&packed, text);
+        pl_put_packed(json, columns[i].name, &packed);
     }
 }
 
-static void add_sums(pl_text *text, const pl_stage_details *details) {
+static void put_sums(pl_json *json, const pl_stage_details *details) {
     static const column of_copies[] = {
         {"copy_layout_bytes", PL_SUM_COPY_LAYOUT * sizeof(uint64_t), false},
         {"freed_bytes", PL_SUM_FREED * sizeof(uint64_t), false},
@@ -70,16 +56,15 @@ static void add_sums(pl_text *text, const pl_stage_details *details) {
     for (size_t part = 0; part < POPLINER_NUM_PARTS; part++)
         columns[part] = (column){pl_parts[part].info.column, part * sizeof(uint64_t), false};
     memcpy(columns + POPLINER_NUM_PARTS, of_copies, sizeof of_copies);
-    add_key(text, "sums");
-    pl_text_add(text, "{");
-    add_columns(text, details->sums, pl_triangle_size(details->num_units), sizeof *details->sums,
+    pl_put_open(json, "sums", '{');
+    put_columns(json, details->sums, pl_triangle_size(details->num_units), sizeof *details->sums,
                 columns, sizeof columns / sizeof *columns);
-    pl_text_add(text, "}");
+    pl_put_close(json);
 }
 
 /* The largest tiles for one need: how many each stage has, and what they hold. Of needs that are
  * not the expected one nobody asks where. */
-static void add_envelope(pl_text *text, const pl_peak_envelope *tiles, bool is_expected) {
+static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
     static const column columns[] = {
         PIECE(from_copies, true),   PIECE(bytes, false),
         PIECE(stash_bytes, false),  PIECE(unexplained_bytes, false),
@@ -88,17 +73,16 @@ static void add_envelope(pl_text *text, const pl_peak_envelope *tiles, bool is_e
         PIECE(step, true),
     };
     pl_packed counts = {0};
-    pl_text_add(text, "{");
-    add_key(text, "pieces");
     for (size_t i = 0; i < tiles->num_intervals; i++) {
         uint32_t first = tiles->first[i];
         size_t end = i + 1 < tiles->num_intervals ? tiles->first[i + 1] : tiles->num_pieces;
         pl_packed_number(&counts, first == PL_NONE ? 0 : end - first);
     }
-    pl_packed_end(&counts, text);
-    add_columns(text, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, columns,
-                is_expected ? sizeof columns / sizeof *columns : 3);
-    pl_text_add(text, "}");
+    pl_put_open(json, need_names[need], '{');
+    pl_put_packed(json, "pieces", &counts);
+    put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, columns,
+                need == POPLINER_NEED_EXPECTED ? sizeof columns / sizeof *columns : 3);
+    pl_put_close(json);
 }
 
 /* ---- the largest variables ---- */
@@ -113,7 +97,7 @@ static uint32_t look_up(dictionary *d, uint32_t item, const char *name, pl_text 
     if (d->place[item] == PL_NONE) {
         d->place[item] = (uint32_t)d->count;
         pl_text_add(names, d->count++ > 0 ? "," : "");
-        pl_page_add_text(names, name);
+        pl_quote_json(names, name);
     }
     return d->place[item];
 }
@@ -126,8 +110,9 @@ static bool begin_dictionary(dictionary *d, size_t num_items) {
 }
 
 /* Of each largest tile that is expected: names count from 1, 0 is none. */
-static void add_variables(pl_text *text, const pl_stage_details *details,
+static void put_variables(pl_json *json, const pl_stage_details *details,
                           const popliner_profile *profile) {
+    pl_text *text = json->text;
     pl_packed counts = {0};
     pl_packed named = {0};
     pl_packed sizes = {0};
@@ -151,18 +136,14 @@ static void add_variables(pl_text *text, const pl_stage_details *details,
             pl_packed_number(&categories, v->category[k]);
         }
     }
-    add_key(text, "variables");
-    pl_text_add(text, "{");
-    add_key(text, "count");
-    pl_packed_end(&counts, text);
-    add_key(text, "name");
-    pl_packed_end(&named, text);
-    add_key(text, "size_bytes");
-    pl_packed_end(&sizes, text);
-    add_key(text, "category");
-    pl_packed_end(&categories, text);
-    add_key(text, "names");
-    pl_text_format(text, "[%s]}", names.data == NULL ? "" : names.data);
+    pl_put_open(json, "variables", '{');
+    pl_put_packed(json, "count", &counts);
+    pl_put_packed(json, "name", &named);
+    pl_put_packed(json, "size_bytes", &sizes);
+    pl_put_packed(json, "category", &categories);
+    pl_put_value(json, "names");
+    pl_text_format(text, "[%s]", names.data == NULL ? "" : names.data);
+    pl_put_close(json);
     text->failed = text->failed || names.failed;
     free(names.data);
     free(d.place);
@@ -178,112 +159,85 @@ static size_t max_stages_of(const popliner_pipeline *pipeline, size_t num_units)
 }
 
 /* The copies of a stage by how many are to come, from one on, for each need. */
-static void add_pipeline(pl_text *text, const pl_page_pipeline *p, size_t num_units) {
+static void put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_units) {
     const popliner_pipeline *pipeline = &p->pipeline;
     const size_t max_stages = max_stages_of(pipeline, num_units);
-    pl_text_add(text, "{");
-    add_key(text, "schedule");
-    pl_page_add_text(text, pl_schedule_name(pipeline->schedule));
-    add_key(text, "recompute");
-    pl_page_add_text(text, pl_recompute_name(pipeline->recompute));
-    add_key(text, "words");
-    pl_page_add_text(text, p->words);
-    add_key(text, "copies_rule");
-    pl_page_add_text(text, pl_pipeline_has_own_copies(pipeline)
-                               ? popliner_copies_rule_name(pipeline->copies.rule)
-                               : NULL);
-    add_key(text, "trains");
-    pl_text_add(text, pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN ? "true" : "false");
-    add_key(text, "keeps");
-    pl_text_add(text, pl_pipeline_keeps(pipeline) ? "true" : "false");
-    add_key(text, "follows_split");
-    pl_text_add(text, pl_pipeline_follows_split(pipeline) ? "true" : "false");
-    add_key(text, "max_stages");
-    pl_text_format(text, "%zu", max_stages);
-    add_key(text, "cycles");
-    if (p->cycles != NULL)
-        pl_packed_add(text, p->cycles, pl_triangle_size(num_units));
-    else
-        pl_text_add(text, "null");
-    add_key(text, "copies");
-    pl_text_add(text, "{");
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "schedule", pl_schedule_name(pipeline->schedule));
+    pl_put_text(json, "recompute", pl_recompute_name(pipeline->recompute));
+    pl_put_text(json, "words", p->words);
+    pl_put_text(json, "copies_rule",
+                pl_pipeline_has_own_copies(pipeline)
+                    ? popliner_copies_rule_name(pipeline->copies.rule)
+                    : NULL);
+    pl_put_flag(json, "trains", pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN);
+    pl_put_flag(json, "keeps", pl_pipeline_keeps(pipeline));
+    pl_put_flag(json, "follows_split", pl_pipeline_follows_split(pipeline));
+    pl_put_number(json, "max_stages", max_stages);
+    pl_put_packed_numbers(json, "cycles", p->cycles, pl_triangle_size(num_units));
+    pl_put_open(json, "copies", '{');
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         pl_packed packed = {0};
-        add_key(text, need_names[need]);
         for (size_t stages = 1; stages <= max_stages; stages++)
             pl_packed_number(&packed,
                              pl_pipeline_copies_for(pipeline, (popliner_need)need, stages));
-        pl_packed_end(&packed, text);
+        pl_put_packed(json, need_names[need], &packed);
     }
-    pl_text_add(text, "}}");
+    pl_put_close(json);
+    pl_put_close(json);
 }
 
-void pl_page_add_stages(pl_text *text, const pl_stage_details *details,
+void pl_page_put_stages(pl_json *json, const pl_stage_details *details,
                         const popliner_profile *profile, const pl_page_pipeline *pipelines,
                         size_t num_pipelines) {
-    pl_text_add(text, "{");
-    add_key(text, "pipelines");
-    pl_text_add(text, "[");
-    for (size_t i = 0; i < num_pipelines; i++) {
-        pl_text_add(text, i > 0 ? "," : "");
-        add_pipeline(text, &pipelines[i], details->num_units);
-    }
-    pl_text_add(text, "]");
-    add_sums(text, details);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        add_key(text, need_names[need]);
-        add_envelope(text, &details->largest[need], need == POPLINER_NEED_EXPECTED);
-    }
-    add_variables(text, details, profile);
-    pl_text_add(text, "}");
+    pl_put_open(json, NULL, '{');
+    pl_put_open(json, "pipelines", '[');
+    for (size_t i = 0; i < num_pipelines; i++)
+        put_pipeline(json, &pipelines[i], details->num_units);
+    pl_put_close(json);
+    put_sums(json, details);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        put_envelope(json, (popliner_need)need, &details->largest[need]);
+    put_variables(json, details, profile);
+    pl_put_close(json);
 }
 
 /* ---- the chain and what is asked of its splits ---- */
 
-void pl_page_add_chain(pl_text *text, const popliner_chain *chain,
+void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *chain,
                        const pl_stage_details *details) {
     const size_t num_units = popliner_chain_num_units(chain);
-    pl_text_add(text, "{");
-    add_key(text, "labels");
-    pl_text_add(text, "[");
-    for (size_t unit = 0; unit < num_units; unit++) {
-        pl_text_add(text, unit > 0 ? "," : "");
-        pl_page_add_text(text, popliner_chain_unit_at(chain, unit)->label);
-    }
-    pl_text_add(text, "]");
-    add_key(text, "kinds");
-    pl_text_add(text, "[");
+    pl_put_open(json, key, '{');
+    pl_put_open(json, "labels", '[');
     for (size_t unit = 0; unit < num_units; unit++)
-        pl_text_format(text, "%s\"%s\"", unit > 0 ? "," : "",
-                       pl_unit_kind_name(popliner_chain_unit_at(chain, unit)->kind));
-    pl_text_add(text, "]");
-    add_key(text, "parts");
-    pl_text_add(text, "[");
+        pl_put_text(json, NULL, pl_chain_unit_at(chain, unit)->label);
+    pl_put_close(json);
+    pl_put_open(json, "kinds", '[');
+    for (size_t unit = 0; unit < num_units; unit++)
+        pl_put_text(json, NULL, pl_unit_kind_name(pl_chain_unit_at(chain, unit)->kind));
+    pl_put_close(json);
+    pl_put_open(json, "parts", '[');
     for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
         const popliner_part_info *info = &pl_parts[part].info;
-        if (!info->is_within)
-            pl_text_format(text, "%s{\"name\":\"%s\",\"column\":\"%s\",\"text\":\"%s\"}",
-                           part > 0 ? "," : "", info->name, info->column, info->text);
+        if (info->is_within)
+            continue;
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "name", info->name);
+        pl_put_text(json, "column", info->column);
+        pl_put_text(json, "text", info->text);
+        pl_put_close(json);
     }
-    pl_text_add(text, "]");
-    add_key(text, "memory_model");
-    pl_page_add_text(text, chain->model->name);
-    add_key(text, "follows_account");
-    pl_text_add(text, chain->model->follows_account ? "true" : "false");
-    add_key(text, "has_unlayered_unit");
-    pl_text_add(text, chain->model->has_unlayered_unit ? "true" : "false");
-    add_key(text, "first_may_be_alone");
-    pl_text_add(text, pl_chain_has_operations(chain, 0) ? "true" : "false");
+    pl_put_close(json);
+    pl_put_text(json, "memory_model", chain->model->name);
+    pl_put_flag(json, "follows_account", chain->model->follows_account);
+    pl_put_flag(json, "has_unlayered_unit", chain->model->has_unlayered_unit);
+    pl_put_flag(json, "first_may_be_alone", pl_chain_has_operations(chain, 0));
     if (details != NULL) {
-        add_key(text, "cuts_bytes");
-        pl_packed_add(text, details->cuts_bytes, num_units);
-        add_key(text, "cycles");
-        if (details->num_cycles > 0)
-            pl_packed_add(text, details->cycles, details->num_cycles);
-        else
-            pl_text_add(text, "null");
+        pl_put_packed_numbers(json, "cuts_bytes", details->cuts_bytes, num_units);
+        pl_put_packed_numbers(json, "cycles", details->num_cycles > 0 ? details->cycles : NULL,
+                              details->num_cycles);
     }
-    pl_text_add(text, "}");
+    pl_put_close(json);
 }
 
 static bool shares_an_ipu(const popliner_solver_options *o) {
@@ -295,95 +249,85 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
 }
 
 /* What a page's own solver does not know, so that it does not solve. */
-static void add_unknown(pl_text *text, const popliner_solver_options *o) {
-    const struct {
-        bool is_asked;
-        const char *what;
-    } wishes[] = {
-        {shares_an_ipu(o), "stages that share IPUs"},
-        {o->ipu_weight != NULL, "weights of units"},
-    };
-    pl_text_add(text, "[");
-    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        if (wishes[i].is_asked) {
-            pl_text_add(text, text->data[text->length - 1] == '[' ? "" : ",");
-            pl_page_add_text(text, wishes[i].what);
-        }
-    pl_text_add(text, "]");
+static void put_unknown(pl_json *json, const popliner_solver_options *o) {
+    pl_put_open(json, "unknown", '[');
+    if (shares_an_ipu(o))
+        pl_put_text(json, NULL, "stages that share IPUs");
+    if (o->ipu_weight != NULL)
+        pl_put_text(json, NULL, "weights of units");
+    pl_put_close(json);
 }
 
 /* ---- what is said of single IPUs ---- */
 
-static void add_pair(pl_text *text, size_t first, uint64_t second) {
-    pl_text_format(text, "%s[%zu,%" PRIu64 "]", text->data[text->length - 1] == '[' ? "" : ",",
-                   first, second);
+static void put_pair(pl_json *json, size_t first, uint64_t second) {
+    pl_put_open(json, NULL, '[');
+    pl_put_number(json, NULL, first);
+    pl_put_number(json, NULL, second);
+    pl_put_close(json);
 }
 
 /* As text, for it may be larger than a browser's whole numbers. */
-static void add_bandwidth(pl_text *text, popliner_bandwidth bandwidth) {
-    pl_text_format(text, "\"%" PRIu64 "\",\"%" PRIu64 "\"", bandwidth.bytes, bandwidth.cycles);
+static void put_bandwidth(pl_json *json, popliner_bandwidth bandwidth) {
+    const uint64_t numbers[] = {bandwidth.bytes, bandwidth.cycles};
+    for (size_t i = 0; i < 2; i++) {
+        pl_put_value(json, NULL);
+        pl_text_format(json->text, "\"%" PRIu64 "\"", numbers[i]);
+    }
 }
 
 /* `all`: that of links of which nothing else is said, and whether it was asked for itself;
  * `single`: two IPUs and the bandwidth of the link between them. */
-static void add_links(pl_text *text, const pl_page_wishes *wishes) {
+static void put_links(pl_json *json, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
-    add_key(text, "links");
     if (o->link_bandwidth.bytes == 0 && o->num_ipu_links == 0) {
-        pl_text_add(text, "null");
+        pl_put_null(json, "links");
         return;
     }
-    pl_text_add(text, "{");
-    add_key(text, "all");
-    pl_text_add(text, "[");
-    add_bandwidth(text, o->link_bandwidth);
-    pl_text_add(text, "]");
-    add_key(text, "all_is_asked_for");
-    pl_text_add(text, wishes->has_usual_links ? "false" : "true");
-    add_key(text, "single");
-    pl_text_add(text, "[");
+    pl_put_open(json, "links", '{');
+    pl_put_open(json, "all", '[');
+    put_bandwidth(json, o->link_bandwidth);
+    pl_put_close(json);
+    pl_put_flag(json, "all_is_asked_for", !wishes->has_usual_links);
+    pl_put_open(json, "single", '[');
     for (size_t i = 0; i < o->num_ipu_links; i++) {
-        pl_text_format(text, "%s[%zu,%zu,", i > 0 ? "," : "", o->ipu_links[i].first_ipu,
-                       o->ipu_links[i].second_ipu);
-        add_bandwidth(text, o->ipu_links[i].bandwidth);
-        pl_text_add(text, "]");
+        pl_put_open(json, NULL, '[');
+        pl_put_number(json, NULL, o->ipu_links[i].first_ipu);
+        pl_put_number(json, NULL, o->ipu_links[i].second_ipu);
+        put_bandwidth(json, o->ipu_links[i].bandwidth);
+        pl_put_close(json);
     }
-    pl_text_add(text, "]}");
+    pl_put_close(json);
+    pl_put_close(json);
 }
 
-static void add_ipus(pl_text *text, const pl_page_wishes *wishes) {
+static void put_ipus(pl_json *json, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
-    add_key(text, "device_map");
-    pl_text_add(text, o->num_mapped_stages > 0 ? "[" : "null");
-    for (size_t i = 0; i < o->num_mapped_stages; i++)
-        pl_text_format(text, "%s%zu%s", i > 0 ? "," : "", o->device_map[i],
-                       i + 1 < o->num_mapped_stages ? "" : "]");
-    add_key(text, "ipu_limits");
-    pl_text_add(text, "[");
+    pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
+                   o->num_mapped_stages);
+    pl_put_open(json, "ipu_limits", '[');
     for (size_t i = 0; i < o->num_ipu_limits; i++)
-        add_pair(text, o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
-    pl_text_add(text, "]");
-    add_key(text, "ipu_speeds");
-    pl_text_add(text, "[");
+        put_pair(json, o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
+    pl_put_close(json);
+    pl_put_open(json, "ipu_speeds", '[');
     for (size_t i = 0; i < o->num_ipu_speeds; i++)
-        add_pair(text, o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
-    pl_text_add(text, "]");
-    add_key(text, "placements");
-    pl_text_add(text, "[");
+        put_pair(json, o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
+    pl_put_close(json);
+    pl_put_open(json, "placements", '[');
     for (size_t i = 0; i < o->num_placements; i++)
-        add_pair(text, o->placements[i].unit, o->placements[i].ipu);
-    pl_text_add(text, "]");
-    add_links(text, wishes);
+        put_pair(json, o->placements[i].unit, o->placements[i].ipu);
+    pl_put_close(json);
+    put_links(json, wishes);
 }
 
 /* Where a cut has to be (1) or must not be (2), as rules and pairs have it. */
-static void add_cut_rules(pl_text *text, const popliner_solver_options *o, size_t num_units) {
-    pl_text_add(text, "[");
+static void put_cut_rules(pl_json *json, const popliner_solver_options *o, size_t num_units) {
+    pl_put_open(json, "cut_rules", '[');
     for (size_t unit = 0; unit < num_units; unit++) {
-        int rule = o->cut_rules == NULL                           ? 0
-                   : o->cut_rules[unit] == POPLINER_CUT_REQUIRED  ? 1
-                   : o->cut_rules[unit] == POPLINER_CUT_FORBIDDEN ? 2
-                                                                  : 0;
+        unsigned rule = o->cut_rules == NULL                           ? 0
+                        : o->cut_rules[unit] == POPLINER_CUT_REQUIRED  ? 1
+                        : o->cut_rules[unit] == POPLINER_CUT_FORBIDDEN ? 2
+                                                                       : 0;
         for (size_t i = 0; i < o->num_pairs; i++) {
             const popliner_pair *pair = &o->pairs[i];
             size_t low =
@@ -392,47 +336,36 @@ static void add_cut_rules(pl_text *text, const popliner_solver_options *o, size_
             if (low < unit && unit <= high)
                 rule = rule == 1 ? 3 : 2; /* 3: both, so nothing is possible */
         }
-        pl_text_format(text, "%s%d", unit > 0 ? "," : "", unit > 0 ? rule : 0);
+        pl_put_number(json, NULL, unit > 0 ? rule : 0);
     }
-    pl_text_add(text, "]");
+    pl_put_close(json);
 }
 
-void pl_page_add_wishes(pl_text *text, const pl_page_wishes *wishes, size_t num_units) {
+void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wishes,
+                        size_t num_units) {
     const popliner_solver_options *options = wishes->options;
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
-    pl_text_add(text, "{");
-    add_key(text, "num_ipus");
-    pl_text_format(text, "%zu", options->max_stages);
-    add_key(text, "limit_bytes");
-    pl_text_format(text, "%" PRIu64, wishes->limit_bytes);
-    add_key(text, "need");
-    pl_page_add_text(text, need_names[wishes->need]);
-    add_key(text, "is_calibrated");
-    pl_text_add(text, wishes->is_calibrated ? "true" : "false");
-    add_key(text, "objectives");
-    pl_text_add(text, "[");
-    for (size_t i = 0; i < num_objectives; i++) {
-        pl_text_add(text, i > 0 ? "," : "");
-        pl_page_add_text(text, popliner_objective_name(objectives[i]));
-    }
-    pl_text_add(text, "]");
-    add_key(text, "slack_percent");
-    pl_text_format(text, "%.17g", options->slack_percent);
-    add_key(text, "min_units");
-    pl_text_format(text, "%zu", options->min_units);
-    add_key(text, "max_units");
-    pl_text_format(text, "%zu", options->max_units);
-    add_key(text, "counted");
-    pl_text_add(text, "[");
+    pl_put_open(json, key, '{');
+    pl_put_number(json, "num_ipus", options->max_stages);
+    pl_put_number(json, "limit_bytes", wishes->limit_bytes);
+    pl_put_text(json, "need", need_names[wishes->need]);
+    pl_put_flag(json, "is_calibrated", wishes->is_calibrated);
+    pl_put_open(json, "objectives", '[');
+    for (size_t i = 0; i < num_objectives; i++)
+        pl_put_text(json, NULL, popliner_objective_name(objectives[i]));
+    pl_put_close(json);
+    pl_put_value(json, "slack_percent");
+    pl_text_format(json->text, "%.17g", options->slack_percent);
+    pl_put_number(json, "min_units", options->min_units);
+    pl_put_number(json, "max_units", options->max_units);
+    pl_put_open(json, "counted", '[');
     for (size_t unit = 0; unit < num_units; unit++)
-        pl_text_format(text, "%s%d", unit > 0 ? "," : "",
-                       options->counted_units == NULL || options->counted_units[unit] != 0);
-    pl_text_add(text, "]");
-    add_key(text, "cut_rules");
-    add_cut_rules(text, options, num_units);
-    add_ipus(text, wishes);
-    add_key(text, "unknown");
-    add_unknown(text, options);
-    pl_text_add(text, "}");
+        pl_put_number(json, NULL,
+                      options->counted_units == NULL || options->counted_units[unit] != 0);
+    pl_put_close(json);
+    put_cut_rules(json, options, num_units);
+    put_ipus(json, wishes);
+    put_unknown(json, options);
+    pl_put_close(json);
 }

@@ -408,6 +408,7 @@ static size_t length_of_rows(const pl_text *block, size_t num_rows, size_t num_t
 
 /* The rows of [things * num_categories], as far as they are held. */
 typedef struct table {
+    const char *name;
     const char *thing;
     const uint32_t *row; /* of each, or PL_NONE */
     size_t num_things;
@@ -419,7 +420,7 @@ typedef struct table {
     unsigned shift;
 } table;
 
-static void add_rows(pl_text *text, const task *t, const table *own) {
+static void put_rows(pl_json *json, const task *t, const table *own) {
     const size_t num_categories = t->profile->num_categories;
     pl_packed things = {0};
     pl_packed categories = {0};
@@ -438,15 +439,13 @@ static void add_rows(pl_text *text, const task *t, const table *own) {
                            ? own->blocks[block].length
                            : length_of_rows(&own->blocks[block], own->held, end - first));
     }
-    pl_text_format(text, "{\"is_whole\":%s,\"shift\":%u,\"%s\":",
-                   own->held == own->all && own->are_all_things ? "true" : "false", own->shift,
-                   own->thing);
-    pl_packed_end(&things, text);
-    pl_text_add(text, ",\"category\":");
-    pl_packed_end(&categories, text);
-    pl_text_add(text, ",\"tiles\":");
-    pl_packed_end(&tiles, text);
-    pl_text_add(text, "}");
+    pl_put_open(json, own->name, '{');
+    pl_put_flag(json, "is_whole", own->held == own->all && own->are_all_things);
+    pl_put_number(json, "shift", own->shift);
+    pl_put_packed(json, own->thing, &things);
+    pl_put_packed(json, "category", &categories);
+    pl_put_packed(json, "tiles", &tiles);
+    pl_put_close(json);
 }
 
 /* All lives of all workers, the largest first. */
@@ -467,10 +466,10 @@ static bool gather_lives(task *t, life **items, size_t *count) {
     return memory && *items != NULL;
 }
 
-static bool add_lives(pl_text *text, task *t) {
+static bool put_lives(pl_json *json, task *t) {
     const popliner_profile *p = t->profile;
     life *items = NULL;
-    size_t all;
+    size_t all = 0;
     size_t num_classes = 0;
     uint32_t *number = pl_new_array(p->num_classes, sizeof *number); /* plus 1 */
     pl_packed variables = {0}, categories = {0}, classes = {0}, sizes = {0};
@@ -496,22 +495,18 @@ static bool add_lives(pl_text *text, task *t) {
     }
     free(items);
     free(number);
-    pl_text_format(text,
-                   "{\"is_whole\":%s,\"variable\":", memory && all <= MAX_LIVES ? "true" : "false");
-    pl_packed_end(&variables, text);
-    pl_text_add(text, ",\"category\":");
-    pl_packed_end(&categories, text);
-    pl_text_add(text, ",\"class\":");
-    pl_packed_end(&classes, text);
-    pl_text_add(text, ",\"bytes\":");
-    pl_packed_end(&sizes, text);
-    pl_text_add(text, "},\"classes\":{\"ranges\":");
-    pl_packed_end(&counts, text);
-    pl_text_add(text, ",\"first\":");
-    pl_packed_end(&firsts, text);
-    pl_text_add(text, ",\"end\":");
-    pl_packed_end(&ends, text);
-    pl_text_add(text, "}");
+    pl_put_open(json, "lives", '{');
+    pl_put_flag(json, "is_whole", memory && all <= MAX_LIVES);
+    pl_put_packed(json, "variable", &variables);
+    pl_put_packed(json, "category", &categories);
+    pl_put_packed(json, "class", &classes);
+    pl_put_packed(json, "bytes", &sizes);
+    pl_put_close(json);
+    pl_put_open(json, "classes", '{');
+    pl_put_packed(json, "ranges", &counts);
+    pl_put_packed(json, "first", &firsts);
+    pl_put_packed(json, "end", &ends);
+    pl_put_close(json);
     return memory;
 }
 
@@ -543,7 +538,7 @@ static void clear(task *t) {
     free(t->unit_row);
 }
 
-popliner_status pl_page_add_variables(pl_text *text, const popliner_profile *profile,
+popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,
                                       const pl_unit_usage *usage, size_t num_units,
                                       size_t num_threads, popliner_error *error) {
     task t = {.profile = profile, .usage = usage, .num_units = num_units};
@@ -560,19 +555,25 @@ popliner_status pl_page_add_variables(pl_text *text, const popliner_profile *pro
     work.task = fill_block;
     memory = memory && pl_parallel_run(&work) == t.num_blocks;
     if (memory) {
-        pl_text_format(text, "{\"block\":%d,\"named\":", TILES_OF_BLOCK);
-        const table named = {
-            "variable",   t.row,          t.num_named,    t.num_named == profile->num_unlowered,
-            t.named,      t.named_blocks, count_held(&t), t.num_rows,
-            t.named_shift};
-        const table layers = {"unit",         t.unit_row,      num_units,       true,         NULL,
-                              t.layer_blocks, t.num_unit_rows, t.num_unit_rows, t.layer_shift};
-        add_rows(text, &t, &named);
-        pl_text_add(text, ",\"layers\":");
-        add_rows(text, &t, &layers);
-        pl_text_add(text, ",\"lives\":");
-        memory = add_lives(text, &t);
-        pl_text_add(text, "}");
+        const table named = {"named",
+                             "variable",
+                             t.row,
+                             t.num_named,
+                             t.num_named == profile->num_unlowered,
+                             t.named,
+                             t.named_blocks,
+                             count_held(&t),
+                             t.num_rows,
+                             t.named_shift};
+        const table layers = {
+            "layers", "unit",         t.unit_row,      num_units,       true,
+            NULL,     t.layer_blocks, t.num_unit_rows, t.num_unit_rows, t.layer_shift};
+        pl_put_open(json, "places", '{');
+        pl_put_number(json, "block", TILES_OF_BLOCK);
+        put_rows(json, &t, &named);
+        put_rows(json, &t, &layers);
+        memory = put_lives(json, &t);
+        pl_put_close(json);
     }
     clear(&t);
     return memory ? POPLINER_OK : pl_fail_memory(error, "the variables of the page");

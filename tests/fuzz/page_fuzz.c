@@ -240,7 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
     }
     if (how == 0)
-        pl_packed_add(&text, plain, count);
+        pl_put_packed_numbers(&(pl_json){.text = &text, .is_compact = true}, NULL, plain, count);
     else
         pl_packed_end(&packed, &text);
     FUZZ_CHECK(packed.bytes.data == NULL && packed.bytes.length == 0);
