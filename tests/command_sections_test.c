@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "answer/certificate_data.h"
 #include "json_schema.h"
-#include "popliner/stage.h"
 
 #define SAMPLE PROJECT_DIRECTORY "/data/sample"
 
@@ -118,7 +118,7 @@ static void json_is_as_the_schema_says(void **state) {
         for (int verdict = 0; i == NUM_SECTIONS && verdict <= POPLINER_FITS_NOT; verdict++) {
             json_t *row = json_array_get(json_object_get(document, "rows"), 0);
             json_object_set_new(row, "verdict",
-                                json_string(popliner_verdict_text((popliner_verdict)verdict)));
+                                json_string(pl_verdict_text((popliner_verdict)verdict)));
             assert_true(schema_accepts(schema, NULL, document, complaint));
         }
         /* a column too many, and one too few; a table without rows has neither */

@@ -232,8 +232,8 @@ static void what_makes_no_sense_is_refused(void **state) {
     assert_int_equal(popliner_copies_max_stages(&any), SIZE_MAX);
     for (size_t stages = 1; stages < 6; stages++)
         assert_int_equal(popliner_copies_at(&any, stages), stages < 3 ? stages : 3);
-    assert_string_equal(popliner_copies_rule_name(POPLINER_COPIES_ZERO_BUBBLE), "zero-bubble");
-    assert_null(popliner_copies_rule_name(POPLINER_NUM_COPIES_RULES));
+    assert_string_equal(pl_copies_rule_name(POPLINER_COPIES_ZERO_BUBBLE), "zero-bubble");
+    assert_null(pl_copies_rule_name(POPLINER_NUM_COPIES_RULES));
 }
 
 /* They take the place of the schedule's, for every need, and never fall with the distance. */

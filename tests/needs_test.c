@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "answer/certificate_data.h"
 #include "memory/needs.h"
 #include "popliner/stage.h"
 #include "profile/profile_data.h"
@@ -202,16 +203,16 @@ static void verdicts_change_at_the_needs(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(popliner_verdict_of(&d, cases[i].limit), cases[i].verdict);
-        assert_string_equal(popliner_verdict_text(cases[i].verdict), cases[i].text);
+        assert_string_equal(pl_verdict_text(cases[i].verdict), cases[i].text);
     }
-    assert_string_equal(popliner_verdict_text((popliner_verdict)5), "");
-    assert_string_equal(popliner_verdict_text((popliner_verdict)-1), "");
+    assert_string_equal(pl_verdict_text((popliner_verdict)5), "");
+    assert_string_equal(pl_verdict_text((popliner_verdict)-1), "");
     /* tiles of several IPUs tell what one does not have, but not what it has */
     d.num_ipus = 2;
     assert_int_equal(popliner_verdict_of(&d, 99), POPLINER_FITS_NOT);
     assert_int_equal(popliner_verdict_of(&d, 100), POPLINER_FITS_UNKNOWN);
     assert_int_equal(popliner_verdict_of(&d, UINT64_MAX), POPLINER_FITS_UNKNOWN);
-    assert_string_equal(popliner_verdict_text(POPLINER_FITS_UNKNOWN), "is not known to fit");
+    assert_string_equal(pl_verdict_text(POPLINER_FITS_UNKNOWN), "is not known to fit");
     d.num_ipus = 1;
     /* where all are one, there is no doubt */
     d.need_bytes[POPLINER_NEED_LEAST] = d.need_bytes[POPLINER_NEED_MOST] = 200;

@@ -38,10 +38,6 @@ typedef enum popliner_copies_rule {
     POPLINER_NUM_COPIES_RULES,
 } popliner_copies_rule;
 
-/* "1f1b", "gpipe", "zero-bubble", "interleaved"; "schedule" and "list" for the first two. NULL if
- * there is no such rule. Static text. */
-const char *popliner_copies_rule_name(popliner_copies_rule rule);
-
 enum { POPLINER_MAX_LISTED_COPIES = 64 };
 
 /* No stage keeps more: larger numbers are taken for it. */

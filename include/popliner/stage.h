@@ -133,9 +133,6 @@ typedef enum popliner_verdict {
 /* Decides it; everything that shows a verdict has it from here. */
 popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes);
 
-/* "fits for certain", "probably fits", "may not fit", "does not fit", "is not known to fit". */
-const char *popliner_verdict_text(popliner_verdict verdict);
-
 /* How far what is expected is below so many bytes, or above them if less than 0, in spreads of
  * popliner/pipeline.h. */
 double popliner_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);

@@ -29,7 +29,7 @@ popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64
                                                                   : POPLINER_FITS_NOT;
 }
 
-const char *popliner_verdict_text(popliner_verdict verdict) {
+const char *pl_verdict_text(popliner_verdict verdict) {
     static const char *const texts[] = {
         [POPLINER_FITS_FOR_CERTAIN] = "fits for certain",
         [POPLINER_FITS_PROBABLY] = "probably fits",

@@ -67,7 +67,7 @@ void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_by
     pl_put_number(json, "at_least_bytes", need_bytes[POPLINER_NEED_LEAST]);
     pl_put_number(json, "expected_bytes", need_bytes[POPLINER_NEED_EXPECTED]);
     pl_put_number(json, "at_most_bytes", need_bytes[POPLINER_NEED_MOST]);
-    pl_put_text(json, "verdict", popliner_verdict_text(popliner_verdict_of(detail, limit_bytes)));
+    pl_put_text(json, "verdict", pl_verdict_text(popliner_verdict_of(detail, limit_bytes)));
     pl_put_signed(json, "margin_bytes",
                   (int64_t)(limit_bytes - need_bytes[POPLINER_NEED_EXPECTED]));
     pl_put_real(json, "margin_spreads", popliner_margin_spreads(detail, limit_bytes));

@@ -183,7 +183,7 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
                    count_unknown(c) > 0   ? "The tightest other stage"
                    : plan->num_stages > 1 ? "The tightest stage"
                                           : "The stage",
-                   popliner_verdict_text(popliner_certificate_verdict_at(c, worst)),
+                   pl_verdict_text(popliner_certificate_verdict_at(c, worst)),
                    need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
                    need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
                    smallest < 0 ? -smallest : smallest, 100 * POPLINER_SPREAD,

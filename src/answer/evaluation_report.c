@@ -72,7 +72,7 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
         pl_text_format(text,
                        "  %s%s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
                        " bytes; margin %+.1f spreads\n",
-                       popliner_verdict_text(popliner_certificate_verdict_at(c, number)),
+                       pl_verdict_text(popliner_certificate_verdict_at(c, number)),
                        popliner_certificate_verdict_at(c, number) == POPLINER_FITS_UNKNOWN
                            ? " (the profile has its layers on several IPUs)"
                            : "",

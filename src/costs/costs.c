@@ -148,9 +148,9 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
                    "schedule %s, recompute %s, copies %s: the costs were made for schedule %s, "
                    "recompute %s and copies %s; make them for the pipeline that is asked for",
                    pl_schedule_name(wanted.schedule), pl_recompute_name(wanted.recompute),
-                   popliner_copies_rule_name(wanted.copies.rule), pl_schedule_name(made->schedule),
+                   pl_copies_rule_name(wanted.copies.rule), pl_schedule_name(made->schedule),
                    pl_recompute_name(made->recompute),
-                   popliner_copies_rule_name(made->copies.rule));
+                   pl_copies_rule_name(made->copies.rule));
 }
 
 void pl_costs_follow_split(popliner_costs *costs) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/copies.h"
+#include "pipeline/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static const char *const rule_names[] = {
     [POPLINER_COPIES_INTERLEAVED] = "interleaved",
 };
 
-const char *popliner_copies_rule_name(popliner_copies_rule rule) {
+const char *pl_copies_rule_name(popliner_copies_rule rule) {
     return (unsigned)rule < POPLINER_NUM_COPIES_RULES ? rule_names[rule] : NULL;
 }
 
@@ -96,7 +96,7 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error) {
     const popliner_copies *c = copies;
-    if (popliner_copies_rule_name(c->rule) == NULL)
+    if (pl_copies_rule_name(c->rule) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "copies: there is no rule %d", (int)c->rule);
     if (c->rule == POPLINER_COPIES_LIST &&
         (c->num_listed == 0 || c->num_listed > POPLINER_MAX_LISTED_COPIES || !rises(c)))

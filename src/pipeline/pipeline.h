@@ -76,6 +76,10 @@ bool pl_is_calibrated(const popliner_calibration *calibration);
 popliner_scales pl_calibration_scales(const popliner_calibration *calibration, bool has_earlier,
                                       bool has_last);
 
+/* "1f1b", "gpipe", "zero-bubble", "interleaved"; "schedule" and "list" for the first two. NULL if
+ * there is no such rule. Static text. */
+const char *pl_copies_rule_name(popliner_copies_rule rule);
+
 /* The name that its users know, static text; NULL if there is no such schedule. */
 const char *pl_schedule_name(popliner_schedule schedule);
 
