@@ -119,8 +119,10 @@ static void counts_what_cuts_take(void **state) {
         assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
         assert_int_equal(summary->num_stages, cases[k].num_stages);
         assert_int_equal(summary->cycles, cases[k].cycles);
-        assert_int_equal(popliner_plan_stage_at(plan, 0)->link_cycles, cases[k].link_cycles);
-        assert_int_equal(popliner_plan_stage_at(plan, summary->num_stages - 1)->link_cycles, 0);
+        assert_int_equal(popliner_plan_get_summary(plan)->stages[0].link_cycles,
+                         cases[k].link_cycles);
+        assert_int_equal(
+            popliner_plan_get_summary(plan)->stages[summary->num_stages - 1].link_cycles, 0);
         popliner_plan_free(plan);
     }
     popliner_costs_free(costs);
@@ -134,14 +136,16 @@ static void assert_same(const popliner_plan *a, const popliner_plan *b) {
     assert_int_equal(of_a->num_stages, of_b->num_stages);
     assert_int_equal(of_a->num_values, of_b->num_values);
     for (size_t i = 0; i < of_a->num_values; ++i) {
-        assert_int_equal(popliner_plan_value_at(a, i)->value, popliner_plan_value_at(b, i)->value);
-        assert_int_equal(popliner_plan_value_at(a, i)->bound, popliner_plan_value_at(b, i)->bound);
+        assert_int_equal(popliner_plan_get_summary(a)->values[i].value,
+                         popliner_plan_get_summary(b)->values[i].value);
+        assert_int_equal(popliner_plan_get_summary(a)->values[i].bound,
+                         popliner_plan_get_summary(b)->values[i].bound);
     }
     for (size_t i = 0; i < of_a->num_stages; ++i) {
-        assert_int_equal(popliner_plan_stage_at(a, i)->first_unit,
-                         popliner_plan_stage_at(b, i)->first_unit);
-        assert_int_equal(popliner_plan_stage_at(a, i)->cycles,
-                         popliner_plan_stage_at(b, i)->cycles);
+        assert_int_equal(popliner_plan_get_summary(a)->stages[i].first_unit,
+                         popliner_plan_get_summary(b)->stages[i].first_unit);
+        assert_int_equal(popliner_plan_get_summary(a)->stages[i].cycles,
+                         popliner_plan_get_summary(b)->stages[i].cycles);
     }
 }
 

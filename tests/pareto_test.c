@@ -86,11 +86,10 @@ static bool are_points(const popliner_costs *costs, const popliner_solver_option
                  summary->is_stopped ? ", stopped" : "", num_expected);
     for (size_t i = 0; is_same && i < num_expected; ++i) {
         char of_plan[DIFFERENCE_BYTES] = "";
-        is_same = plan_is(popliner_pareto_plan_at(pareto, i), &expected[i], of_plan);
+        is_same = plan_is(popliner_pareto_get_summary(pareto)->plans[i], &expected[i], of_plan);
         if (!is_same)
             snprintf(difference, DIFFERENCE_BYTES, "point %zu: %.150s", i, of_plan);
     }
-    assert_null(popliner_pareto_plan_at(pareto, summary->num_points));
     popliner_pareto_free(pareto);
     return is_same;
 }
@@ -254,10 +253,10 @@ static size_t check_long_chain(const popliner_costs *costs, const popliner_objec
         uint64_t second = least_second(costs, two, limits[i]);
         if (second >= last_second)
             continue;
-        const popliner_plan *plan = popliner_pareto_plan_at(pareto, count++);
+        const popliner_plan *plan = popliner_pareto_get_summary(pareto)->plans[count++];
         assert_non_null(plan);
-        assert_int_equal(popliner_plan_value_at(plan, 0)->value, limits[i]);
-        assert_int_equal(popliner_plan_value_at(plan, 1)->value, second);
+        assert_int_equal(popliner_plan_get_summary(plan)->values[0].value, limits[i]);
+        assert_int_equal(popliner_plan_get_summary(plan)->values[1].value, second);
         last_second = second;
     }
     assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, count);
@@ -362,7 +361,9 @@ static void knows_the_points_of_three_units(void **state) {
         for (size_t k = 0; k < cases[i].num_points; ++k)
             for (size_t value = 0; value < 2; ++value)
                 assert_int_equal(
-                    popliner_plan_value_at(popliner_pareto_plan_at(pareto, k), value)->value,
+                    popliner_plan_get_summary(popliner_pareto_get_summary(pareto)->plans[k])
+                        ->values[value]
+                        .value,
                     cases[i].points[k][value]);
         popliner_pareto_free(pareto);
     }
@@ -378,7 +379,7 @@ static void nothing_that_fits_is_no_point(void **state) {
     assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
     assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, 0);
     assert_true(popliner_pareto_get_summary(pareto)->is_complete);
-    assert_null(popliner_pareto_plan_at(pareto, 0));
+    assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, 0);
     popliner_pareto_free(pareto);
     popliner_pareto_free(NULL);
     popliner_costs_free(costs);
@@ -439,21 +440,24 @@ static void check_stopping(popliner_solver_options options, const popliner_costs
         assert_true(summary->is_stopped != is_complete);
         assert_true(summary->num_points <= num_all);
         for (size_t i = 0; i < summary->num_points; ++i) {
-            const popliner_plan *plan = popliner_pareto_plan_at(some, i);
-            const popliner_plan *right = popliner_pareto_plan_at(all, i);
+            const popliner_plan *plan = popliner_pareto_get_summary(some)->plans[i];
+            const popliner_plan *right = popliner_pareto_get_summary(all)->plans[i];
             bool is_proven = popliner_plan_get_summary(plan)->status == POPLINER_PLAN_OPTIMAL;
             assert_true(is_proven || i + 1 == summary->num_points);
             for (size_t k = 0; is_proven && k < 2; ++k)
-                assert_int_equal(popliner_plan_value_at(plan, k)->value,
-                                 popliner_plan_value_at(right, k)->value);
+                assert_int_equal(popliner_plan_get_summary(plan)->values[k].value,
+                                 popliner_plan_get_summary(right)->values[k].value);
             /* it has less of the second objective than the point before, and no bound is wrong */
-            uint64_t first = popliner_plan_value_at(plan, 0)->value;
-            assert_true(popliner_plan_value_at(plan, 0)->bound <=
-                        popliner_plan_value_at(right, 0)->value);
-            assert_true(first >= popliner_plan_value_at(right, 0)->value);
+            uint64_t first = popliner_plan_get_summary(plan)->values[0].value;
+            assert_true(popliner_plan_get_summary(plan)->values[0].bound <=
+                        popliner_plan_get_summary(right)->values[0].value);
+            assert_true(first >= popliner_plan_get_summary(right)->values[0].value);
             if (i > 0)
-                assert_true(popliner_plan_value_at(plan, 1)->value <
-                            popliner_plan_value_at(popliner_pareto_plan_at(all, i - 1), 1)->value);
+                assert_true(
+                    popliner_plan_get_summary(plan)->values[1].value <
+                    popliner_plan_get_summary(popliner_pareto_get_summary(all)->plans[i - 1])
+                        ->values[1]
+                        .value);
         }
         was_stopped_between |= !is_complete && summary->num_points > 1;
         if (is_complete)

@@ -225,16 +225,15 @@ static void check_candidate(question *q, const popliner_replicas_candidate *c, v
     assert_int_equal(c->step_cycles, expected.step);
     assert_int_equal(c->num_replicas * c->num_ipus, expected.ipus);
     split s = {0, c->num_ipus, c->micro_batches, 0, 0, 0};
-    const popliner_plan_stage *stage;
-    for (size_t i = 0; (stage = popliner_plan_stage_at(c->plan, i)) != NULL; i++)
-        s.begins |= 1u << stage->first_unit;
+    const popliner_plan_summary *plan = popliner_plan_get_summary(c->plan);
+    for (size_t i = 0; i < plan->num_stages; i++)
+        s.begins |= 1u << plan->stages[i].first_unit;
     assert_true(evaluate(q, &s));
     assert_int_equal(c->cycles, s.cycles);
     assert_int_equal(c->parameter_bytes, s.parameter_bytes);
-    assert_int_equal(popliner_plan_get_summary(c->plan)->peak_bytes, s.peak_bytes);
-    for (size_t i = 0;
-         c->stage_parameter_bytes != NULL && (stage = popliner_plan_stage_at(c->plan, i)) != NULL;
-         i++) {
+    assert_int_equal(plan->peak_bytes, s.peak_bytes);
+    for (size_t i = 0; c->stage_parameter_bytes != NULL && i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
         measured wanted = {
             .num_stages = q->options.chunks, .micro_batches = c->micro_batches, .count = 1};
         wanted.stages[0] = (popliner_interval){stage->first_unit, stage->last_unit, 1};
@@ -263,7 +262,8 @@ static void check(question *q) {
     most = q->options.total_ipus < most ? q->options.total_ipus : most;
     assert_int_equal(summary->num_candidates, most);
     for (size_t ipus = 1; ipus <= most; ipus++) {
-        const popliner_replicas_candidate *c = popliner_replicas_candidate_at(replicas, ipus - 1);
+        const popliner_replicas_candidate *c =
+            &popliner_replicas_get_summary(replicas)->candidates[ipus - 1];
         uint64_t own_bytes;
         value expected = best_of(q, ipus, &own_bytes);
         check_candidate(q, c, expected);
@@ -408,7 +408,7 @@ static void some_requests_are_refused(void **state) {
     options.bandwidth_bytes = 0;
     assert_ok(popliner_analysis_solve_replicas(analysis, &request, &options, &replicas, &error),
               &error);
-    assert_int_equal(popliner_replicas_candidate_at(replicas, 0)->parameter_bytes, 0);
+    assert_int_equal(popliner_replicas_get_summary(replicas)->candidates[0].parameter_bytes, 0);
     popliner_replicas_free(replicas);
     popliner_analysis_free(analysis);
     free(directory);

@@ -211,7 +211,7 @@ static void check_stages(const subject *s, const popliner_certificate *certifica
     popliner_recompute ways[MOST_UNITS];
     size_t cuts[MOST_UNITS];
     for (size_t i = 0; i < num_stages; i++) {
-        const popliner_plan_stage *stage = popliner_plan_stage_at(plan, i);
+        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
         const char *name = json_string_value(
             json_object_get(json_array_get(json_object_get(json, "stages"), i), "recompute"));
         ways[i] = POPLINER_RECOMPUTE_AUTO;
@@ -236,9 +236,9 @@ static void check_stages(const subject *s, const popliner_certificate *certifica
         popliner_analysis_evaluate(s->analysis, &request, cuts, num_stages - 1, &evaluated, &error),
         &error);
     for (size_t i = 0; i < num_stages; i++)
-        assert_true(
-            popliner_plan_stage_at(popliner_certificate_get_info(evaluated)->plan, i)->peak_bytes ==
-            popliner_plan_stage_at(plan, i)->peak_bytes);
+        assert_true(popliner_plan_get_summary(popliner_certificate_get_info(evaluated)->plan)
+                        ->stages[i]
+                        .peak_bytes == popliner_plan_get_summary(plan)->stages[i].peak_bytes);
     popliner_certificate_free(evaluated);
     json_decref(json);
 }
@@ -260,8 +260,10 @@ static void check_answer(const subject *s, unsigned ways) {
                      best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     bool is_plain = true;
     for (size_t i = 0; best.exists && i < s->options.num_objectives; i++) {
-        assert_true(popliner_plan_value_at(plan, i)->value == best.of[s->options.objectives[i]]);
-        assert_true(popliner_plan_value_at(plan, i)->bound == best.of[s->options.objectives[i]]);
+        assert_true(popliner_plan_get_summary(plan)->values[i].value ==
+                    best.of[s->options.objectives[i]]);
+        assert_true(popliner_plan_get_summary(plan)->values[i].bound ==
+                    best.of[s->options.objectives[i]]);
     }
     for (size_t i = 0; best.exists && i < best.num_stages; i++)
         is_plain = is_plain && best.ways[i] == POPLINER_RECOMPUTE_NONE;

@@ -302,7 +302,8 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
     assert_false(summary->is_stopped);
     assert_true(summary->is_proven);
     for (size_t s = 1; s <= most; s++) {
-        const popliner_replicas_candidate *c = popliner_replicas_candidate_at(answer, s - 1);
+        const popliner_replicas_candidate *c =
+            &popliner_replicas_get_summary(answer)->candidates[s - 1];
         value expected = best_of(q, s);
         assert_int_equal(c->num_ipus, s);
         assert_true(c->is_proven);
@@ -320,9 +321,9 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
         assert_int_equal(c->num_replicas * s, expected.ipus);
         /* and the plan is what the numbers say */
         unsigned begins = 0;
-        const popliner_plan_stage *stage;
-        for (size_t i = 0; (stage = popliner_plan_stage_at(c->plan, i)) != NULL; i++)
-            begins |= 1u << stage->first_unit;
+        const popliner_plan_summary *plan = popliner_plan_get_summary(c->plan);
+        for (size_t i = 0; i < plan->num_stages; i++)
+            begins |= 1u << plan->stages[i].first_unit;
         uint64_t cycles;
         uint64_t parameters;
         const popliner_costs *costs = costs_of(q, s, c->micro_batches);
@@ -335,13 +336,12 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
         assert_int_equal(c->pipeline_cycles + c->reduce_cycles, c->step_cycles);
         bool has_parameters = o->parameters != NULL || o->parameter_bytes != NULL;
         assert_int_equal(c->stage_parameter_bytes != NULL, has_parameters);
-        for (size_t i = 0; has_parameters && (stage = popliner_plan_stage_at(c->plan, i)) != NULL;
-             i++) {
-            unsigned units = (2u << stage->last_unit) - (1u << stage->first_unit);
+        for (size_t i = 0; has_parameters && i < plan->num_stages; i++) {
+            unsigned units = (2u << plan->stages[i].last_unit) - (1u << plan->stages[i].first_unit);
             assert_int_equal(c->stage_parameter_bytes[i], parameters_of(o, units));
         }
     }
-    assert_null(popliner_replicas_candidate_at(answer, most));
+    assert_int_equal(popliner_replicas_get_summary(answer)->num_candidates, most);
     assert_int_equal(summary->best, best.batches == 0 ? SIZE_MAX : best_stages - 1);
     if (best.batches > 0) {
         assert_int_equal(summary->closest, SIZE_MAX);
@@ -413,7 +413,8 @@ static void draw_question(uint64_t *random, const instance *in, popliner_replica
 static size_t count_traded(const question *q, const popliner_replicas *answer) {
     size_t count = 0;
     for (size_t s = 1; s <= popliner_replicas_get_summary(answer)->num_candidates; s++) {
-        const popliner_replicas_candidate *c = popliner_replicas_candidate_at(answer, s - 1);
+        const popliner_replicas_candidate *c =
+            &popliner_replicas_get_summary(answer)->candidates[s - 1];
         uint64_t least = UINT64_MAX;
         for (unsigned begins = 0; begins < 1u << q->in->num_units; begins += 2) {
             uint64_t cycles;
@@ -561,7 +562,7 @@ static void a_bubble_costs_more_than_an_all_reduce(void **state) {
     o.parameter_bytes = parameters;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
     assert_int_equal(popliner_replicas_get_summary(answer)->best, 0);
-    const popliner_replicas_candidate *c = popliner_replicas_candidate_at(answer, 0);
+    const popliner_replicas_candidate *c = &popliner_replicas_get_summary(answer)->candidates[0];
     assert_int_equal(c->num_replicas, 4);
     assert_int_equal(c->micro_batches, 2);
     assert_int_equal(c->step_cycles, 800);
@@ -570,21 +571,21 @@ static void a_bubble_costs_more_than_an_all_reduce(void **state) {
     o.bandwidth_bytes = 4;
     o.bandwidth_cycles = 5;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    c = popliner_replicas_candidate_at(answer, 0);
+    c = &popliner_replicas_get_summary(answer)->candidates[0];
     assert_int_equal(c->reduce_cycles, 450);
-    c = popliner_replicas_candidate_at(answer, 1);
+    c = &popliner_replicas_get_summary(answer)->candidates[1];
     assert_int_equal(c->num_replicas, 2);
     assert_int_equal(c->pipeline_cycles, 1000);
     assert_int_equal(c->reduce_cycles, 150);
-    assert_int_equal(popliner_replicas_candidate_at(answer, 2)->num_replicas, 1);
-    assert_int_equal(popliner_replicas_candidate_at(answer, 3)->step_cycles, 1100);
+    assert_int_equal(popliner_replicas_get_summary(answer)->candidates[2].num_replicas, 1);
+    assert_int_equal(popliner_replicas_get_summary(answer)->candidates[3].step_cycles, 1100);
     assert_int_equal(popliner_replicas_get_summary(answer)->best, 3);
     popliner_replicas_free(answer);
     /* two chunks on each of two IPUs: (4 + 1 / 2) * 200 */
     o.chunks = 2;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
     assert_int_equal(popliner_replicas_get_summary(answer)->num_candidates, 2);
-    c = popliner_replicas_candidate_at(answer, 1);
+    c = &popliner_replicas_get_summary(answer)->candidates[1];
     assert_int_equal(c->pipeline_cycles, 900);
     assert_int_equal(c->parameter_bytes, 120);
     assert_int_equal(popliner_plan_get_summary(c->plan)->num_stages, 4);
@@ -770,7 +771,7 @@ static void large_numbers_stay_in_order(void **state) {
     o.bandwidth_bytes = 1;
     o.bandwidth_cycles = UINT64_MAX;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_OK);
-    assert_int_equal(popliner_replicas_candidate_at(answer, 0)->step_cycles, UINT64_MAX);
+    assert_int_equal(popliner_replicas_get_summary(answer)->candidates[0].step_cycles, UINT64_MAX);
     popliner_replicas_free(answer);
     o.micro_batches = (UINT64_C(1) << 31) + 1;
     assert_int_equal(popliner_replicas_solve(costs, &o, &answer, NULL), POPLINER_ERROR_USAGE);
@@ -829,7 +830,7 @@ static void the_search_can_be_stopped(void **state) {
     assert_true(popliner_replicas_get_summary(answer)->is_stopped);
     assert_false(popliner_replicas_get_summary(answer)->is_proven);
     assert_int_equal(popliner_replicas_get_summary(answer)->num_candidates, 12);
-    assert_null(popliner_replicas_candidate_at(answer, 11)->plan);
+    assert_null(popliner_replicas_get_summary(answer)->candidates[11].plan);
     popliner_replicas_free(answer);
     popliner_costs_free(costs);
 }

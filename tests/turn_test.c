@@ -50,7 +50,7 @@ static void keep(worker *w, const popliner_plan *plan) {
     w->peak_bytes = summary->peak_bytes;
     w->num_stages = summary->num_stages;
     for (size_t i = 0; i < w->num_stages && i < MOST_STAGES; ++i)
-        w->first_units[i] = popliner_plan_stage_at(plan, i)->first_unit;
+        w->first_units[i] = popliner_plan_get_summary(plan)->stages[i].first_unit;
 }
 
 static void *work(void *user) {

@@ -319,12 +319,12 @@ static void check_plan(const question *q, const popliner_plan *plan, const char 
     uint64_t most_cycles = 0;
     assert_int_equal(summary->status, POPLINER_PLAN_OPTIMAL);
     for (size_t i = 0; i < q->options.num_objectives; i++) {
-        const popliner_plan_value *value = popliner_plan_value_at(plan, i);
+        const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[i];
         assert_int_equal(value->value, best->of[q->objectives[i]]);
         assert_int_equal(value->bound, value->value);
     }
     for (size_t i = 0; i < summary->num_stages; i++) {
-        const popliner_plan_stage *stage = popliner_plan_stage_at(plan, i);
+        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
         option options[MOST_OPTIONS];
         size_t count = list_options(q->m, stage->first_unit, stage->last_unit,
                                     copies_at(q, summary->num_stages - i), options);
@@ -443,8 +443,8 @@ static void layers_choose_one_by_one(void **state) {
     static const uint64_t cycles[] = {92, 86, 80};
     static const uint64_t bytes[] = {52, 60, 56};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(popliner_plan_stage_at(plan, i)->cycles, cycles[i]);
-        assert_int_equal(popliner_plan_stage_at(plan, i)->peak_bytes, bytes[i]);
+        assert_int_equal(popliner_plan_get_summary(plan)->stages[i].cycles, cycles[i]);
+        assert_int_equal(popliner_plan_get_summary(plan)->stages[i].peak_bytes, bytes[i]);
     }
     assert_string_equal(popliner_variants_texts(answer)[2], "none");
     popliner_plan_free(plan);
@@ -517,7 +517,7 @@ static void the_search_can_be_stopped(void **state) {
             was_stopped[0] = true;
             assert_int_equal(summary->infeasibility->obstacle, POPLINER_OBSTACLE_UNKNOWN);
         } else {
-            const popliner_plan_value *value = popliner_plan_value_at(plan, 0);
+            const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[0];
             was_stopped[1] = was_stopped[1] || !is_proven;
             assert_true(value->bound <= best.of[POPLINER_OBJECTIVE_CYCLES]);
             assert_true(value->value >= best.of[POPLINER_OBJECTIVE_CYCLES]);

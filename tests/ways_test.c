@@ -175,7 +175,7 @@ static void check_choices(const question *q, const popliner_plan *plan, const ch
     const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
     bool is_infeasible = summary->status == POPLINER_PLAN_INFEASIBLE;
     for (size_t i = 0; i < summary->num_stages; i++) {
-        const popliner_plan_stage *stage = popliner_plan_stage_at(plan, i);
+        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
         uint64_t limit = limit_of(q, i) < most_bytes ? limit_of(q, i) : most_bytes;
         size_t to_end = summary->num_stages - i;
         size_t chosen = q->num_ways;
@@ -224,7 +224,7 @@ static void check_answer(const question *q) {
     assert_int_equal(summary->status,
                      best.exists ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_INFEASIBLE);
     for (size_t i = 0; best.exists && i < q->options.num_objectives; i++) {
-        const popliner_plan_value *value = popliner_plan_value_at(plan, i);
+        const popliner_plan_value *value = &popliner_plan_get_summary(plan)->values[i];
         assert_int_equal(value->value, best.of[q->objectives[i]]);
         assert_int_equal(value->bound, value->value);
     }

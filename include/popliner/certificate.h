@@ -65,28 +65,21 @@ typedef struct popliner_certificate_info {
     /* The greatest share of the plan's largest tile that no operation explains, from 0 to 1; 0
      * without a profile. */
     double unexplained_share;
+    /* [stages of the plan]: what was measured of the IPU of each, and whether that fits within its
+     * limit, by all that is known of it. NULL without a profile. */
+    const popliner_stage_detail *details;
+    const popliner_verdict *verdicts;
+    /* All that is to be said of the answer, a sentence or more each: the warnings of the profile,
+     * of the request and of the search; what is proven, where the bottleneck is, why nothing fits
+     * and what would be enough; then what was added. The log of the command, the JSON and pages are
+     * made of these. */
+    const popliner_message *messages; /* [num_messages], until something is added */
+    size_t num_messages;
 } popliner_certificate_info;
 
 /* As long as the certificate lives. O(1). */
 const popliner_certificate_info *
 popliner_certificate_get_info(const popliner_certificate *certificate);
-
-/* What was measured of the IPU of a stage of the plan, as long as the certificate lives; NULL
- * behind the last stage, and without a profile. */
-const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
-                                                            size_t stage);
-
-/* Whether the IPU of a stage fits within its limit, by all that is known of it. UNKNOWN after the
- * last stage, and without a profile. O(1). */
-popliner_verdict popliner_certificate_verdict_at(const popliner_certificate *certificate,
-                                                 size_t stage);
-
-/* All that is to be said of the answer, a sentence or more each: the warnings of the profile, of
- * the request and of the search; what is proven, where the bottleneck is, why nothing fits and what
- * would be enough; then what was added. The log of the command, the JSON and pages are made of
- * these. As long as the certificate lives, until something is added; NULL after the last. O(1). */
-const popliner_message *popliner_certificate_message_at(const popliner_certificate *certificate,
-                                                        size_t i);
 
 /* Adds what the caller has to say of the answer, unless it is there already. Not while another
  * thread uses the certificate. Errors: USAGE (no such level, no text), MEMORY. O(messages). */

@@ -25,6 +25,11 @@ extern "C" {
 typedef struct popliner_pareto popliner_pareto;
 
 typedef struct popliner_pareto_summary {
+    /* By the first objective from the smallest value to the largest, so by the second one from the
+     * largest to the smallest. A plan is OPTIMAL; or FEASIBLE if it was not proven: something may
+     * dominate it. Its bounds are those of the splits with less of the second objective than the
+     * point before. */
+    const popliner_plan *const *plans; /* [num_points] */
     size_t num_points; /* with none, and not stopped: popliner_solve says why nothing fits */
     /* It is proven that these points are all, and each of them that nothing dominates it. */
     bool is_complete;
@@ -32,14 +37,8 @@ typedef struct popliner_pareto_summary {
     popliner_objective objectives[2];
 } popliner_pareto_summary;
 
-/* All that is handed out lives as long as the points; NULL behind the last. O(1). */
+/* As long as the points. O(1). */
 const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto *pareto);
-
-/* By the first objective from the smallest value to the largest, so by the second one from the
- * largest to the smallest. A plan is OPTIMAL; or FEASIBLE if it was not proven: something may
- * dominate it. Its bounds are those of the splits with less of the second objective than the point
- * before. */
-const popliner_plan *popliner_pareto_plan_at(const popliner_pareto *pareto, size_t point);
 
 /* NULL is fine. */
 void popliner_pareto_free(popliner_pareto *pareto);

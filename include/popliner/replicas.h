@@ -92,6 +92,7 @@ typedef struct popliner_replicas_candidate {
 typedef struct popliner_replicas popliner_replicas;
 
 typedef struct popliner_replicas_summary {
+    const popliner_replicas_candidate *candidates; /* [num_candidates], by the IPUs of a pipeline */
     size_t num_candidates;
     size_t best; /* that with the largest throughput, then the fewest IPUs, then the fewest
                     stages; SIZE_MAX if nothing fits */
@@ -118,11 +119,8 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);
 
-/* All that is handed out lives as long as the answer. O(1). */
+/* As long as the answer. O(1). */
 const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_replicas *replicas);
-/* Candidate i, by the IPUs of a pipeline; NULL behind the last. */
-const popliner_replicas_candidate *popliner_replicas_candidate_at(const popliner_replicas *replicas,
-                                                                  size_t i);
 
 /* The reason of the summary, which the caller then frees, and which is NULL there. */
 popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas);

@@ -205,10 +205,12 @@ typedef struct popliner_plan_summary {
      * there: see popliner_solver_has_glpk. Beside an OPTIMAL plan there may then be others that are
      * as good and have earlier cuts. */
     bool is_stopped;
+    const popliner_plan_stage *stages; /* [num_stages] */
     size_t num_stages;
     size_t num_ipus;
-    /* The objectives that were asked for, in their order. None with the greedy algorithm, which
-     * knows no bounds. Of an INFEASIBLE plan: the best effort's, each bound 0. */
+    /* [num_values]: of the objectives that were asked for, in their order. None with the greedy
+     * algorithm, which knows no bounds. Of an INFEASIBLE plan: the best effort's, each bound 0. */
+    const popliner_plan_value *values;
     size_t num_values;
 
     uint64_t peak_bytes; /* the largest peak_bytes of a stage */
@@ -225,10 +227,8 @@ typedef struct popliner_plan_summary {
     popliner_proof proof;
 } popliner_plan_summary;
 
-/* All that is handed out lives as long as the plan; NULL behind the last. O(1). */
+/* As long as the plan. O(1). */
 const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan);
-const popliner_plan_stage *popliner_plan_stage_at(const popliner_plan *plan, size_t stage);
-const popliner_plan_value *popliner_plan_value_at(const popliner_plan *plan, size_t i);
 
 /* NULL is fine. */
 void popliner_plan_free(popliner_plan *plan);

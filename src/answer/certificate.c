@@ -180,15 +180,6 @@ pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t sta
                                                               : PL_FITS;
 }
 
-popliner_verdict popliner_certificate_verdict_at(const popliner_certificate *certificate,
-                                                 size_t stage) {
-    const popliner_stage_detail *detail = popliner_certificate_detail_at(certificate, stage);
-    if (detail == NULL)
-        return POPLINER_FITS_UNKNOWN;
-    return popliner_verdict_of(
-        detail, pl_certificate_limit(certificate, certificate->plan.stages[stage].ipu));
-}
-
 /* Completes a plan that was given with what was measured of its IPUs. */
 static void finish_evaluation(popliner_certificate *c) {
     popliner_plan *plan = &c->plan;
@@ -303,6 +294,18 @@ static popliner_status copy_recomputes(popliner_certificate *c, popliner_error *
     return status;
 }
 
+static popliner_status find_verdicts(popliner_certificate *c, popliner_error *error) {
+    if (!c->is_measured)
+        return POPLINER_OK;
+    c->verdicts = pl_new_array(c->plan.num_stages, sizeof *c->verdicts);
+    if (c->verdicts == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        c->verdicts[i] =
+            popliner_verdict_of(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu));
+    return POPLINER_OK;
+}
+
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
@@ -328,8 +331,14 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         finish_evaluation(c);
     pl_plan_summarise(&c->plan);
     c->bottleneck = find_bottleneck(&c->plan);
-    c->info = (popliner_certificate_info){&c->plan, c->costs, find_unexplained_share(c)};
-    status = pl_certificate_make_messages(c, error);
+    status = find_verdicts(c, error);
+    c->info = (popliner_certificate_info){.plan = &c->plan,
+                                          .costs = c->costs,
+                                          .unexplained_share = find_unexplained_share(c),
+                                          .details = c->is_measured ? c->details : NULL,
+                                          .verdicts = c->verdicts};
+    if (status == POPLINER_OK)
+        status = pl_certificate_make_messages(c, error);
     if (status != POPLINER_OK) {
         *plan = c->plan;
         c->plan = (popliner_plan){0};
@@ -442,6 +451,7 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     pl_owned_options_free(&c->options);
     popliner_costs_free(c->costs);
     free(c->details);
+    free(c->verdicts);
     pl_messages_clear(&c->messages);
     free(c);
 }
@@ -449,12 +459,6 @@ void popliner_certificate_free(popliner_certificate *certificate) {
 const popliner_certificate_info *
 popliner_certificate_get_info(const popliner_certificate *certificate) {
     return &certificate->info;
-}
-
-const popliner_stage_detail *popliner_certificate_detail_at(const popliner_certificate *certificate,
-                                                            size_t stage) {
-    bool is_known = certificate->is_measured && stage < certificate->plan.num_stages;
-    return is_known ? &certificate->details[stage] : NULL;
 }
 
 const char *pl_certificate_layer(const popliner_certificate *certificate, size_t unit) {

@@ -61,6 +61,7 @@ struct popliner_certificate {
     bool is_measured;      /* there are details */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
+    popliner_verdict *verdicts;     /* likewise; NULL if it is not measured */
     popliner_stage_detail unit;     /* of the unit that is too large, if there is one */
     size_t bottleneck; /* the stage with the largest tile, or with most cycles if these are what
                                  was asked for first */

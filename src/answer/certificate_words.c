@@ -144,7 +144,7 @@ static bool has_verdicts(const popliner_certificate *c) {
 static size_t count_unknown(const popliner_certificate *c) {
     size_t count = 0;
     for (size_t i = 0; i < c->plan.num_stages; i++)
-        count += popliner_certificate_verdict_at(c, i) == POPLINER_FITS_UNKNOWN;
+        count += c->verdicts[i] == POPLINER_FITS_UNKNOWN;
     return count;
 }
 
@@ -168,8 +168,7 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
     for (size_t i = 0; has_verdicts(c) && i < plan->num_stages; i++) {
         double margin =
             popliner_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
-        if (popliner_certificate_verdict_at(c, i) != POPLINER_FITS_UNKNOWN &&
-            (worst == SIZE_MAX || margin < smallest)) {
+        if (c->verdicts[i] != POPLINER_FITS_UNKNOWN && (worst == SIZE_MAX || margin < smallest)) {
             smallest = margin;
             worst = i;
         }
@@ -183,9 +182,9 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
                    count_unknown(c) > 0   ? "The tightest other stage"
                    : plan->num_stages > 1 ? "The tightest stage"
                                           : "The stage",
-                   pl_verdict_text(popliner_certificate_verdict_at(c, worst)),
-                   need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
-                   need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
+                   pl_verdict_text(c->verdicts[worst]), need_bytes[POPLINER_NEED_LEAST],
+                   need_bytes[POPLINER_NEED_EXPECTED], need_bytes[POPLINER_NEED_MOST],
+                   pl_certificate_limit(c, plan->stages[worst].ipu),
                    smallest < 0 ? -smallest : smallest, 100 * POPLINER_SPREAD,
                    smallest < 0 ? "too much" : "to spare");
 }
@@ -446,6 +445,13 @@ static void add_order(const popliner_certificate *c, pl_text *text) {
 }
 
 /* Makes the list of all that is to be said. */
+/* Errors: MEMORY where not all messages are there. */
+static popliner_status tell_messages(popliner_certificate *c, popliner_error *error) {
+    c->info.messages = c->messages.items;
+    c->info.num_messages = c->messages.count;
+    return c->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
+}
+
 popliner_status pl_certificate_make_messages(popliner_certificate *c, popliner_error *error) {
     static void (*const parts[])(const popliner_certificate *, pl_text *) = {
         add_order,      add_obstacle, add_proof,   add_bottleneck,
@@ -469,12 +475,7 @@ popliner_status pl_certificate_make_messages(popliner_certificate *c, popliner_e
         free(text.data);
     }
     c->num_own_messages = c->messages.count - c->first_own_message;
-    return c->messages.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
-}
-
-const popliner_message *popliner_certificate_message_at(const popliner_certificate *certificate,
-                                                        size_t i) {
-    return i < certificate->messages.count ? &certificate->messages.items[i] : NULL;
+    return tell_messages(c, error);
 }
 
 popliner_status popliner_certificate_add_message(popliner_certificate *certificate,
@@ -484,7 +485,7 @@ popliner_status popliner_certificate_add_message(popliner_certificate *certifica
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
                        (int)level);
     pl_messages_add(&certificate->messages, level, text, false);
-    return certificate->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
+    return tell_messages(certificate, error);
 }
 
 static void add_text(const popliner_certificate *c, pl_text *text) {

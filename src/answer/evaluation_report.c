@@ -72,8 +72,8 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
         pl_text_format(text,
                        "  %s%s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
                        " bytes; margin %+.1f spreads\n",
-                       pl_verdict_text(popliner_certificate_verdict_at(c, number)),
-                       popliner_certificate_verdict_at(c, number) == POPLINER_FITS_UNKNOWN
+                       pl_verdict_text(c->verdicts[number]),
+                       c->verdicts[number] == POPLINER_FITS_UNKNOWN
                            ? " (the profile has its layers on several IPUs)"
                            : "",
                        d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],

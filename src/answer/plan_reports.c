@@ -151,7 +151,7 @@ static void put_pareto(const popliner_pareto *pareto, const pl_certificate_input
     pl_put_open(json, "results", '[');
     for (size_t i = 0; i < summary->num_points; i++) {
         pl_put_open(json, NULL, '{');
-        put_plan(names, popliner_pareto_plan_at(pareto, i), json);
+        put_plan(names, summary->plans[i], json);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -165,12 +165,11 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
     taken_names taken;
     pl_text text = {0};
     pl_sheet sheet;
-    const popliner_plan *plan;
+    const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
     *result = NULL;
     popliner_status status = take_names(&taken, names, error);
-    for (size_t i = 0; status == POPLINER_OK && (plan = popliner_pareto_plan_at(pareto, i)) != NULL;
-         i++)
-        status = pl_certificate_check_plan(&taken.input, plan, error);
+    for (size_t i = 0; status == POPLINER_OK && i < summary->num_points; i++)
+        status = pl_certificate_check_plan(&taken.input, summary->plans[i], error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
@@ -180,8 +179,8 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
     pl_sheet_begin_plain(&sheet, format);
     add_plan(&taken.input, NULL, &sheet);
     pl_sheet_end_names(&sheet);
-    for (size_t i = 0; i < popliner_pareto_get_summary(pareto)->num_points; i++)
-        add_plan(&taken.input, popliner_pareto_plan_at(pareto, i), &sheet);
+    for (size_t i = 0; i < summary->num_points; i++)
+        add_plan(&taken.input, summary->plans[i], &sheet);
     return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }
 
@@ -270,7 +269,7 @@ static void put_replicas(const popliner_replicas *replicas, const pl_certificate
     pl_put_index(json, "best", summary->best);
     pl_put_open(json, "candidates", '[');
     for (size_t i = 0; i < summary->num_candidates; i++)
-        put_candidate(popliner_replicas_candidate_at(replicas, i), names, json);
+        put_candidate(&summary->candidates[i], names, json);
     pl_put_close(json);
     pl_put_index(json, "closest", summary->closest);
     pl_certificate_infeasibility_json(&reason, json);
@@ -284,12 +283,11 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     taken_names taken;
     pl_text text = {0};
     pl_sheet sheet;
-    const popliner_replicas_candidate *c;
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     *result = NULL;
     popliner_status status = take_names(&taken, names, error);
-    for (size_t i = 0;
-         status == POPLINER_OK && (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
-        status = pl_certificate_check_plan(&taken.input, c->plan, error);
+    for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++)
+        status = pl_certificate_check_plan(&taken.input, summary->candidates[i].plan, error);
     if (status != POPLINER_OK)
         return status;
     if (format == POPLINER_FORMAT_JSON) {
@@ -299,7 +297,7 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
     pl_sheet_begin_plain(&sheet, format);
     add_candidate(NULL, false, &taken.input, &sheet);
     pl_sheet_end_names(&sheet);
-    for (size_t i = 0; (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
-        add_candidate(c, i == popliner_replicas_get_summary(replicas)->best, &taken.input, &sheet);
+    for (size_t i = 0; i < summary->num_candidates; i++)
+        add_candidate(&summary->candidates[i], i == summary->best, &taken.input, &sheet);
     return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }

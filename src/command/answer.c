@@ -30,8 +30,8 @@ static bool is_for_nobody(const session *s) {
 }
 
 static bool minimises_memory_first(const popliner_plan *plan) {
-    const popliner_plan_value *first = popliner_plan_value_at(plan, 0);
-    return first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY;
+    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    return summary->num_values > 0 && summary->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
 }
 
 static popliner_status tell_fewer(session *s, popliner_certificate *c, size_t num_ipus,
@@ -139,17 +139,15 @@ static popliner_status tell_ipus_above_limits(session *s, const request *r,
                                               popliner_certificate *certificate,
                                               popliner_error *error) {
     enum { MOST_TOLD = 8 };
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
+    const popliner_plan_summary *plan =
+        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
     popliner_status status = POPLINER_OK;
     size_t num_above = 0;
-    const popliner_plan_stage *stage;
-    const popliner_plan_stage *earlier;
-    for (size_t i = 0; status == POPLINER_OK && (stage = popliner_plan_stage_at(plan, i)) != NULL;
-         i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        const popliner_plan_stage *stage = &plan->stages[i];
         const uint64_t limit = limit_of(r, stage->ipu);
         size_t first = 0;
-        while ((earlier = popliner_plan_stage_at(plan, first)) != stage &&
-               earlier->ipu != stage->ipu)
+        while (plan->stages[first].ipu != stage->ipu)
             first++;
         if (first == i && stage->peak_bytes > limit && ++num_above <= MOST_TOLD)
             status = session_say(
@@ -289,9 +287,9 @@ static popliner_status log_evaluation(session *s, const popliner_certificate *ce
 
 /* Whether as few IPUs as possible were asked for, in whatever place. */
 static bool wants_few_ipus(const popliner_plan *plan) {
-    const popliner_plan_value *value;
-    for (size_t i = 0; (value = popliner_plan_value_at(plan, i)) != NULL; i++)
-        if (value->objective == POPLINER_OBJECTIVE_IPUS)
+    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    for (size_t i = 0; i < summary->num_values; i++)
+        if (summary->values[i].objective == POPLINER_OBJECTIVE_IPUS)
             return true;
     return false;
 }
@@ -316,16 +314,18 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
 
 /* Logs what the certificate says and the listener was not told. */
 static void log_messages(session *s, const popliner_certificate *certificate) {
-    const popliner_message *m;
-    for (size_t i = 0; (m = popliner_certificate_message_at(certificate, i)) != NULL; i++)
-        if (!m->is_told)
-            log_message(&s->log, m->level, "%s", m->text);
+    const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
+    for (size_t i = 0; i < info->num_messages; i++)
+        if (!info->messages[i].is_told)
+            log_message(&s->log, info->messages[i].level, "%s", info->messages[i].text);
 }
 
 /* Whether nothing tells if some stage of a profile fits. */
 static bool has_unknown_stage(const popliner_certificate *certificate) {
-    for (size_t i = 0; popliner_certificate_detail_at(certificate, i) != NULL; i++)
-        if (popliner_certificate_verdict_at(certificate, i) == POPLINER_FITS_UNKNOWN)
+    const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
+    const size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+    for (size_t i = 0; info->verdicts != NULL && i < num_stages; i++)
+        if (info->verdicts[i] == POPLINER_FITS_UNKNOWN)
             return true;
     return false;
 }

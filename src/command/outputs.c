@@ -306,7 +306,7 @@ popliner_status emit_make(session *s, const popliner_certificate *certificate, s
     if (s->options.num_emits == 0)
         return POPLINER_OK;
     if (num_stages == 0 ||
-        popliner_plan_stage_at(plan, num_stages - 1)->last_unit + 1 < num_units) {
+        popliner_plan_get_summary(plan)->stages[num_stages - 1].last_unit + 1 < num_units) {
         tell_nothing(s);
         return POPLINER_OK;
     }

@@ -110,7 +110,7 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
                             const popliner_certificate_input *names, popliner_error *error) {
     const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     const popliner_replicas_candidate *best =
-        popliner_replicas_candidate_at(replicas, summary->best);
+        summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
     if (summary->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: another number of stages or replicas may be better.");
@@ -226,11 +226,11 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
 
 /* Whether a candidate has parameters that are trained. */
 static bool has_parameters(const popliner_replicas *replicas) {
-    const popliner_replicas_candidate *c;
-    for (size_t i = 0; (c = popliner_replicas_candidate_at(replicas, i)) != NULL; i++)
-        if (c->parameter_bytes > 0)
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+    for (size_t i = 0; i < summary->num_candidates; i++)
+        if (summary->candidates[i].parameter_bytes > 0)
             return true;
-    return popliner_replicas_get_summary(replicas)->best == SIZE_MAX;
+    return summary->best == SIZE_MAX;
 }
 
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error) {

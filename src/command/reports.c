@@ -599,7 +599,7 @@ static popliner_status print_plan(session *s, group *g, const request *r,
     if (first_units == NULL)
         return fail_memory(error, "the split");
     for (size_t i = 1; i < num_stages; i++)
-        first_units[i - 1] = popliner_plan_stage_at(plan, i)->first_unit;
+        first_units[i - 1] = popliner_plan_get_summary(plan)->stages[i].first_unit;
     const cuts c = {first_units, num_stages - 1};
     popliner_status status = evaluate_all(g, &r->asked, &c, error);
     if (status == POPLINER_OK)

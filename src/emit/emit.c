@@ -742,8 +742,9 @@ popliner_status popliner_emit_replicas(const popliner_replicas *replicas,
     popliner_solver_options solver;
     popliner_listener listener;
     *text = NULL;
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
     const popliner_replicas_candidate *best =
-        popliner_replicas_candidate_at(replicas, popliner_replicas_get_summary(replicas)->best);
+        summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
     popliner_status status = take_options(&e, options, format, error);
     if (status == POPLINER_OK)
         status = pl_certificate_take_input(names, &input, &solver, &listener, error);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct popliner_pareto {
-    popliner_plan *plans; /* [summary.num_points], owned */
+    popliner_plan **plans; /* [summary.num_points], owned */
     size_t capacity;
     popliner_pareto_summary summary;
 };
@@ -19,10 +19,15 @@ struct popliner_pareto {
 static popliner_status add_point(popliner_pareto *pareto, popliner_plan *plan,
                                  popliner_error *error) {
     size_t *count = &pareto->summary.num_points;
-    if (!pl_grow(&pareto->plans, &pareto->capacity, *count + 1, sizeof *pareto->plans))
+    popliner_plan *own = malloc(sizeof *own);
+    if (own == NULL ||
+        !pl_grow(&pareto->plans, &pareto->capacity, *count + 1, sizeof(popliner_plan *))) {
+        free(own);
         return pl_fail_memory(error, "the best compromises");
-    pareto->plans[(*count)++] = *plan;
+    }
+    *own = *plan;
     *plan = (popliner_plan){0};
+    pareto->plans[(*count)++] = own;
     return POPLINER_OK;
 }
 
@@ -65,11 +70,9 @@ static void drop_dominated(popliner_pareto *pareto) {
     size_t num_kept = 0;
     for (size_t i = 0; i < pareto->summary.num_points; ++i) {
         while (num_kept > 0 &&
-               pareto->plans[num_kept - 1].values[0].value >= pareto->plans[i].values[0].value)
-            pl_plan_clear(&pareto->plans[--num_kept]);
-        popliner_plan plan = pareto->plans[i];
-        pareto->plans[i] = (popliner_plan){0};
-        pareto->plans[num_kept++] = plan;
+               pareto->plans[num_kept - 1]->values[0].value >= pareto->plans[i]->values[0].value)
+            popliner_plan_free(pareto->plans[--num_kept]);
+        pareto->plans[num_kept++] = pareto->plans[i];
     }
     pareto->summary.num_points = num_kept;
 }
@@ -79,11 +82,12 @@ static void summarise(popliner_pareto *pareto, size_t num_units) {
     summary->is_complete = !summary->is_stopped;
     for (size_t i = 0; i < summary->num_points; ++i)
         summary->is_complete =
-            summary->is_complete && pareto->plans[i].status == POPLINER_PLAN_OPTIMAL;
+            summary->is_complete && pareto->plans[i]->status == POPLINER_PLAN_OPTIMAL;
     drop_dominated(pareto);
+    summary->plans = (const popliner_plan *const *)pareto->plans;
     for (size_t i = 0; i < summary->num_points; ++i) {
-        pareto->plans[i].num_units = num_units;
-        pl_plan_summarise(&pareto->plans[i]);
+        pareto->plans[i]->num_units = num_units;
+        pl_plan_summarise(pareto->plans[i]);
     }
 }
 
@@ -140,15 +144,11 @@ const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto
     return &pareto->summary;
 }
 
-const popliner_plan *popliner_pareto_plan_at(const popliner_pareto *pareto, size_t point) {
-    return point < pareto->summary.num_points ? &pareto->plans[point] : NULL;
-}
-
 void popliner_pareto_free(popliner_pareto *pareto) {
     if (pareto == NULL)
         return;
     for (size_t i = 0; i < pareto->summary.num_points; ++i)
-        pl_plan_clear(&pareto->plans[i]);
+        popliner_plan_free(pareto->plans[i]);
     free(pareto->plans);
     free(pareto);
 }

@@ -36,8 +36,10 @@ void pl_plan_summarise(popliner_plan *plan) {
     plan->summary = (popliner_plan_summary){
         .status = plan->status,
         .is_stopped = plan->is_stopped,
+        .stages = plan->stages,
         .num_stages = plan->num_stages,
         .num_ipus = (size_t)plan->num_ipus,
+        .values = plan->values,
         .num_values = plan->num_values,
         .peak_bytes = plan->peak_bytes,
         .cycles = plan->cycles,
@@ -50,14 +52,6 @@ void pl_plan_summarise(popliner_plan *plan) {
 
 const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan) {
     return &plan->summary;
-}
-
-const popliner_plan_stage *popliner_plan_stage_at(const popliner_plan *plan, size_t stage) {
-    return stage < plan->num_stages ? &plan->stages[stage] : NULL;
-}
-
-const popliner_plan_value *popliner_plan_value_at(const popliner_plan *plan, size_t i) {
-    return i < plan->num_values ? &plan->values[i] : NULL;
 }
 
 void popliner_plan_free(popliner_plan *plan) {

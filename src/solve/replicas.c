@@ -459,6 +459,7 @@ static void end_search(search *s) {
 
 static void summarise(popliner_replicas *answer, const search *s) {
     popliner_replicas_summary *summary = &answer->summary;
+    summary->candidates = answer->candidates;
     summary->best = summary->closest = SIZE_MAX;
     summary->is_stopped = s->is_stopped;
     summary->is_proven = true;
@@ -624,9 +625,4 @@ void popliner_replicas_free(popliner_replicas *replicas) {
 
 const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_replicas *replicas) {
     return &replicas->summary;
-}
-
-const popliner_replicas_candidate *popliner_replicas_candidate_at(const popliner_replicas *replicas,
-                                                                  size_t i) {
-    return i < replicas->summary.num_candidates ? &replicas->candidates[i] : NULL;
 }

@@ -237,7 +237,7 @@ static void check_split(asking *a, const popliner_request *request,
     uint64_t peak = 0;
     popliner_certificate *evaluation;
     for (size_t i = 0; i < summary->num_stages; i++) {
-        const popliner_plan_stage *stage = popliner_plan_stage_at(plan, i);
+        const popliner_plan_stage *stage = &popliner_plan_get_summary(plan)->stages[i];
         FUZZ_CHECK(stage->first_unit == next && stage->last_unit >= next &&
                    stage->last_unit < a->num_units);
         next = stage->last_unit + 1;
@@ -262,10 +262,11 @@ static void check_split(asking *a, const popliner_request *request,
     FUZZ_CHECK(!is_same || (same_summary->status == POPLINER_PLAN_INFEASIBLE) ==
                                (summary->status == POPLINER_PLAN_INFEASIBLE));
     for (size_t i = 0; is_same && i < summary->num_stages; i++) {
-        FUZZ_CHECK(popliner_plan_stage_at(same, i)->peak_bytes ==
-                   popliner_plan_stage_at(plan, i)->peak_bytes);
-        FUZZ_CHECK(popliner_certificate_detail_at(evaluation, i)->need_bytes[request->need] ==
-                   popliner_plan_stage_at(plan, i)->peak_bytes);
+        FUZZ_CHECK(popliner_plan_get_summary(same)->stages[i].peak_bytes ==
+                   popliner_plan_get_summary(plan)->stages[i].peak_bytes);
+        FUZZ_CHECK(
+            popliner_certificate_get_info(evaluation)->details[i].need_bytes[request->need] ==
+            popliner_plan_get_summary(plan)->stages[i].peak_bytes);
     }
     char *text;
     if (is_answered(a, popliner_report_evaluation(evaluation,

@@ -720,9 +720,10 @@ static double solve_often(question *q, size_t runs, popliner_plan_status *status
         if (popliner_solve(q->costs, &q->options, &plan, &error) != POPLINER_OK)
             give_up(error.message);
         seconds[i] = seconds_now() - begin;
-        *status = popliner_plan_get_summary(plan)->status;
-        if (popliner_plan_value_at(plan, 0) != NULL)
-            q->first = *popliner_plan_value_at(plan, 0);
+        const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+        *status = summary->status;
+        if (summary->num_values > 0)
+            q->first = summary->values[0];
         popliner_plan_free(plan);
     }
     qsort(seconds, runs, sizeof *seconds, compare_seconds);

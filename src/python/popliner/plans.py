@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import (TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence,
-                    Tuple)
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _declared as c
 from . import _html
@@ -19,7 +18,7 @@ from .enums import (CertificateForm, Format, Level, Objective, PlanStatus, Progr
                     Verdict)
 from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
-from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, detail_of,
+from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, all_of, detail_of, first,
                       infeasibility_of, take)
 from .request import Asked
 
@@ -54,10 +53,8 @@ class Plan:
         summary = library.popliner_plan_get_summary(pointer).contents
         self.status = PlanStatus(summary.status)
         self.is_stopped = summary.is_stopped
-        self.stages = tuple(take(PlanStage, library.popliner_plan_stage_at(pointer, i).contents)
-                            for i in range(summary.num_stages))
-        self.values = tuple(take(PlanValue, library.popliner_plan_value_at(pointer, i).contents)
-                            for i in range(summary.num_values))
+        self.stages = all_of(PlanStage, summary.stages, summary.num_stages)
+        self.values = all_of(PlanValue, summary.values, summary.num_values)
         self.num_ipus = summary.num_ipus
         self.peak_bytes = summary.peak_bytes
         self.cycles = summary.cycles
@@ -131,23 +128,17 @@ class Answer(Plan, Owner):
         #: the greatest share of the largest tile that no operation explains, from 0 to 1
         self.unexplained_share: float = info.unexplained_share
         #: what was measured of the IPU of each stage; none without a profile
-        self.details: Tuple[StageDetail, ...] = tuple(self._details(handle))
+        self.details: Tuple[StageDetail, ...] = tuple(
+            map(detail_of, first(info.details, len(self.stages) if info.details else 0)))
+        self._verdicts = tuple(map(Verdict, first(info.verdicts, len(self.details))))
         #: all that is to be said of it: warnings, what is proven, why nothing fits, what would be
         #: enough
-        self.messages: Tuple[Message, ...] = tuple(self._messages(handle))
+        self.messages: Tuple[Message, ...] = self._messages(handle)
 
-    def _messages(self, handle: Handle) -> Iterator[Message]:
-        i = 0
-        while message := library.popliner_certificate_message_at(handle.pointer, i):
-            told = message.contents
-            yield Message(Level(told.level), told.text.decode(), told.is_told)
-            i += 1
-
-    def _details(self, handle: Handle) -> Iterator[StageDetail]:
-        for i in range(len(self.stages)):
-            detail = library.popliner_certificate_detail_at(handle.pointer, i)
-            if detail:
-                yield detail_of(detail.contents)
+    @staticmethod
+    def _messages(handle: Handle) -> Tuple[Message, ...]:
+        info = library.popliner_certificate_get_info(handle.pointer).contents
+        return all_of(Message, info.messages, info.num_messages)
 
     def close(self) -> None:
         """Frees the certificate; the plan stays."""
@@ -210,28 +201,27 @@ class Answer(Plan, Owner):
         handle = self._held()
         call(library.popliner_certificate_add_message, handle.pointer, int(Level(level)),
              text(message, "message"), turns=(handle.turn,))
-        self.messages = tuple(self._messages(handle))
+        self.messages = self._messages(handle)
 
     def verdict(self, stage: int, limit_bytes: Optional[int] = None) -> Verdict:
         """Whether a stage fits in so many bytes on its largest tile; None: within the limit that it
         was made for. Only of a profile."""
-        detail = self._detail(stage)
+        handle, detail = self._detail(stage)
         if limit_bytes is None:
-            return Verdict(library.popliner_certificate_verdict_at(
-                self._held().pointer, number(stage, "stage")))
+            return self._verdicts[stage]
         return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes")))
 
     def margin_spreads(self, stage: int, limit_bytes: int) -> float:
         """How far what is expected is below so many bytes, in spreads of 3.4 %."""
-        detail = self._detail(stage)
+        handle, detail = self._detail(stage)
         return library.popliner_margin_spreads(detail, number(limit_bytes, "limit_bytes"))
 
-    def _detail(self, stage: int) -> Any:
+    def _detail(self, stage: int) -> Tuple[Handle, Any]:
         handle = self._held()
-        detail = library.popliner_certificate_detail_at(handle.pointer, number(stage, "stage"))
-        if not detail:
+        if number(stage, "stage") >= len(self.details):
             raise UsageError("there is no such stage, or the answer is of no profile")
-        return detail
+        info = library.popliner_certificate_get_info(handle.pointer).contents
+        return handle, info.details[stage]
 
     def write(self, path: Any, format: Any = ProgramFormat.LP) -> None:
         """Writes the integer program of the first objective into a file, as CPLEX LP or free
@@ -366,8 +356,8 @@ class Pareto(Several):
         self.is_complete: bool = summary.is_complete
         self.is_stopped: bool = summary.is_stopped
         self.objectives = tuple(Objective(it) for it in summary.objectives)
-        self._plans = tuple(Plan(library.popliner_pareto_plan_at(handle.pointer, i),
-                                 naming.unit_names) for i in range(summary.num_points))
+        self._plans = tuple(Plan(plan, naming.unit_names)
+                            for plan in first(summary.plans, summary.num_points))
 
     def _text(self, format: Format) -> str:
         handle = self._held()
@@ -414,7 +404,8 @@ class Replicas(Tabled, Sequence[Candidate]):
         summary = library.popliner_replicas_get_summary(handle.pointer).contents
         self.is_stopped: bool = summary.is_stopped
         self.is_proven: bool = summary.is_proven
-        self._candidates = tuple(self._candidate(i) for i in range(summary.num_candidates))
+        self._candidates = tuple(map(self._candidate,
+                                     first(summary.candidates, summary.num_candidates)))
         #: that with the largest throughput; None if nothing fits
         self.best: Optional[Candidate] = self._found(summary.best)
         #: if nothing fits, the one that comes closest
@@ -426,8 +417,7 @@ class Replicas(Tabled, Sequence[Candidate]):
     def _found(self, i: int) -> Optional[Candidate]:
         return self._candidates[i] if i < len(self._candidates) else None
 
-    def _candidate(self, i: int) -> Candidate:
-        it = library.popliner_replicas_candidate_at(self._held().pointer, i).contents
+    def _candidate(self, it: Any) -> Candidate:
         plan = Plan(it.plan, self._naming.unit_names) if it.plan else None
         count = len(plan.stages) if plan is not None and it.stage_parameter_bytes else 0
         return take(Candidate, it, plan=plan,
