@@ -446,7 +446,7 @@ static bool make_other_section(void *user, size_t worker, size_t i) {
     if (i < w->count)
         return is_measured(w->sections[i].section) || make_section(w, i);
     w->status =
-        pl_page_put_tile_variables(&(pl_json){.text = &w->tile_variables, .is_compact = true},
+        pl_page_put_tile_variables(&(pl_json){.text = &w->tile_variables, .style = PL_JSON_COMPACT},
                                    w->analysis->profile, &w->error);
     return w->status == POPLINER_OK;
 }
@@ -650,7 +650,7 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
     status = pl_options_check(&t.solver, popliner_chain_num_units(t.chain), NULL, error);
     if (status != POPLINER_OK)
         return status;
-    t.json = (pl_json){.text = &t.data, .is_compact = true};
+    t.json = (pl_json){.text = &t.data, .style = PL_JSON_COMPACT};
     put_head(&t);
     put_wishes(&t);
     put_plan(&t.json, t.options.certificate);

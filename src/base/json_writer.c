@@ -49,24 +49,25 @@ void pl_put_line(pl_json *json) {
 }
 
 static void put_string(pl_json *json, const char *value) {
-    if (json->is_compact)
-        pl_quote_json(json->text, value);
-    else
+    if (json->style == PL_JSON_INDENTED)
         add_string(json->text, value);
+    else
+        pl_quote_json(json->text, value);
 }
 
 void pl_put_value(pl_json *json, const char *key) {
-    if (json->is_compact)
-        pl_text_format(json->text, "%s%s", json->has_items && json->depth > 0 ? "," : "",
-                       json->is_on_line ? "\n" : "");
-    else if (json->depth > 0)
-        pl_text_format(json->text, "%s\n%*s", json->has_items ? "," : "", 4 * (int)json->depth, "");
+    pl_text *text = json->text;
+    if (json->depth > 0 && json->has_items)
+        pl_text_add(text, json->style == PL_JSON_SPACED && !json->is_on_line ? ", " : ",");
+    if (json->depth > 0 && json->style == PL_JSON_INDENTED)
+        pl_text_format(text, "\n%*s", 4 * (int)json->depth, "");
+    pl_text_add(text, json->is_on_line ? "\n" : "");
     json->has_items = true;
     json->is_on_line = false;
     if (key == NULL)
         return;
     put_string(json, key);
-    pl_text_add(json->text, json->is_compact ? ":" : ": ");
+    pl_text_add(text, json->style == PL_JSON_COMPACT ? ":" : ": ");
 }
 
 void pl_put_open(pl_json *json, const char *key, char begin) {
@@ -79,10 +80,10 @@ void pl_put_open(pl_json *json, const char *key, char begin) {
 
 void pl_put_close(pl_json *json) {
     json->depth--;
-    if (json->has_items && !json->is_compact)
+    if (json->has_items && json->style == PL_JSON_INDENTED)
         pl_text_format(json->text, "\n%*s", 4 * (int)json->depth, "");
     pl_text_format(json->text, "%c%s", json->ends[json->depth],
-                   json->depth == 0 && !json->is_compact ? "\n" : "");
+                   json->depth == 0 && json->style == PL_JSON_INDENTED ? "\n" : "");
     json->has_items = true;
 }
 

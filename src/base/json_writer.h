@@ -12,13 +12,18 @@
 
 enum { PL_JSON_DEPTH = 16 };
 
-/* Where a document is written: indented as Python's json does, ASCII alone, numbers with as few
- * digits as say which they are. Or compact, for pages: no blanks, texts as pl_quote_json has them.
- * Begin with {.text = TEXT}. Without memory, text->failed. */
+typedef enum pl_json_style {
+    PL_JSON_INDENTED, /* as Python's json does, ASCII alone */
+    PL_JSON_SPACED,   /* a blank behind commas and colons; texts as pl_quote_json has them */
+    PL_JSON_COMPACT,  /* the same without blanks, for pages */
+} pl_json_style;
+
+/* Where a document is written, numbers with as few digits as say which they are. Begin with
+ * {.text = TEXT}. Without memory, text->failed. */
 typedef struct pl_json {
     pl_text *text;
-    bool is_compact;
-    bool is_on_line; /* the next value is, where all are compact: see pl_put_line */
+    pl_json_style style;
+    bool is_on_line; /* the next value is: see pl_put_line */
     bool has_items;  /* what is open has some already */
     size_t depth;
     char ends[PL_JSON_DEPTH]; /* of what is open */
@@ -28,10 +33,10 @@ typedef struct pl_json {
  * NULL in a list, and for the document itself. */
 void pl_put_open(pl_json *json, const char *key, char begin);
 
-/* Ends the innermost one; behind the outermost the line ends, unless it is compact. */
+/* Ends the innermost one; behind the outermost the line ends, if all are indented. */
 void pl_put_close(pl_json *json);
 
-/* Of compact documents: the next value is on a line of its own. */
+/* Where lines are not indented: the next value begins one. */
 void pl_put_line(pl_json *json);
 
 /* Begins a value that the caller adds to the text by itself. */

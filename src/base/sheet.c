@@ -111,8 +111,12 @@ static bool keeps(const pl_sheet *sheet) {
 
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section) {
     *sheet = (pl_sheet){.format = format, .is_naming = true};
-    if (format == POPLINER_FORMAT_JSON)
-        pl_text_format(&sheet->text, "{\"section\": \"%s\", \"rows\": [", section);
+    if (format != POPLINER_FORMAT_JSON)
+        return;
+    sheet->json = (pl_json){.text = &sheet->text, .style = PL_JSON_SPACED};
+    pl_put_open(&sheet->json, NULL, '{');
+    pl_put_text(&sheet->json, "section", section);
+    pl_put_open(&sheet->json, "rows", '[');
 }
 
 void pl_sheet_begin_plain(pl_sheet *sheet, popliner_format format) {
@@ -174,16 +178,20 @@ static void keep(pl_sheet *sheet, pl_cell cell) {
 static void write_value(pl_sheet *sheet, const pl_cell *cell) {
     pl_text *text = &sheet->text;
     const bool is_last = sheet->column + 1 == sheet->num_columns;
-    if (sheet->format == POPLINER_FORMAT_JSON) {
-        pl_text_add(text, sheet->column > 0 ? ", " : sheet->num_rows > 0 ? ",\n{" : "\n{");
-        pl_quote_json(text, sheet->columns[sheet->column]);
-        pl_text_add(text, ": ");
-    } else {
+    if (sheet->format != POPLINER_FORMAT_JSON) {
         pl_text_add(text, sheet->column > 0 ? delimiter(sheet->format) : "");
+        add_value(sheet, text, cell);
+        pl_text_add(text, is_last ? line_end(sheet) : "");
+        return;
     }
+    if (sheet->column == 0) {
+        pl_put_line(&sheet->json);
+        pl_put_open(&sheet->json, NULL, '{');
+    }
+    pl_put_value(&sheet->json, sheet->columns[sheet->column]);
     add_value(sheet, text, cell);
     if (is_last)
-        pl_text_add(text, sheet->format == POPLINER_FORMAT_JSON ? "}" : line_end(sheet));
+        pl_put_close(&sheet->json);
 }
 
 void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
@@ -194,7 +202,6 @@ void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
     else
         write_value(sheet, &cell);
     sheet->column = (sheet->column + 1) % sheet->num_columns;
-    sheet->num_rows += sheet->column == 0;
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
@@ -398,7 +405,7 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
                                 popliner_error *error) {
     assert(status != POPLINER_OK || sheet->text.failed || sheet->column == 0);
     if (sheet->format == POPLINER_FORMAT_JSON)
-        pl_text_add(&sheet->text, sheet->num_rows > 0 ? "\n]}\n" : "]}\n");
+        pl_text_add(&sheet->text, sheet->json.has_items ? "\n]}\n" : "]}\n");
     if (sheet->format == PL_FORMAT_PACKED && status == POPLINER_OK)
         write_packed(sheet);
     if (sheet->is_plain)

@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 #include "base/growth.h"
+#include "base/json_writer.h"
 #include "base/names.h"
 #include "popliner/error.h"
 #include "popliner/report.h"
@@ -71,8 +72,8 @@ typedef struct pl_sheet {
     size_t num_columns;
     size_t column_capacity;
     size_t column; /* of the value that comes next */
-    size_t num_rows;
     pl_text text;
+    pl_json json;   /* which writes it, if it is JSON */
     pl_cell *cells; /* those that are kept, row after row */
     size_t num_cells;
     size_t cell_capacity;

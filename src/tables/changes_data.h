@@ -114,10 +114,8 @@ bool pl_change_percent(const popliner_change *difference, double *percent);
 /* Whether the sides differ, or one has none. */
 bool pl_change_is_one(const popliner_change *difference);
 
-/* The members of the JSON object before its rows, without its first bracket. */
-void pl_changes_add_facts(pl_text *text, const popliner_changes *changes);
-
-/* Adds the object that a page reads: those members, and "tables". Errors: MEMORY. */
+/* Adds the object that a page reads: the members before the rows in JSON, and "tables". Errors:
+ * MEMORY. */
 popliner_status pl_changes_write_page(const popliner_changes *changes, pl_text *data,
                                       popliner_error *error);
 

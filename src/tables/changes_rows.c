@@ -48,141 +48,138 @@ static void add_rows(const popliner_changes *c, bool is_table, pl_sheet *sheet) 
 
 /* ---- what stands before the rows in JSON ---- */
 
-/* `key`: a text, or null. */
-static void add_text(pl_text *text, const char *key, const char *value) {
-    pl_text_format(text, "\"%s\": ", key);
-    if (value == NULL)
-        pl_text_add(text, "null");
-    else
-        pl_quote_json(text, value);
+static void put_side(pl_json *json, const char *key, const pl_compared_side *side) {
+    pl_put_open(json, key, '{');
+    pl_put_text(json, "name", side->name);
+    pl_put_text(json, "poplar_version",
+                *side->poplar_version == '\0' ? NULL : side->poplar_version);
+    pl_put_text(json, "architecture", *side->architecture == '\0' ? NULL : side->architecture);
+    pl_put_number(json, "bytes_per_tile", side->bytes_per_tile);
+    pl_put_number(json, "largest_tile", side->largest_tile);
+    pl_put_text(json, "cycles_source", side->cycles_source);
+    pl_put_close(json);
 }
 
-static void add_next_text(pl_text *text, const char *key, const char *value) {
-    pl_text_add(text, ", ");
-    add_text(text, key, value);
-}
-
-static void add_side(pl_text *text, const char *key, const pl_compared_side *side) {
-    pl_text_format(text, "\"%s\": {", key);
-    add_text(text, "name", side->name);
-    add_next_text(text, "poplar_version",
-                  *side->poplar_version == '\0' ? NULL : side->poplar_version);
-    add_next_text(text, "architecture", *side->architecture == '\0' ? NULL : side->architecture);
-    pl_text_format(text, ", \"bytes_per_tile\": %llu, \"largest_tile\": %zu, ",
-                   (unsigned long long)side->bytes_per_tile, side->largest_tile);
-    add_text(text, "cycles_source", side->cycles_source);
-    pl_text_add(text, "},\n");
-}
-
-static void add_number(pl_text *text, const char *key, bool is_there, int64_t value) {
-    pl_text_format(text, ", \"%s\": ", key);
+static void put_known(pl_json *json, const char *key, bool is_there, int64_t value) {
     if (is_there)
-        pl_text_format(text, "%lld", (long long)value);
+        pl_put_signed(json, key, value);
     else
-        pl_text_add(text, "null");
+        pl_put_null(json, key);
 }
 
 /* The values of a quantity. */
-static void add_values(pl_text *text, const popliner_change *d) {
+static void put_values(pl_json *json, const popliner_change *d) {
     double percent = 0;
-    add_number(text, "before", d->has_before, d->before);
-    add_number(text, "now", d->has_now, d->now);
-    add_number(text, "difference", d->has_before && d->has_now, pl_change_of(d));
+    put_known(json, "before", d->has_before, d->before);
+    put_known(json, "now", d->has_now, d->now);
+    put_known(json, "difference", d->has_before && d->has_now, pl_change_of(d));
+    pl_put_value(json, "percent");
     if (pl_change_percent(d, &percent))
-        pl_text_format(text, ", \"percent\": %.6g", percent);
+        pl_text_format(json->text, "%.6g", percent);
     else
-        pl_text_add(text, ", \"percent\": null");
+        pl_text_add(json->text, "null");
 }
 
-static void add_growth(pl_text *text, const popliner_change *d) {
-    pl_text_add(text, "\"growth\": {");
-    add_text(text, "what", d->what);
-    add_next_text(text, "quantity", d->quantity);
-    add_values(text, d);
-    pl_text_add(text, "},\n");
-}
-
-static void add_stage(pl_text *text, const char *key, const pl_compared_stage *stage) {
-    pl_text_format(text, ", \"%s\": ", key);
+static void put_stage(pl_json *json, const char *key, const pl_compared_stage *stage) {
     if (stage->first_unit == NULL) {
-        pl_text_add(text, "null");
+        pl_put_null(json, key);
         return;
     }
-    pl_text_format(text, "{\"ipu\": %llu, ", (unsigned long long)stage->ipu);
-    add_text(text, "first_unit", stage->first_unit);
-    add_next_text(text, "last_unit", stage->last_unit);
-    add_next_text(text, "verdict", stage->verdict);
-    pl_text_add(text, "}");
+    pl_put_open(json, key, '{');
+    pl_put_number(json, "ipu", stage->ipu);
+    pl_put_text(json, "first_unit", stage->first_unit);
+    pl_put_text(json, "last_unit", stage->last_unit);
+    pl_put_text(json, "verdict", stage->verdict);
+    pl_put_close(json);
 }
 
-static void add_stages(pl_text *text, const popliner_changes *c) {
+static void put_stages(pl_json *json, const popliner_changes *c) {
+    pl_put_line(json);
     if (!c->has_plan) {
-        pl_text_add(text, "\"stages\": null,\n");
+        pl_put_null(json, "stages");
         return;
     }
-    pl_text_add(text, "\"stages\": [");
+    pl_put_open(json, "stages", '[');
     for (size_t i = 0; i < c->num_stages; i++) {
-        pl_text_format(text, "%s{\"stage\": %zu", i == 0 ? "\n" : ",\n", i);
-        add_stage(text, "before", &c->stages[i][PL_BEFORE]);
-        add_stage(text, "now", &c->stages[i][PL_NOW]);
-        pl_text_add(text, "}");
+        pl_put_line(json);
+        pl_put_open(json, NULL, '{');
+        pl_put_number(json, "stage", i);
+        put_stage(json, "before", &c->stages[i][PL_BEFORE]);
+        put_stage(json, "now", &c->stages[i][PL_NOW]);
+        pl_put_close(json);
     }
-    pl_text_add(text, "],\n");
+    pl_put_close(json);
 }
 
-static void add_all_settings(pl_text *text, const popliner_changes *c) {
-    pl_text_format(text, "\"num_settings_changed\": %zu,\n\"settings\": [",
-                   c->num_settings_changed);
+static void put_settings(pl_json *json, const popliner_changes *c) {
+    pl_put_line(json);
+    pl_put_number(json, "num_settings_changed", c->num_settings_changed);
+    pl_put_line(json);
+    pl_put_open(json, "settings", '[');
     for (size_t i = 0; i < c->num_settings; i++) {
         const popliner_setting_change *s = &c->settings[i];
-        pl_text_add(text, i == 0 ? "\n{" : ",\n{");
-        add_text(text, "group", s->group);
-        add_next_text(text, "name", s->name);
-        add_next_text(text, "before", s->before);
-        add_next_text(text, "now", s->now);
-        add_next_text(text, "only", only_name(s->presence));
-        pl_text_add(text, "}");
+        pl_put_line(json);
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "group", s->group);
+        pl_put_text(json, "name", s->name);
+        pl_put_text(json, "before", s->before);
+        pl_put_text(json, "now", s->now);
+        pl_put_text(json, "only", only_name(s->presence));
+        pl_put_close(json);
     }
-    pl_text_add(text, "],\n");
+    pl_put_close(json);
 }
 
-static void add_bound(pl_text *text, const popliner_growth_result *r) {
-    pl_text_add(text, "{");
-    add_text(text, "of", popliner_growth_name(r->bound.of));
-    pl_text_format(text, ", \"max_percent\": %.15g, \"num_compared\": %zu, \"exceeded\": [",
-                   r->bound.max_percent, r->num_compared);
+static void put_bound(pl_json *json, const popliner_growth_result *r) {
+    pl_put_open(json, NULL, '{');
+    pl_put_text(json, "of", popliner_growth_name(r->bound.of));
+    pl_put_value(json, "max_percent");
+    pl_text_format(json->text, "%.15g", r->bound.max_percent);
+    pl_put_number(json, "num_compared", r->num_compared);
+    pl_put_open(json, "exceeded", '[');
     for (size_t i = 0; i < r->num_exceeded; i++) {
         const popliner_change *d = r->exceeded[i];
-        pl_text_add(text, i == 0 ? "{" : ", {");
-        add_text(text, "what", d->what);
-        add_next_text(text, "name", d->name);
-        add_next_text(text, "quantity", d->quantity);
-        add_values(text, d);
-        pl_text_add(text, "}");
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "what", d->what);
+        pl_put_text(json, "name", d->name);
+        pl_put_text(json, "quantity", d->quantity);
+        put_values(json, d);
+        pl_put_close(json);
     }
-    pl_text_add(text, "]}");
+    pl_put_close(json);
+    pl_put_close(json);
 }
 
-static void add_bounds(pl_text *text, const popliner_changes *c) {
-    pl_text_add(text, "\"bounds\": [");
+/* An object that is not closed: its last members are the caller's. */
+static void put_facts(pl_text *text, const popliner_changes *c) {
+    const popliner_change *growth = &c->items[c->deciding];
+    pl_json json = {.text = text, .style = PL_JSON_SPACED};
+    pl_put_open(&json, NULL, '{');
+    put_side(&json, "before", &c->sides[PL_BEFORE]);
+    pl_put_line(&json);
+    put_side(&json, "now", &c->sides[PL_NOW]);
+    pl_put_line(&json);
+    pl_put_text(&json, "memory_model",
+                c->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
+    pl_put_number(&json, "num_tiles", c->num_tiles);
+    pl_put_number(&json, "num_quantities", c->count);
+    pl_put_number(&json, "num_changed", c->num_changed);
+    pl_put_line(&json);
+    pl_put_open(&json, "growth", '{');
+    pl_put_text(&json, "what", growth->what);
+    pl_put_text(&json, "quantity", growth->quantity);
+    put_values(&json, growth);
+    pl_put_close(&json);
+    pl_put_line(&json);
+    pl_put_open(&json, "bounds", '[');
     for (size_t i = 0; i < c->num_bounds; i++) {
-        pl_text_add(text, i == 0 ? "\n" : ",\n");
-        add_bound(text, &c->bounds[i]);
+        pl_put_line(&json);
+        put_bound(&json, &c->bounds[i]);
     }
-    pl_text_add(text, "],\n");
-}
-
-void pl_changes_add_facts(pl_text *text, const popliner_changes *changes) {
-    const popliner_changes *c = changes;
-    add_side(text, "before", &c->sides[PL_BEFORE]);
-    add_side(text, "now", &c->sides[PL_NOW]);
-    add_text(text, "memory_model", c->model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner");
-    pl_text_format(text, ", \"num_tiles\": %zu, \"num_quantities\": %zu, \"num_changed\": %zu,\n",
-                   c->num_tiles, c->count, c->num_changed);
-    add_growth(text, &c->items[c->deciding]);
-    add_bounds(text, c);
-    add_all_settings(text, c);
-    add_stages(text, c);
+    pl_put_close(&json);
+    put_settings(&json, c);
+    put_stages(&json, c);
+    pl_text_add(text, ",\n");
 }
 
 popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_format format,
@@ -198,8 +195,7 @@ popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_
         return status;
     }
     /* the object of the rows gets more members before its own */
-    pl_text_add(&document, "{");
-    pl_changes_add_facts(&document, changes);
+    put_facts(&document, changes);
     pl_text_add(&document, rows + 1);
     free(rows);
     return pl_text_finish(&document, POPLINER_OK, text, error);
@@ -307,8 +303,7 @@ popliner_status pl_changes_write_page(const popliner_changes *changes, pl_text *
                                       popliner_error *error) {
     const popliner_changes *c = changes;
     popliner_status status = POPLINER_OK;
-    pl_text_add(data, "{");
-    pl_changes_add_facts(data, c);
+    put_facts(data, c);
     pl_text_add(data, "\"tables\":{");
     for (size_t i = 0; status == POPLINER_OK && !data->failed && i < c->count;) {
         const range r = range_at(c, i);

@@ -240,7 +240,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
     }
     if (how == 0)
-        pl_put_packed_numbers(&(pl_json){.text = &text, .is_compact = true}, NULL, plain, count);
+        pl_put_packed_numbers(&(pl_json){.text = &text, .style = PL_JSON_COMPACT}, NULL, plain,
+                              count);
     else
         pl_packed_end(&packed, &text);
     FUZZ_CHECK(packed.bytes.data == NULL && packed.bytes.length == 0);
