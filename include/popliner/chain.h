@@ -18,6 +18,7 @@ typedef enum popliner_memory_model {
     /* Counts everything that the compiler counts: what no operation explains is a cost of every
      * stage, and operations in no layer have a place in the chain. */
     POPLINER_MEMORY_MODEL_FULL,
+    POPLINER_NUM_MEMORY_MODELS,
 } popliner_memory_model;
 
 typedef enum popliner_unit_kind {

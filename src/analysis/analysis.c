@@ -243,7 +243,7 @@ void popliner_analysis_free(popliner_analysis *analysis) {
     if (a == NULL || pl_turn_is_lost(&a->turn))
         return; /* what is half changed cannot be freed */
     pl_turn_end(&a->turn);
-    for (size_t model = 0; model < PL_NUM_MEMORY_MODELS; model++) {
+    for (size_t model = 0; model < POPLINER_NUM_MEMORY_MODELS; model++) {
         pl_model_parts *parts = &a->models[model];
         for (size_t place = 0; place < PL_NUM_STAGE_PLACES; place++)
             pl_stage_details_free(parts->stages[place]);
@@ -374,7 +374,7 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
                                   popliner_error *error) {
     const popliner_layers *layers;
     pl_bounds_begin(&analysis->bounds);
-    if ((unsigned)model >= PL_NUM_MEMORY_MODELS)
+    if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
     return pl_analysis_layers(analysis, &layers, error);
 }

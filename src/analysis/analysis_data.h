@@ -19,7 +19,6 @@
 #include "store/store.h"
 
 enum {
-    PL_NUM_MEMORY_MODELS = POPLINER_MEMORY_MODEL_FULL + 1,
     PL_NUM_RECOMPUTES = POPLINER_RECOMPUTE_FULL + 1,
     PL_NUM_STAGE_PLACES = PL_NUM_RECOMPUTES + 1,
 };
@@ -61,7 +60,7 @@ struct popliner_analysis {
     pl_sharing sharing;
     const char **pair_names; /* owned array */
     popliner_layer_pairs pairs;
-    pl_model_parts models[PL_NUM_MEMORY_MODELS];
+    pl_model_parts models[POPLINER_NUM_MEMORY_MODELS];
 
     /* Whose profile and operations are: those that were read, or what was loaded. */
     popliner_profile *read_profile;
