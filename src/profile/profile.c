@@ -92,6 +92,27 @@ popliner_status pl_reading_table(pl_reading *r, const pl_table *table, pl_take_r
     return pl_table_read(&r->database, table, take, r, error);
 }
 
+popliner_status pl_reading_fields(pl_reading *r, const pl_table *table, const size_t *count,
+                                  pl_take_row take, void *user, popliner_error *error) {
+    pl_column columns[PL_MAX_COLUMNS];
+    pl_table whole = *table;
+    for (size_t i = 0; i < table->num_columns; i++)
+        columns[i] = table->columns[i];
+    whole.columns = columns;
+    whole.num_columns += pl_profile_columns(r->profile, count, columns + table->num_columns);
+    r->first_column = (int)table->num_columns;
+    r->capacity = 0;
+    return pl_table_read(&r->database, &whole, take, user, error);
+}
+
+popliner_status pl_reading_add(pl_reading *r, pl_rows *rows, size_t *count, pl_id_map *ids,
+                               uint64_t id, popliner_error *error) {
+    if (!pl_profile_reserve(r->profile, count, &r->capacity) ||
+        (ids != NULL && !pl_id_map_add(ids, id, *count)))
+        return pl_fail_memory(error, "the profile");
+    return pl_profile_take_columns(r->profile, count, (*count)++, rows, r->first_column, error);
+}
+
 popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table,
                               uint32_t *index, popliner_error *error) {
     uint64_t id = 0;

@@ -13,21 +13,11 @@
 
 static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_error *error) {
     pl_reading *r = user;
-    popliner_profile *p = r->profile;
     uint64_t id = 0;
-    uint64_t size_bytes = 0;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 2, UINT32_MAX, &size_bytes, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_profile_reserve(p, &p->num_vertex_types, &r->capacity) ||
-        !pl_id_map_add(&r->ids.vertex_types, id, p->num_vertex_types))
-        return pl_fail_memory(error, "the vertex types");
-    p->vertex_type_name[p->num_vertex_types] = name;
-    p->vertex_type_size_bytes[p->num_vertex_types++] = size_bytes;
-    return POPLINER_OK;
+    return status == POPLINER_OK ? pl_reading_add(r, rows, &r->profile->num_vertex_types,
+                                                  &r->ids.vertex_types, id, error)
+                                 : status;
 }
 
 static popliner_status take_code(void *user, pl_rows *rows, popliner_error *error) {
@@ -42,23 +32,18 @@ static popliner_status take_code(void *user, pl_rows *rows, popliner_error *erro
 }
 
 static popliner_status read_vertex_types(pl_reading *r, popliner_error *error) {
-    static const pl_column type_columns[] = {{"id", true}, {"name", true}, {"size", true}};
-    static const pl_table types = {"vertex_types", PL_TABLE_REQUIRED, type_columns, 3,
+    static const pl_column type_columns[] = {{"id", true}};
+    static const pl_table types = {"vertex_types", PL_TABLE_REQUIRED, type_columns, 1,
                                    "ORDER BY id"};
     static const pl_column code_columns[] = {{"vertex_type", true}, {"code_bytes", true}};
     static const pl_table code = {"memory_by_vertex_type", PL_TABLE_OPTIONAL, code_columns, 2, ""};
-    popliner_status status = pl_reading_table(r, &types, take_vertex_type, error);
+    popliner_status status =
+        pl_reading_fields(r, &types, &r->profile->num_vertex_types, take_vertex_type, r, error);
     pl_id_map_sort(&r->ids.vertex_types);
     return status == POPLINER_OK ? pl_reading_table(r, &code, take_code, error) : status;
 }
 
 /* ---- lists of variables ---- */
-
-/* While lists are read: the room behind the two arrays of lists. */
-typedef struct list_room {
-    size_t variables;
-    size_t starts;
-} list_room;
 
 /* Makes room for `count` more variables in the list that is being filled; end_list sets its end. */
 static bool reserve_variables(popliner_profile *p, size_t *capacity, size_t count) {
@@ -76,7 +61,7 @@ static bool end_list(popliner_profile *p, size_t *capacity) {
 
 /* Adds the list of a compute set, in a column of the current row. */
 static popliner_status read_list(pl_rows *rows, int column, popliner_profile *p,
-                                 const pl_profile_ids *ids, list_room *room,
+                                 const pl_profile_ids *ids, pl_list_room *room,
                                  popliner_error *error) {
     size_t size_bytes;
     const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
@@ -177,7 +162,7 @@ static void free_piece(exchange_piece *piece) {
 }
 
 /* Appends the lists of a piece to those of the profile. No target is in two pieces. */
-static bool append_piece(popliner_profile *p, pl_profile_ids *ids, list_room *room,
+static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
                          const exchange_piece *piece) {
     for (size_t i = 0; i < piece->num_targets; i++) {
         size_t start = piece->starts[i];
@@ -195,7 +180,7 @@ static bool append_piece(popliner_profile *p, pl_profile_ids *ids, list_room *ro
 }
 
 /* Appends all pieces, each of which is freed as soon as it is not needed any more. */
-static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, list_room *room,
+static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
                           exchange_piece *pieces, size_t num_pieces) {
     size_t num_variables = 0;
     for (size_t i = 0; i < num_pieces; i++)
@@ -211,7 +196,7 @@ static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, list_room *r
 }
 
 /* Adds one list for each exchange target, from millions of rows. */
-static popliner_status read_exchange_lists(pl_reading *r, list_room *room, popliner_error *error) {
+static popliner_status read_exchange_lists(pl_reading *r, popliner_error *error) {
     pl_profile_ids *ids = &r->ids;
     static const pl_column columns[] = {{"id", true}, {"var_id", true}};
     exchanges e = {.ids = ids};
@@ -230,7 +215,8 @@ static popliner_status read_exchange_lists(pl_reading *r, list_room *room, popli
         status = pl_fail_memory(error, "the variables of exchanges");
     if (status == POPLINER_OK)
         status = pl_scan_run(&scan, error);
-    if (status == POPLINER_OK && !append_pieces(r->profile, ids, room, e.pieces, scan.num_pieces))
+    if (status == POPLINER_OK &&
+        !append_pieces(r->profile, ids, &r->list_room, e.pieces, scan.num_pieces))
         status = pl_fail_memory(error, "the variables of exchanges");
     for (size_t i = 0; e.pieces != NULL && i < scan.num_pieces; i++)
         free_piece(&e.pieces[i]);
@@ -246,32 +232,20 @@ static popliner_status read_exchange_lists(pl_reading *r, list_room *room, popli
 typedef struct reader {
     popliner_profile *profile;
     pl_profile_ids *ids;
-    list_room room;
-    size_t capacity;          /* of the columns of compute sets */
-    size_t vertices_capacity; /* of those of their vertices */
+    size_t vertices_capacity; /* of the columns of vertices */
     uint32_t current;         /* the compute set whose vertices are being read */
     uint64_t *by_tile;        /* [num_tiles]: one set's state */
     pl_blob rle;
 } reader;
 
 static popliner_status take_compute_set(void *user, pl_rows *rows, popliner_error *error) {
-    reader *r = user;
+    pl_reading *r = user;
     popliner_profile *p = r->profile;
     uint64_t id = 0;
-    uint64_t context = 0;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
     if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, 2, INT64_MAX, 0, &context, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_string name = pl_profile_add_string(p, pl_rows_text(rows, 1));
-    if (name == PL_NONE || !pl_profile_reserve(p, &p->num_compute_sets, &r->capacity) ||
-        !pl_id_map_add(&r->ids->compute_sets, id, p->num_compute_sets))
-        return pl_fail_memory(error, "the compute sets");
-    p->compute_set_name[p->num_compute_sets] = name;
-    pl_rows_told(rows, 4, &p->compute_set_num_edges[p->num_compute_sets]);
-    p->compute_set_debug_context[p->num_compute_sets++] = context;
-    return read_list(rows, 3, p, r->ids, &r->room, error);
+        status = pl_reading_add(r, rows, &p->num_compute_sets, &r->ids.compute_sets, id, error);
+    return status == POPLINER_OK ? read_list(rows, 1, p, &r->ids, &r->list_room, error) : status;
 }
 
 /* Sets where the vertices of all sets up to `set` begin. */
@@ -374,25 +348,22 @@ static popliner_status read_state(const pl_database *database, reader *r, poplin
 }
 
 popliner_status pl_profile_read_compute_sets(pl_reading *reading, popliner_error *error) {
-    static const pl_column columns[] = {{"compute_set", true},
-                                        {"name", false},
-                                        {"debug_id", false},
-                                        {"var_ids_diff_rle", false},
-                                        {"edge_count", false}};
-    static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 5,
+    static const pl_column columns[] = {{"compute_set", true}, {"var_ids_diff_rle", false}};
+    static const pl_table table = {"compute_sets", PL_TABLE_REQUIRED, columns, 2,
                                    "ORDER BY compute_set"};
     const pl_database *database = &reading->database;
     reader r = {.profile = reading->profile, .ids = &reading->ids};
     popliner_status status = read_vertex_types(reading, error);
     if (status == POPLINER_OK)
-        status = pl_table_read(database, &table, take_compute_set, &r, error);
+        status = pl_reading_fields(reading, &table, &r.profile->num_compute_sets, take_compute_set,
+                                   reading, error);
     pl_id_map_sort(&r.ids->compute_sets);
     if (status == POPLINER_OK)
         status = read_instances(database, &r, error);
     if (status == POPLINER_OK)
         status = read_state(database, &r, error);
     if (status == POPLINER_OK)
-        status = read_exchange_lists(reading, &r.room, error);
+        status = read_exchange_lists(reading, error);
     free(r.rle.data);
     free(r.by_tile);
     return status;

@@ -16,6 +16,7 @@ enum { MAX_TYPES = 32 };
 
 /* While an execution is read. */
 typedef struct execution {
+    pl_reading *reading;
     popliner_profile *profile;
     const pl_part *part;
     const pl_profile_ids *ids;
@@ -24,6 +25,7 @@ typedef struct execution {
     size_t num_types;
     size_t num_senseless;   /* rows */
     uint64_t num_run_steps; /* that the runs tell of */
+    size_t starts_capacity; /* of where their steps begin */
 } execution;
 
 /* The string of a type's name, of which steps share a few. */
@@ -74,7 +76,8 @@ static popliner_status read_steps(const pl_database *database, execution *x,
     return status;
 }
 
-enum { STEP_ID, IPU, CYCLES, FIRST_CYCLE, ACTIVE_FROM, ACTIVE_TO, ACTIVE_TILES, TILE_BALANCE };
+/* Cycles are the first of those that are read by the fields of the profile. */
+enum { STEP_ID, IPU, ACTIVE_TILES, TILE_BALANCE, CYCLES };
 
 /* Whether the current row of steps_by_ipu is of the part. One without an IPU is of all of them. */
 static bool is_of_part(const pl_rows *rows, const pl_part *part) {
@@ -84,111 +87,84 @@ static bool is_of_part(const pl_rows *rows, const pl_part *part) {
 }
 
 /* Puts the current row of steps_by_ipu, which has cycles, behind the others. */
-static void put_ipu(const pl_rows *rows, execution *x, uint64_t cycles) {
+static popliner_status put_ipu(pl_rows *rows, execution *x, popliner_error *error) {
     popliner_profile *p = x->profile;
-    size_t i = p->num_execution_ipus++;
+    pl_reading *r = x->reading;
+    size_t i = p->num_execution_ipus;
     uint64_t ipu = 0;
     uint64_t num_tiles = 0;
+    popliner_status status = pl_reading_add(r, rows, &p->num_execution_ipus, NULL, 0, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_rows_told(rows, IPU, &ipu);
     pl_rows_told(rows, ACTIVE_TILES, &num_tiles);
     p->execution_ipu[i] = ipu < UINT32_MAX ? (uint32_t)ipu : UINT32_MAX;
     p->execution_active_tiles[i] = num_tiles < UINT32_MAX ? (uint32_t)num_tiles : UINT32_MAX;
-    p->execution_cycles[i] = cycles;
-    pl_rows_told(rows, FIRST_CYCLE, &p->execution_first_cycle[i]);
-    pl_rows_told(rows, ACTIVE_FROM, &p->execution_active_from[i]);
-    pl_rows_told(rows, ACTIVE_TO, &p->execution_active_to[i]);
     p->execution_tile_balance[i] = sqlite3_column_double(rows->statement, TILE_BALANCE);
     if (!pl_is_balance(p->execution_tile_balance[i])) {
         p->execution_tile_balance[i] = 0; /* infinity, for example, which JSON cannot tell */
         x->num_senseless++;
     }
+    return POPLINER_OK;
 }
 
-static popliner_status read_ipus(const pl_database *database, execution *x, popliner_error *error) {
-    static const pl_column columns[] = {{"step_id", false},
-                                        {"ipu", false},
-                                        {"cycles", false},
-                                        {"cycles_base", false},
-                                        {"active_cycles_from_min", false},
-                                        {"active_cycles_to_max", false},
-                                        {"active_tiles", false},
-                                        {"tile_balance", false}};
+static popliner_status take_ipu(void *user, pl_rows *rows, popliner_error *error) {
+    execution *x = user;
+    uint64_t id;
+    uint64_t cycles;
+    if (!pl_rows_told(rows, STEP_ID, &id) || !pl_rows_told(rows, CYCLES, &cycles)) {
+        x->num_senseless++;
+        return POPLINER_OK;
+    }
+    uint32_t step = pl_id_map_find(&x->steps, id);
+    if (step == PL_NONE || !is_of_part(rows, x->part))
+        return POPLINER_OK;
+    /* both tables are read in the order of the steps */
+    x->profile->execution_ipus_start[step + 1]++;
+    return put_ipu(rows, x, error);
+}
+
+static popliner_status read_ipus(execution *x, popliner_error *error) {
+    static const pl_column columns[CYCLES] = {
+        {"step_id", false}, {"ipu", false}, {"active_tiles", false}, {"tile_balance", false}};
+    static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns, CYCLES,
+                                   "ORDER BY 1, 2"};
     popliner_profile *p = x->profile;
-    size_t capacity = 0;
-    static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns,
-                                   sizeof columns / sizeof *columns, "ORDER BY 1, 2"};
-    pl_rows rows = {0};
-    bool more = false;
     p->execution_ipus_start =
         pl_new_array(p->num_execution_steps + 1, sizeof *p->execution_ipus_start);
     if (p->execution_ipus_start == NULL)
         return pl_fail_memory(error, "the steps of the execution");
     if (p->num_execution_steps == 0)
         return POPLINER_OK;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id;
-        uint64_t cycles;
-        if (!pl_rows_told(&rows, STEP_ID, &id) || !pl_rows_told(&rows, CYCLES, &cycles)) {
-            x->num_senseless++;
-            continue;
-        }
-        uint32_t step = pl_id_map_find(&x->steps, id);
-        if (step == PL_NONE || !is_of_part(&rows, x->part))
-            continue;
-        if (!pl_profile_reserve(p, &p->num_execution_ipus, &capacity)) {
-            status = pl_fail_memory(error, "the steps of the execution");
-            break;
-        }
-        put_ipu(&rows, x, cycles);
-        /* both tables are read in the order of the steps */
-        p->execution_ipus_start[step + 1]++;
-    }
-    pl_rows_close(&rows);
+    popliner_status status =
+        pl_reading_fields(x->reading, &table, &p->num_execution_ipus, take_ipu, x, error);
     for (size_t step = 0; step < p->num_execution_steps; step++)
         p->execution_ipus_start[step + 1] += p->execution_ipus_start[step];
     return status;
 }
 
-static popliner_status read_runs(const pl_database *database, execution *x, popliner_error *error) {
-    static const pl_column columns[] = {{"id", false},
-                                        {"name", false},
-                                        {"start_epoch_time_microseconds", false},
-                                        {"elapsed_microseconds", false},
-                                        {"num_programs", false},
-                                        {"num_steps", false}};
+static popliner_status take_run(void *user, pl_rows *rows, popliner_error *error) {
+    execution *x = user;
     popliner_profile *p = x->profile;
-    size_t capacity = 0;
-    size_t starts_capacity = 0; /* a place more, for where the steps of the last one end */
-    static const pl_table table = {"runs", PL_TABLE_OPTIONAL, columns, 6, "ORDER BY 1"};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        size_t i = p->num_runs;
-        uint64_t num_steps = 0;
-        pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 1));
-        if (name == PL_NONE || !pl_profile_reserve(p, &p->num_runs, &capacity) ||
-            !pl_grow(&p->run_first_step, &starts_capacity, i + 2, sizeof *p->run_first_step)) {
-            status = pl_fail_memory(error, "the runs");
-            break;
-        }
-        p->run_name[i] = name;
-        pl_rows_told(&rows, 2, &p->run_start_microseconds[i]);
-        pl_rows_told(&rows, 3, &p->run_elapsed_microseconds[i]);
-        pl_rows_told(&rows, 4, &p->run_num_programs[i]);
-        pl_rows_told(&rows, 5, &num_steps);
-        uint64_t first_step = i > 0 ? p->run_first_step[i] : 0;
-        uint64_t steps_left = p->num_execution_steps - first_step;
-        p->run_first_step[i] = first_step;
-        p->run_first_step[i + 1] = first_step + (num_steps < steps_left ? num_steps : steps_left);
-        x->num_run_steps += num_steps <= UINT32_MAX ? num_steps : UINT32_MAX;
-        p->num_runs++;
-    }
-    pl_rows_close(&rows);
+    size_t i = p->num_runs;
+    uint64_t num_steps = 0;
+    /* a place more, for where the steps of the last one end */
+    if (!pl_grow(&p->run_first_step, &x->starts_capacity, i + 2, sizeof *p->run_first_step))
+        return pl_fail_memory(error, "the runs");
+    popliner_status status = pl_reading_add(x->reading, rows, &p->num_runs, NULL, 0, error);
+    pl_rows_told(rows, 1, &num_steps);
+    uint64_t first_step = i > 0 ? p->run_first_step[i] : 0;
+    uint64_t steps_left = p->num_execution_steps - first_step;
+    p->run_first_step[i] = first_step;
+    p->run_first_step[i + 1] = first_step + (num_steps < steps_left ? num_steps : steps_left);
+    x->num_run_steps += num_steps <= UINT32_MAX ? num_steps : UINT32_MAX;
     return status;
+}
+
+static popliner_status read_runs(execution *x, popliner_error *error) {
+    static const pl_column columns[] = {{"id", false}, {"num_steps", false}};
+    static const pl_table table = {"runs", PL_TABLE_OPTIONAL, columns, 2, "ORDER BY 1"};
+    return pl_reading_fields(x->reading, &table, &x->profile->num_runs, take_run, x, error);
 }
 
 uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
@@ -478,12 +454,12 @@ popliner_status pl_profile_read_execution(pl_reading *r, popliner_error *error) 
     const pl_database *database = &r->database;
     const popliner_listener *listener = r->options->listener;
     const popliner_profile *profile = r->profile;
-    execution x = {.profile = r->profile, .part = &r->part, .ids = &r->ids};
+    execution x = {.reading = r, .profile = r->profile, .part = &r->part, .ids = &r->ids};
     popliner_status status = read_steps(database, &x, error);
     if (status == POPLINER_OK)
-        status = read_ipus(database, &x, error);
+        status = read_ipus(&x, error);
     if (status == POPLINER_OK)
-        status = read_runs(database, &x, error);
+        status = read_runs(&x, error);
     if (status == POPLINER_OK && x.num_senseless > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "The profile's execution holds %zu steps of no known program, without cycles or "

@@ -1,4 +1,5 @@
-/* The fields of a profile: one row for each array that says how long it is and what it may hold.
+/* The fields of a profile: one row for each array that says how long it is, what it may hold, and
+ * which column of the file it is, if it is one as it is there.
  * Reading makes room by them; freeing, storing, loading, checking and keeping a part of the tiles
  * walk over them. What only the values of several arrays together can breach is checked behind.
  *
@@ -8,7 +9,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "profile/profile_data.h"
+#include "profile/profile_readers.h"
 
 /* What the items of an array may be. */
 typedef enum range_kind {
@@ -44,6 +45,19 @@ typedef struct range {
 #define BY_TILE(most)                                                                              \
     { .kind = KIND_BY_TILE, .limit = most }
 
+/* How a column is read that is the array's alone, and what NULL reads as. Other columns, such as
+ * references, have code of their own. */
+enum {
+    NOT_READ,
+    TEXT, /* "" */
+    NUMBER,
+    NUMBER_OR_0,
+    TOLD,          /* 0, as whatever is no number */
+    FLAG,          /* 0, as whatever is no number; else 1 */
+    SERIES,        /* an RLE blob; all zero */
+    NEEDED = 0x10, /* the table is nothing without this column */
+};
+
 typedef struct row {
     const char *name;
     size_t array; /* where its pointer is in a profile, as the next */
@@ -51,31 +65,36 @@ typedef struct row {
     size_t item_size;
     range range;
     const char *what; /* for messages: what contradicts itself where the range is left */
+    const char *column;
+    int reading;
 } row;
 
+#define ARRAY(member, length)                                                                      \
+    .name = #member, .array = OFFSET(member), .count = OFFSET(length),                             \
+    .item_size = sizeof *((popliner_profile *)NULL)->member
 #define ROW(member, length, items, text)                                                           \
-    {                                                                                              \
-#member, OFFSET(member), OFFSET(length), sizeof *((popliner_profile *)NULL)->member,       \
-            items, text                                                                            \
-    }
+    { ARRAY(member, length), .range = items, .what = text }
+#define READ(member, length, items, text, title, how)                                              \
+    { ARRAY(member, length), .range = items, .what = text, .column = title, .reading = how }
 
 static const row rows[] = {
     ROW(strings, strings_length, ANY, NULL),
     ROW(series_bytes, series_length, ANY, NULL),
     ROW(facts, num_facts, ANY, "versions and numbers"),
-    ROW(option_name, num_options, STRING, "names"),
-    ROW(option_value, num_options, STRING, "names"),
-    ROW(option_is_default, num_options, ANY, NULL),
+    READ(option_name, num_options, STRING, "names", "name", TEXT),
+    READ(option_value, num_options, STRING, "names", "value", TEXT),
+    READ(option_is_default, num_options, ANY, NULL, "is_default", FLAG),
     ROW(note_group, num_notes, BELOW(PL_NUM_NOTE_GROUPS), "notes"),
     ROW(note_kind, num_notes, BELOW(PL_NUM_NOTE_KINDS), "notes"),
     ROW(note_name, num_notes, STRING, "notes"),
     ROW(note_value, num_notes, STRING, "notes"),
-    ROW(vertex_type_name, num_vertex_types, STRING, "names"),
-    ROW(vertex_type_size_bytes, num_vertex_types, ANY, NULL),
+    READ(vertex_type_name, num_vertex_types, STRING, "names", "name", TEXT | NEEDED),
+    READ(vertex_type_size_bytes, num_vertex_types, BELOW(UINT32_MAX + (uint64_t)1),
+         "sizes of vertices", "size", NUMBER | NEEDED),
     ROW(vertex_type_code, num_vertex_types, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
-    ROW(compute_set_name, num_compute_sets, STRING, "names"),
-    ROW(compute_set_debug_context, num_compute_sets, ANY, NULL),
-    ROW(compute_set_num_edges, num_compute_sets, ANY, NULL),
+    READ(compute_set_name, num_compute_sets, STRING, "names", "name", TEXT),
+    READ(compute_set_debug_context, num_compute_sets, ANY, NULL, "debug_id", NUMBER_OR_0),
+    READ(compute_set_num_edges, num_compute_sets, ANY, NULL, "edge_count", TOLD),
     ROW(compute_set_vertices_start, num_compute_sets, STARTS(num_compute_set_vertices),
         "vertices of the compute sets"),
     ROW(compute_set_vertex_type, num_compute_set_vertices, INDEX(num_vertex_types),
@@ -90,10 +109,11 @@ static const row rows[] = {
     ROW(program_children_start, num_programs, STARTS(num_program_children), "programs"),
     ROW(program_child, num_program_children, INDEX(num_programs), "programs"),
     ROW(program_called, num_programs, INDEX_OR_NONE(num_programs), "programs"),
-    ROW(program_debug_context, num_programs, ANY, NULL),
-    ROW(program_name, num_programs, STRING, "names"),
+    READ(program_debug_context, num_programs, ANY, NULL, "debug_id", NUMBER_OR_0),
+    READ(program_name, num_programs, STRING, "names", "name", TEXT),
     ROW(program_compute_set, num_programs, INDEX_OR_NONE(num_compute_sets), "programs"),
-    ROW(program_control_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
+    READ(program_control_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile",
+         "control_code_bytes_by_tile", SERIES),
     ROW(program_exchange_code, num_programs, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
     ROW(program_cycles, num_timed_programs, ANY, NULL),
     ROW(program_cycles_source, num_timed_programs, BELOW(POPLINER_CYCLES_MEASURED + 1),
@@ -101,7 +121,8 @@ static const row rows[] = {
     ROW(program_repeats, num_timed_programs, ANY, NULL),
     ROW(step_program, num_steps, INDEX(num_programs), "liveness steps"),
     ROW(step_parent, num_steps, ANY, NULL),
-    ROW(class_always_live, num_classes, ANY, NULL),
+    READ(class_always_live, num_classes, BELOW(2), "equivalence classes", "is_always_live",
+         NUMBER | NEEDED),
     ROW(class_ranges_start, num_classes, STARTS(num_ranges), "equivalence classes"),
     ROW(range_first_step, num_ranges, ANY, NULL),
     ROW(range_end_step, num_ranges, ANY, NULL),
@@ -112,19 +133,26 @@ static const row rows[] = {
     ROW(category_name, num_categories, STRING, "names"),
     ROW(category, num_categories, BELOW(PL_NUM_CATEGORIES), "categories"),
     ROW(category_memory, num_category_parts, BY_TILE(PL_MAX_TILE_BYTES), "numbers by tile"),
-    ROW(tile_total_bytes, target.num_tiles, BYTES, "numbers by tile"),
-    ROW(tile_total_including_gaps_bytes, target.num_tiles, BYTES, "numbers by tile"),
-    ROW(tile_always_live_bytes, target.num_tiles, BYTES, "numbers by tile"),
-    ROW(tile_not_always_live_peak_bytes, target.num_tiles, BYTES, "numbers by tile"),
-    ROW(tile_interleaved_bytes, target.num_tiles, BYTES, "numbers by tile"),
-    ROW(tile_non_interleaved_bytes, target.num_tiles, BYTES, "numbers by tile"),
-    ROW(tile_overflowed_bytes, target.num_tiles, BYTES, "numbers by tile"),
+    READ(tile_total_bytes, target.num_tiles, BYTES, "numbers by tile", "total",
+         NUMBER_OR_0 | NEEDED),
+    READ(tile_total_including_gaps_bytes, target.num_tiles, BYTES, "numbers by tile",
+         "total_including_gaps", NUMBER_OR_0 | NEEDED),
+    READ(tile_always_live_bytes, target.num_tiles, BYTES, "numbers by tile", "always_live_bytes",
+         NUMBER_OR_0 | NEEDED),
+    READ(tile_not_always_live_peak_bytes, target.num_tiles, BYTES, "numbers by tile",
+         "not_always_live_max_bytes", NUMBER_OR_0 | NEEDED),
+    READ(tile_interleaved_bytes, target.num_tiles, BYTES, "numbers by tile", "interleaved",
+         NUMBER_OR_0),
+    READ(tile_non_interleaved_bytes, target.num_tiles, BYTES, "numbers by tile", "non_interleaved",
+         NUMBER_OR_0),
+    READ(tile_overflowed_bytes, target.num_tiles, BYTES, "numbers by tile", "overflowed",
+         NUMBER_OR_0),
     ROW(absence, num_absences, STRING, "names"),
     ROW(checks, num_checks, ANY, "checks"),
-    ROW(run_name, num_runs, STRING, "names"),
-    ROW(run_start_microseconds, num_runs, ANY, NULL),
-    ROW(run_elapsed_microseconds, num_runs, ANY, NULL),
-    ROW(run_num_programs, num_runs, ANY, NULL),
+    READ(run_name, num_runs, STRING, "names", "name", TEXT),
+    READ(run_start_microseconds, num_runs, ANY, NULL, "start_epoch_time_microseconds", TOLD),
+    READ(run_elapsed_microseconds, num_runs, ANY, NULL, "elapsed_microseconds", TOLD),
+    READ(run_num_programs, num_runs, ANY, NULL, "num_programs", TOLD),
     ROW(run_first_step, num_runs, BEGINS, "runs and executed steps"),
     ROW(execution_program, num_execution_steps, INDEX_OR_NONE(num_programs),
         "runs and executed steps"),
@@ -132,10 +160,10 @@ static const row rows[] = {
     ROW(execution_ipus_start, num_execution_steps, STARTS(num_execution_ipus),
         "runs and executed steps"),
     ROW(execution_ipu, num_execution_ipus, ANY, NULL),
-    ROW(execution_cycles, num_execution_ipus, ANY, NULL),
-    ROW(execution_first_cycle, num_execution_ipus, ANY, NULL),
-    ROW(execution_active_from, num_execution_ipus, ANY, NULL),
-    ROW(execution_active_to, num_execution_ipus, ANY, NULL),
+    READ(execution_cycles, num_execution_ipus, ANY, NULL, "cycles", TOLD),
+    READ(execution_first_cycle, num_execution_ipus, ANY, NULL, "cycles_base", TOLD),
+    READ(execution_active_from, num_execution_ipus, ANY, NULL, "active_cycles_from_min", TOLD),
+    READ(execution_active_to, num_execution_ipus, ANY, NULL, "active_cycles_to_max", TOLD),
     ROW(execution_active_tiles, num_execution_ipus, ANY, NULL),
     ROW(execution_tile_balance, num_execution_ipus, ANY, NULL),
     /* what grows with the lowered variables, and what refers to them: see
@@ -259,6 +287,69 @@ void pl_profile_free(popliner_profile *profile) {
     pl_fields_free(fields, pl_profile_fields(profile, fields));
     free(profile->tile_peak);
     free(profile);
+}
+
+/* ---- reading ---- */
+
+size_t pl_profile_columns(popliner_profile *p, const size_t *count, pl_column *columns) {
+    size_t num_columns = 0;
+    for (size_t i = 0; i < NUM_ROWS; i++) {
+        if (field_of(p, &rows[i]).count == count && rows[i].reading != NOT_READ)
+            columns[num_columns++] = (pl_column){rows[i].column, (rows[i].reading & NEEDED) != 0};
+    }
+    return num_columns;
+}
+
+static void put_number(const pl_field *field, size_t place, uint64_t number) {
+    uint8_t *bytes = pl_field_items(field);
+    uint64_t *numbers = pl_field_items(field);
+    if (field->item_size == sizeof *bytes)
+        bytes[place] = (uint8_t)number;
+    else
+        numbers[place] = number;
+}
+
+/* Reads a column of the current row into place `place` of its array. */
+static popliner_status take_column(popliner_profile *p, const row *r, size_t place, pl_rows *from,
+                                   int column, popliner_error *error) {
+    const pl_field field = field_of(p, r);
+    const uint64_t most = r->range.kind == KIND_BELOW ? r->range.limit - 1 : INT64_MAX;
+    pl_string *strings = pl_field_items(&field);
+    pl_series *series = pl_field_items(&field);
+    uint64_t number = 0;
+    popliner_status status = POPLINER_OK;
+    switch (r->reading & ~NEEDED) {
+    case TEXT:
+        strings[place] = pl_profile_add_string(p, pl_rows_text(from, column));
+        return strings[place] == PL_NONE ? pl_fail_memory(error, "the profile") : POPLINER_OK;
+    case SERIES:
+        return pl_profile_read_series(p, from, column, &series[place], error);
+    case NUMBER:
+        status = pl_rows_number(from, column, most, &number, error);
+        break;
+    case NUMBER_OR_0:
+        status = pl_rows_number_or(from, column, most, 0, &number, error);
+        break;
+    case FLAG:
+        pl_rows_told(from, column, &number);
+        number = number != 0;
+        break;
+    default:
+        pl_rows_told(from, column, &number);
+    }
+    if (status == POPLINER_OK)
+        put_number(&field, place, number);
+    return status;
+}
+
+popliner_status pl_profile_take_columns(popliner_profile *p, const size_t *count, size_t place,
+                                        pl_rows *from, int first, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < NUM_ROWS; i++) {
+        if (field_of(p, &rows[i]).count == count && rows[i].reading != NOT_READ)
+            status = take_column(p, &rows[i], place, from, first++, error);
+    }
+    return status;
 }
 
 /* ---- checking each ---- */

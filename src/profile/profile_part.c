@@ -12,70 +12,23 @@
 
 /* ---- the compiler's account ---- */
 
-static const pl_column tile_columns[] = {{"tile", true},
-                                         {"total", true},
-                                         {"total_including_gaps", true},
-                                         {"always_live_bytes", true},
-                                         {"not_always_live_max_bytes", true},
-                                         {"interleaved", false},
-                                         {"non_interleaved", false},
-                                         {"overflowed", false}};
-
-enum { NUM_TILE_COLUMNS = sizeof tile_columns / sizeof *tile_columns };
-
-/* While the account by tile is read: where its columns go, but that of the tile itself. */
-typedef struct tile_arrays {
-    size_t num_tiles;
-    uint64_t *by_tile[NUM_TILE_COLUMNS - 1];
-} tile_arrays;
-
 static popliner_status take_account(void *user, pl_rows *rows, popliner_error *error) {
-    const tile_arrays *arrays = user;
-    int64_t values[NUM_TILE_COLUMNS];
+    pl_reading *r = user;
+    popliner_profile *p = r->profile;
     uint64_t tile = 0;
-    popliner_status status = POPLINER_OK;
-    bool is_plain = pl_rows_plain_numbers(rows, NUM_TILE_COLUMNS, values) && values[0] >= 0 &&
-                    (uint64_t)values[0] < arrays->num_tiles;
-    for (int i = 1; is_plain && i < NUM_TILE_COLUMNS; i++)
-        is_plain = values[i] <= (int64_t)PL_MAX_TILE_BYTES;
-    if (is_plain) {
-        for (int i = 1; i < NUM_TILE_COLUMNS; i++) /* NULL reads as -1 */
-            arrays->by_tile[i - 1][values[0]] = values[i] < 0 ? 0 : (uint64_t)values[i];
-        return POPLINER_OK;
-    }
-    /* something is wrong: find out what */
-    status = pl_rows_number(rows, 0, arrays->num_tiles - 1, &tile, error);
-    for (int i = 1; status == POPLINER_OK && i < NUM_TILE_COLUMNS; i++)
-        status =
-            pl_rows_number_or(rows, i, PL_MAX_TILE_BYTES, 0, &arrays->by_tile[i - 1][tile], error);
-    return status;
+    popliner_status status = pl_rows_number(rows, 0, p->target.num_tiles - 1, &tile, error);
+    return status == POPLINER_OK
+               ? pl_profile_take_columns(p, &p->target.num_tiles, tile, rows, 1, error)
+               : status;
 }
 
-static popliner_status read_tiles(const pl_database *database, popliner_profile *p,
-                                  popliner_error *error) {
-    pl_field fields[PL_MAX_FIELDS];
-    tile_arrays arrays = {.num_tiles = p->target.num_tiles};
-    if (!pl_profile_allocate(p, &p->target.num_tiles))
-        return pl_fail_memory(error, "the tiles");
-    pl_profile_fields_by(p, &p->target.num_tiles, fields);
-    for (int i = 0; i < NUM_TILE_COLUMNS - 1; i++) /* both are in this order */
-        arrays.by_tile[i] = pl_field_items(&fields[i]);
-    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, tile_columns, NUM_TILE_COLUMNS,
-                                   ""};
-    pl_rows rows = {.database = database, .table = table.name, .columns = tile_columns};
-    pl_text names = {0};
-    pl_text sql = {0};
-    bool found = false;
-    popliner_status status = pl_list_columns(database, &table, &found, &names, error);
-    if (status == POPLINER_OK && found) {
-        pl_text_format(&sql, "SELECT %s FROM \"%s\"", names.data, rows.table);
-        status = sql.failed ? pl_fail_memory(error, "a query")
-                            : pl_rows_each(&rows, sql.data, NUM_TILE_COLUMNS, take_account, &arrays,
-                                           error);
-    }
-    free(names.data);
-    free(sql.data);
-    return status;
+static popliner_status read_tiles(pl_reading *r, popliner_error *error) {
+    popliner_profile *p = r->profile;
+    static const pl_column column = {"tile", true};
+    static const pl_table table = {"memory_by_tile", PL_TABLE_WHOLE, &column, 1, ""};
+    return pl_profile_allocate(p, &p->target.num_tiles)
+               ? pl_reading_fields(r, &table, &p->target.num_tiles, take_account, r, error)
+               : pl_fail_memory(error, "the tiles");
 }
 
 /* The category of this name, which is what the account goes by; SIZE_MAX if there is none. */
@@ -130,7 +83,7 @@ static popliner_status read_categories(const pl_database *database,
 }
 
 popliner_status pl_profile_read_tiles(pl_reading *r, popliner_error *error) {
-    popliner_status status = read_tiles(&r->database, r->profile, error);
+    popliner_status status = read_tiles(r, error);
     if (status == POPLINER_OK)
         status = read_categories(&r->database, r->options->listener, r->profile, error);
     return status;

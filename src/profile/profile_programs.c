@@ -409,6 +409,9 @@ static popliner_status add_children(reader *r, pl_rows *rows, int column, poplin
     return POPLINER_OK;
 }
 
+/* Of table programs, before those that are read by the fields of the profile. */
+enum { NUM_OWN_COLUMNS = 4 };
+
 static popliner_status take_program(void *user, pl_rows *rows, popliner_error *error) {
     reader *r = user;
     popliner_profile *p = r->profile;
@@ -421,16 +424,11 @@ static popliner_status take_program(void *user, pl_rows *rows, popliner_error *e
     if (status == POPLINER_OK)
         status = pl_rows_number_or(rows, 2, INT64_MAX, UINT64_MAX, &variant_index, error);
     if (status == POPLINER_OK)
-        status = pl_rows_number_or(rows, 5, INT64_MAX, 0, &p->program_debug_context[i], error);
-    if (status == POPLINER_OK)
-        status = pl_profile_read_series(p, rows, 6, &p->program_control_code[i], error);
+        status = pl_profile_take_columns(p, &p->num_programs, i, rows, NUM_OWN_COLUMNS, error);
     if (status == POPLINER_OK)
         status = add_children(r, rows, 3, error);
     if (status != POPLINER_OK)
         return status;
-    p->program_name[i] = pl_profile_add_string(p, pl_rows_text(rows, 4));
-    if (p->program_name[i] == PL_NONE)
-        return pl_fail_memory(error, "the programs");
     uint32_t type = pl_id_map_find(&r->types, variant);
     p->program_type[i] = type == PL_NONE ? POPLINER_PROGRAM_OTHER : (uint8_t)type;
     uint32_t type_name = pl_id_map_find(&r->type_names, variant);
@@ -455,23 +453,19 @@ static popliner_status read_program_ids(const pl_database *database, reader *r,
     return status;
 }
 
-static popliner_status read_programs(const pl_database *database, reader *r,
-                                     popliner_error *error) {
-    static const pl_column columns[] = {{"id", true},
-                                        {"variant", true},
-                                        {"variant_index", true},
-                                        {"children", false},
-                                        {"name", false},
-                                        {"debug_id", false},
-                                        {"control_code_bytes_by_tile", false}};
-    static const pl_table table = {"programs", PL_TABLE_REQUIRED, columns, 7, "ORDER BY rowid"};
+static popliner_status read_programs(pl_reading *reading, reader *r, popliner_error *error) {
+    static const pl_column columns[NUM_OWN_COLUMNS] = {
+        {"id", true}, {"variant", true}, {"variant_index", true}, {"children", false}};
+    static const pl_table table = {"programs", PL_TABLE_REQUIRED, columns, NUM_OWN_COLUMNS,
+                                   "ORDER BY rowid"};
     popliner_profile *p = r->profile;
     if (!allocate_programs(p, r->num_ids))
         return pl_fail_memory(error, "the programs");
-    popliner_status status = pl_table_read(database, &table, take_program, r, error);
+    popliner_status status =
+        pl_reading_fields(reading, &table, &p->num_programs, take_program, r, error);
     if (status == POPLINER_OK && r->num_programs < p->num_programs)
         status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: changed while it was being read",
-                         database->path);
+                         reading->path);
     return status;
 }
 
@@ -520,7 +514,7 @@ popliner_status pl_profile_read_programs(pl_reading *reading, popliner_error *er
     if (status == POPLINER_OK)
         status = read_variants(database, &r, error);
     if (status == POPLINER_OK)
-        status = read_programs(database, &r, error);
+        status = read_programs(reading, &r, error);
     if (status == POPLINER_OK)
         status = read_steps(reading, error);
     pl_id_map *const maps[] = {&r.types, &r.type_names, &r.compute_set_of_execute,

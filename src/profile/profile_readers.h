@@ -60,6 +60,12 @@ typedef struct pl_side_task {
     void *user;
 } pl_side_task;
 
+/* While lists are read: the room behind the two arrays of lists. */
+typedef struct pl_list_room {
+    size_t variables;
+    size_t starts;
+} pl_list_room;
+
 /* A profile while it is read. */
 typedef struct pl_reading {
     const char *path;
@@ -69,8 +75,29 @@ typedef struct pl_reading {
     popliner_profile *profile;
     pl_profile_ids ids;
     pl_part part;
-    size_t capacity; /* of the arrays that the current table fills: see pl_profile_reserve */
+    pl_list_room list_room;
+    size_t capacity;  /* of the arrays that the current table fills: see pl_profile_reserve */
+    int first_column; /* of the current table, that is read by the fields of the profile */
 } pl_reading;
+
+/* The columns that are read into arrays of which *count is the length, as they are: a row of
+ * profile_fields.c for each. Returns how many there are. */
+size_t pl_profile_columns(popliner_profile *profile, const size_t *count, pl_column *columns);
+
+/* Reads these columns of the current row, from number `first` on, into place `place` of the arrays.
+ * Errors: INPUT, MEMORY. */
+popliner_status pl_profile_take_columns(popliner_profile *profile, const size_t *count,
+                                        size_t place, pl_rows *rows, int first,
+                                        popliner_error *error);
+
+/* pl_table_read with these columns behind those of the table. */
+popliner_status pl_reading_fields(pl_reading *reading, const pl_table *table, const size_t *count,
+                                  pl_take_row take, void *user, popliner_error *error);
+
+/* Adds a place to these arrays for the current row of such a walk, and fills it; `ids`, which may be
+ * NULL, lead from `id` to it. Errors: INPUT, MEMORY. */
+popliner_status pl_reading_add(pl_reading *reading, pl_rows *rows, size_t *count, pl_id_map *ids,
+                               uint64_t id, popliner_error *error);
 
 /* Calls `take` with the reading for every row of a table. */
 popliner_status pl_reading_table(pl_reading *reading, const pl_table *table, pl_take_row take,

@@ -205,33 +205,14 @@ static popliner_status read_table(const pl_database *database, const fact_table 
     return status;
 }
 
-static popliner_status read_options(const pl_database *database, popliner_profile *p,
-                                    popliner_error *error) {
-    static const pl_column columns[] = {{"name", false}, {"value", false}, {"is_default", false}};
-    size_t capacity = 0;
-    static const pl_table table = {"compilation_parameters", PL_TABLE_OPTIONAL, columns, 3, ""};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        size_t i = p->num_options;
-        uint64_t is_default = 0;
-        pl_string name = pl_profile_add_string(p, pl_rows_text(&rows, 0));
-        pl_string value = pl_profile_add_string(p, pl_rows_text(&rows, 1));
-        if (name == PL_NONE || value == PL_NONE ||
-            !pl_profile_reserve(p, &p->num_options, &capacity)) {
-            status = pl_fail_memory(error, "the options of the engine");
-            break;
-        }
-        pl_rows_told(&rows, 2, &is_default);
-        p->option_name[i] = name;
-        p->option_value[i] = value;
-        p->option_is_default[i] = is_default != 0;
-        p->num_options++;
-    }
-    pl_rows_close(&rows);
-    return status;
+static popliner_status take_option(void *user, pl_rows *rows, popliner_error *error) {
+    pl_reading *r = user;
+    return pl_reading_add(r, rows, &r->profile->num_options, NULL, 0, error);
+}
+
+static popliner_status read_options(pl_reading *r, popliner_error *error) {
+    static const pl_table table = {"compilation_parameters", PL_TABLE_OPTIONAL, NULL, 0, ""};
+    return pl_reading_fields(r, &table, &r->profile->num_options, take_option, r, error);
 }
 
 void pl_profile_take_facts(popliner_profile *p) {
@@ -258,5 +239,5 @@ popliner_status pl_profile_read_target(pl_reading *r, popliner_error *error) {
         pl_profile_take_facts(p);
     for (size_t i = 0; status == POPLINER_OK && i < sizeof fact_tables / sizeof *fact_tables; i++)
         status = read_table(&r->database, &fact_tables[i], p, error);
-    return status == POPLINER_OK ? read_options(&r->database, p, error) : status;
+    return status == POPLINER_OK ? read_options(r, error) : status;
 }

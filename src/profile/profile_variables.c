@@ -76,25 +76,18 @@ static popliner_status read_variable_contexts(pl_reading *r, popliner_error *err
 
 static popliner_status take_class(void *user, pl_rows *rows, popliner_error *error) {
     pl_reading *r = user;
-    popliner_profile *p = r->profile;
     uint64_t id = 0;
-    uint64_t always_live = 0;
     popliner_status status = pl_rows_number(rows, 0, INT64_MAX, &id, error);
-    if (status == POPLINER_OK)
-        status = pl_rows_number(rows, 1, 1, &always_live, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (!pl_id_map_add(&r->ids.classes, id, p->num_classes) ||
-        !pl_profile_reserve(p, &p->num_classes, &r->capacity))
-        return pl_fail_memory(error, "the equivalence classes");
-    p->class_always_live[p->num_classes++] = (uint8_t)always_live;
-    return POPLINER_OK;
+    return status == POPLINER_OK
+               ? pl_reading_add(r, rows, &r->profile->num_classes, &r->ids.classes, id, error)
+               : status;
 }
 
 static popliner_status read_classes(pl_reading *r, popliner_error *error) {
-    static const pl_column columns[] = {{"id", true}, {"is_always_live", true}};
-    static const pl_table table = {"eq_classes", PL_TABLE_REQUIRED, columns, 2, ""};
-    popliner_status status = pl_reading_table(r, &table, take_class, error);
+    static const pl_column column = {"id", true};
+    static const pl_table table = {"eq_classes", PL_TABLE_REQUIRED, &column, 1, ""};
+    popliner_status status =
+        pl_reading_fields(r, &table, &r->profile->num_classes, take_class, r, error);
     pl_id_map_sort(&r->ids.classes);
     if (status == POPLINER_OK && r->profile->num_classes == 0)
         status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: table eq_classes is empty", r->path);
