@@ -124,73 +124,74 @@ static bool set_inputs(finder *f, const char *inputs) {
     return !f->inputs.failed;
 }
 
-/* Applies the rules to one operation: fills the rule and num_named of *it, and *unit. *current is
- * the layer of what follows it. */
-static popliner_status assign(finder *f, size_t index, long *current, long *unit,
-                              popliner_layer_finding *it, popliner_error *error) {
-    const popliner_operation *operation = pl_operation_at(f->operations, index);
-    *unit = UNIT_NONE;
-    if (operation->is_tensor) {
-        it->rule = POPLINER_LAYER_RULE_TENSOR;
-        return POPLINER_OK;
-    }
+/* Makes f->found what the regex finds in a text. */
+static popliner_status find_in_text(finder *f, const char *text, popliner_error *error) {
     f->found.count = 0;
-    popliner_status status = pl_regex_find_all(
-        f->name_regex, operation->name, strlen(operation->name), add_result, &f->found, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (f->found.count == 1) {
-        it->rule = POPLINER_LAYER_RULE_NAME;
-        *unit = *current = (long)f->found.seen[0];
-        return POPLINER_OK;
-    }
+    return pl_regex_find_all(f->name_regex, text, strlen(text), add_result, &f->found, error);
+}
 
-    if (!set_inputs(f, operation->inputs))
-        return pl_fail_memory(error, "the layers");
-    f->found.count = 0;
-    status = pl_regex_find_all(f->name_regex, f->inputs.data, f->inputs.length, add_result,
-                               &f->found, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (f->found.count == 1) {
-        it->rule = POPLINER_LAYER_RULE_INPUTS;
-        *unit = *current = (long)f->found.seen[0];
-        return POPLINER_OK;
-    }
+/* What the rules fill of an operation. */
+typedef struct assigned {
+    popliner_layer_finding *it; /* rule and num_named */
+    long *unit;
+    long *current; /* the layer of what follows it, then its own */
+} assigned;
 
-    bool of_framework = popliner_operations_are_of_framework(f->operations);
-    if (f->found.count == 0 && !of_framework) {
-        status = find_in_variables(f, index, operation, error);
-        if (status != POPLINER_OK)
-            return status;
-        if (f->found.count == 1) {
-            it->rule = POPLINER_LAYER_RULE_VARIABLES;
-            *unit = *current = (long)f->found.seen[0];
-            return POPLINER_OK;
-        }
-    }
-    it->num_named = f->found.count;
+static popliner_status assign_unit(const assigned *a, popliner_layer_rule rule, long unit) {
+    a->it->rule = rule;
+    *a->unit = unit;
+    if (rule != POPLINER_LAYER_RULE_FOLLOWING)
+        *a->current = unit;
+    return POPLINER_OK;
+}
+
+/* Whether exactly one layer was found, which is that of the operation by `rule`. */
+static bool takes_one(const finder *f, const assigned *a, popliner_layer_rule rule) {
+    if (f->found.count == 1)
+        assign_unit(a, rule, (long)f->found.seen[0]);
+    return f->found.count == 1;
+}
+
+/* What becomes of an operation for which there is no name of just one layer. */
+static popliner_status assign_unnamed(finder *f, const popliner_operation *operation,
+                                      const assigned *a, popliner_error *error) {
     bool is_call = strncmp(operation->name, "Call", 4) == 0;
-    if (it->num_named > 1 && is_call && of_framework)
-        f->calls_of_several++;
-    if (it->num_named == 0 && is_call) {
-        it->rule = POPLINER_LAYER_RULE_FOLLOWING;
-        *unit = *current;
-        return POPLINER_OK;
-    }
     bool matches = false;
-    status =
+    a->it->num_named = f->found.count;
+    if (f->found.count > 1 && is_call && popliner_operations_are_of_framework(f->operations))
+        f->calls_of_several++;
+    if (f->found.count == 0 && is_call)
+        return assign_unit(a, POPLINER_LAYER_RULE_FOLLOWING, *a->current);
+    popliner_status status =
         pl_regex_matches(f->first_layer_regex, f->inputs.data, f->inputs.length, &matches, error);
     if (status != POPLINER_OK)
         return status;
-    if (matches) {
-        it->rule = POPLINER_LAYER_RULE_FIRST_LAYER;
-        *unit = *current = UNIT_FIRST_LAYER;
+    return matches ? assign_unit(a, POPLINER_LAYER_RULE_FIRST_LAYER, UNIT_FIRST_LAYER)
+                   : assign_unit(a, POPLINER_LAYER_RULE_NONE, UNIT_NONE);
+}
+
+/* Applies the rules to one operation. */
+static popliner_status assign(finder *f, size_t index, const assigned *a, popliner_error *error) {
+    const popliner_operation *operation = pl_operation_at(f->operations, index);
+    *a->unit = UNIT_NONE;
+    if (operation->is_tensor) {
+        a->it->rule = POPLINER_LAYER_RULE_TENSOR;
         return POPLINER_OK;
     }
-    it->rule = POPLINER_LAYER_RULE_NONE;
-    *current = UNIT_NONE;
-    return POPLINER_OK;
+    popliner_status status = find_in_text(f, operation->name, error);
+    if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_NAME))
+        return status;
+    if (!set_inputs(f, operation->inputs))
+        return pl_fail_memory(error, "the layers");
+    status = find_in_text(f, f->inputs.data, error);
+    if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_INPUTS))
+        return status;
+    if (f->found.count == 0 && !popliner_operations_are_of_framework(f->operations)) {
+        status = find_in_variables(f, index, operation, error);
+        if (status != POPLINER_OK || takes_one(f, a, POPLINER_LAYER_RULE_VARIABLES))
+            return status;
+    }
+    return assign_unnamed(f, operation, a, error);
 }
 
 /* Compares texts with their runs of digits as numbers. */
@@ -414,7 +415,8 @@ static popliner_status assign_all(finder *f, popliner_layers *layers, long *unit
     for (size_t i = layers->num_operations; i-- > 0;) {
         popliner_layer_finding *it = &layers->items[i];
         it->rule = POPLINER_LAYER_RULE_NONE;
-        popliner_status status = assign(f, i, &current, &units[i], it, error);
+        const assigned a = {it, &units[i], &current};
+        popliner_status status = assign(f, i, &a, error);
         if (status != POPLINER_OK)
             return status;
         if (it->rule != POPLINER_LAYER_RULE_NONE)

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/failure.h"
 
@@ -62,6 +63,26 @@ bool pl_tally_add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint6
         tile += value > 0 ? 0 : (size_t)length;
     }
     return more == 0 && tile == num_tiles;
+}
+
+static int compare_numbers(const void *left, const void *right) {
+    const int64_t *a = left;
+    const int64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+int64_t pl_most_frequent(int64_t *numbers, size_t count) {
+    size_t most = 0;
+    int64_t number = 0;
+    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    for (size_t i = 0, start = 0; i < count; i++) {
+        start = numbers[i] != numbers[start] ? i : start;
+        if (i - start + 1 > most) {
+            most = i - start + 1;
+            number = numbers[i];
+        }
+    }
+    return number;
 }
 
 /* ---- the relations ---- */

@@ -45,6 +45,9 @@ void pl_tally_note_damage(pl_tally *t, const pl_rows *rows, int column);
 popliner_status pl_tally_keep(const pl_tally *t, popliner_profile *profile,
                               popliner_relation relation, popliner_error *error);
 
+/* The number that occurs most often, of several the smallest; 0 of none. Sorts them. */
+int64_t pl_most_frequent(int64_t *numbers, size_t count);
+
 /* Adds the runs of a blob, one number per tile, to by_tile[num_tiles]; false, with an unknown part
  * of them added, if the blob holds something else. */
 bool pl_tally_add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile);

@@ -172,94 +172,72 @@ static void check_code(checker *c, const bool *is_told) {
     }
 }
 
+static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
+
+/* Goes on to a row, and reads its numbers by tile. */
+static popliner_status begin_row(checker *c, pl_rows *rows, int num_columns, const char *kind,
+                                 bool *is_told, uint64_t *id, popliner_error *error) {
+    popliner_status status = pl_rows_number(rows, ID, INT64_MAX, id, error);
+    if (status != POPLINER_OK)
+        return status;
+    read_row(c, rows, num_columns, is_told);
+    pl_tally_begin(c->exchanges, kind, *id);
+    return POPLINER_OK;
+}
+
 static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     bool is_told[NUM_COLUMNS] = {false};
     uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, ID, INT64_MAX, &id, error);
-    if (status != POPLINER_OK)
-        return status;
-    read_row(c, rows, CODE + 1, is_told);
-    pl_tally_begin(c->exchanges, "exchange", id);
-    check_code(c, is_told);
+    popliner_status status = begin_row(c, rows, CODE + 1, "exchange", is_told, &id, error);
+    if (status == POPLINER_OK)
+        check_code(c, is_told);
     for (int i = 0; status == POPLINER_OK && i < 2; i++) {
         uint64_t target = 0;
         uint32_t list = PL_NONE;
         if (pl_rows_told(rows, SOURCE + i, &target))
             list = pl_id_map_find(&c->ids->exchange_targets, target);
-        const side s = {i == 0 ? "bytes sent by" : "bytes received by", c->by_tile[SENT + i], &list,
-                        list != PL_NONE};
+        const side s = {side_names[i], c->by_tile[SENT + i], &list, list != PL_NONE};
         if (is_told[SENT + i] && c->tells_regions[i])
             status = check_side(c, &s, error);
     }
     return status;
 }
 
-/* The lists of a host copy stand one after another. */
-static popliner_status check_host_side(checker *c, const pl_host_lists *host, uint64_t id,
-                                       const char *name, const uint64_t *told,
-                                       popliner_error *error) {
-    size_t first = pl_host_lists_find(host, id);
-    size_t count = 0;
-    while (first + count < host->count && host->entries[first + count].id == id)
-        count++;
-    uint32_t *lists = pl_new_array(count, sizeof *lists);
-    if (lists == NULL)
-        return pl_fail_memory(error, "the checks of the profile");
-    for (size_t i = 0; i < count; i++)
-        lists[i] = host->entries[first + i].index;
-    const side s = {name, told, lists, count};
-    popliner_status status = check_side(c, &s, error);
-    free(lists);
-    return status;
-}
-
+/* Those of all its rows, which stand one after another. */
 static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     bool is_told[NUM_COLUMNS] = {false};
     uint64_t id = 0;
-    popliner_status status = pl_rows_number(rows, ID, INT64_MAX, &id, error);
-    if (status != POPLINER_OK)
-        return status;
-    read_row(c, rows, CODE, is_told);
-    pl_tally_begin(c->exchanges, "host copy", id);
-    if (is_told[SENT] && c->tells_host[0])
-        status = check_host_side(c, &c->host[0], id, "bytes sent by", c->by_tile[SENT], error);
-    if (status == POPLINER_OK && is_told[RECEIVED] && c->tells_host[1])
-        status =
-            check_host_side(c, &c->host[1], id, "bytes received by", c->by_tile[RECEIVED], error);
+    popliner_status status = begin_row(c, rows, CODE, "host copy", is_told, &id, error);
+    for (int i = 0; status == POPLINER_OK && i < 2; i++) {
+        const pl_host_lists *host = &c->host[i];
+        const size_t first = pl_host_lists_find(host, id);
+        size_t count = 0;
+        if (!is_told[SENT + i] || !c->tells_host[i])
+            continue;
+        while (first + count < host->count && host->entries[first + count].id == id)
+            count++;
+        uint32_t *lists = pl_new_array(count, sizeof *lists);
+        if (lists == NULL)
+            return pl_fail_memory(error, "the checks of the profile");
+        for (size_t k = 0; k < count; k++)
+            lists[k] = host->entries[first + k].index;
+        const side s = {side_names[i], c->by_tile[SENT + i], lists, count};
+        status = check_side(c, &s, error);
+        free(lists);
+    }
     return status;
 }
 
 /* ---- relation 12 ---- */
-
-static int compare_numbers(const void *left, const void *right) {
-    const uint64_t *a = left;
-    const uint64_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-/* The number that occurs most often; of several the smallest. Sorts them. */
-static uint64_t most_frequent(uint64_t *numbers, size_t count) {
-    size_t most = 0;
-    uint64_t number = 0;
-    qsort(numbers, count, sizeof *numbers, compare_numbers);
-    for (size_t i = 0, start = 0; i < count; i++) {
-        start = numbers[i] != numbers[start] ? i : start;
-        if (i - start + 1 > most) {
-            most = i - start + 1;
-            number = numbers[i];
-        }
-    }
-    return number;
-}
 
 /* What the variables of exchange code have beside the code that exchanges tell is the same for each
  * exchange of a tile, as in the real file, or the same on every tile, as other writers may have it.
  * Of the two that one is expected that more tiles keep to. `rest` and `numbers` have room for
  * num_tiles each. */
 static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint64_t *rest,
-                                uint64_t *numbers, pl_tally *t) {
+                                int64_t *numbers, pl_tally *t) {
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
     size_t count = 0;
@@ -269,15 +247,15 @@ static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint
             pl_tile_sums_of_category(p, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, tile);
         rest[tile] = bytes - c->code_bytes[tile]; /* above INT64_MAX: less than 0 */
         if (rest[tile] <= INT64_MAX)
-            numbers[count++] = rest[tile];
+            numbers[count++] = (int64_t)rest[tile];
     }
-    uint64_t of_tile = most_frequent(numbers, count);
+    uint64_t of_tile = (uint64_t)pl_most_frequent(numbers, count);
     count = 0;
     for (size_t tile = 0; tile < num_tiles; tile++) {
         if (rest[tile] <= INT64_MAX && c->num_with_code[tile] > 0)
-            numbers[count++] = rest[tile] / c->num_with_code[tile];
+            numbers[count++] = (int64_t)(rest[tile] / c->num_with_code[tile]);
     }
-    uint64_t of_exchange = most_frequent(numbers, count);
+    uint64_t of_exchange = (uint64_t)pl_most_frequent(numbers, count);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         num_kept[0] += rest[tile] == of_tile;
         num_kept[1] += rest[tile] == of_exchange * c->num_with_code[tile];
@@ -401,7 +379,7 @@ popliner_status pl_exchange_checks_find(const pl_database *database, const pl_li
     if (status == POPLINER_OK)
         status = pl_table_read(database, &host_copies, take_host_copy, &c, error);
     if (status == POPLINER_OK && c.code_is_told && sums != NULL)
-        check_exchange_code(&c, sums, c.found, c.by_tile[SENT],
+        check_exchange_code(&c, sums, c.found, (int64_t *)c.by_tile[SENT],
                             &tallies[POPLINER_RELATION_EXCHANGE_CODE]);
     end(&c);
     return status;

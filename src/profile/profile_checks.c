@@ -467,27 +467,6 @@ static void check_vertex_state(checker *c) {
     }
 }
 
-static int compare_numbers(const void *left, const void *right) {
-    const int64_t *a = left;
-    const int64_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
-/* The number that occurs most often among sorted ones, at least one; of several the smallest. */
-static int64_t most_frequent(const int64_t *numbers, size_t count) {
-    size_t most = 0;
-    int64_t number = numbers[0];
-    for (size_t i = 0, start = 0; i < count; i++) {
-        if (numbers[i] != numbers[start])
-            start = i;
-        if (i - start + 1 > most) {
-            most = i - start + 1;
-            number = numbers[i];
-        }
-    }
-    return number;
-}
-
 /* The code that belongs to no vertex type is the same on every tile. */
 static popliner_status check_vertex_code(checker *c, popliner_error *error) {
     pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
@@ -503,8 +482,7 @@ static popliner_status check_vertex_code(checker *c, popliner_error *error) {
             (int64_t)(pl_tile_sums_of_category(c->profile, &c->sums, PL_CATEGORY_VERTEX_CODE,
                                                tile) -
                       c->of_types[CODE][tile]);
-    qsort(sorted, num_tiles, sizeof *sorted, compare_numbers);
-    int64_t usual = most_frequent(sorted, num_tiles);
+    int64_t usual = pl_most_frequent(sorted, num_tiles);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_tally_begin(t, "tile", tile);
         if (rest[tile] < 0)
