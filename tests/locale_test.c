@@ -18,7 +18,7 @@
 #include "popliner/costs.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
-#include "solve/option_names.h"
+#include "solve/options.h"
 #include "tables/reports.h"
 #include "test_data.h"
 

@@ -18,7 +18,7 @@
 #include "popliner/report.h"
 #include "profile/profile_data.h"
 #include "scarce_memory.h"
-#include "solve/option_names.h"
+#include "solve/options.h"
 #include "tables/reports.h"
 
 enum { NUM_UNITS = 4 };

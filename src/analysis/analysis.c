@@ -19,7 +19,7 @@
 #include "profile/profile_data.h"
 #include "profile/profile_readers.h"
 #include "profile/read.h"
-#include "solve/option_names.h"
+#include "solve/options.h"
 
 /* ---- making ---- */
 

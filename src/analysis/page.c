@@ -25,7 +25,7 @@
 #include "page/page_data.h"
 #include "profile/profile_data.h"
 #include "solve/links.h"
-#include "solve/options_check.h"
+#include "solve/options.h"
 #include "tables/changes_data.h"
 #include "tables/sections.h"
 

@@ -15,7 +15,7 @@
 #include "profile/profile_data.h"
 #include "solve/greedy.h"
 #include "solve/plan_data.h"
-#include "solve/variants.h"
+#include "solve/options.h"
 
 /* ---- solving ---- */
 

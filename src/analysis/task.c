@@ -13,8 +13,7 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/links.h"
-#include "solve/options_check.h"
-#include "solve/variants.h"
+#include "solve/options.h"
 
 void pl_task_free(pl_task *t) {
     pl_owned_options_free(&t->solver);
@@ -219,13 +218,13 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     status = pl_options_check(own, num_units, NULL, error);
     if (status != POPLINER_OK || own->counted_units != NULL)
         return status;
-    t->solver.counted_units = pl_new_array(num_units, sizeof *t->solver.counted_units);
-    if (t->solver.counted_units == NULL)
+    uint8_t *counted_units = pl_new_array(num_units, sizeof *counted_units);
+    t->solver.lists[PL_LIST_COUNTED_UNITS] = counted_units;
+    if (counted_units == NULL)
         return pl_fail_memory(error, "the options of the solver");
     for (size_t unit = 0; unit < num_units; unit++)
-        t->solver.counted_units[unit] =
-            pl_chain_unit_at(t->chain, unit)->kind == POPLINER_UNIT_LAYER;
-    own->counted_units = t->solver.counted_units;
+        counted_units[unit] = pl_chain_unit_at(t->chain, unit)->kind == POPLINER_UNIT_LAYER;
+    own->counted_units = counted_units;
     return POPLINER_OK;
 }
 

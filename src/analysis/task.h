@@ -6,7 +6,7 @@
 
 #include "analysis/analysis_data.h"
 #include "popliner/variants.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 
 /* ---- Task ------------------------------------------------------------------------------------ */
 

@@ -14,7 +14,7 @@
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "solve/objectives.h"
-#include "solve/options_check.h"
+#include "solve/options.h"
 
 /* ---- whether a stage fits ---- */
 

@@ -15,8 +15,7 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"
-#include "solve/option_names.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 #include "solve/plan_data.h"
 
 /* What a certificate is about. */

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
+#include "solve/constraint.h"
 #include "solve/objective.h"
 
 /* Whether the objective BALANCE is asked for behind CYCLES. */
@@ -191,8 +192,7 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
 
 bool pl_remedy_has_number(const popliner_remedy *remedy) {
     return remedy->kind == POPLINER_REMEDY_CONSTRAINT &&
-           (remedy->constraint.kind == POPLINER_CONSTRAINT_MIN_UNITS ||
-            remedy->constraint.kind == POPLINER_CONSTRAINT_MAX_UNITS);
+           pl_constraint_of(remedy->constraint.kind)->is_number;
 }
 
 void pl_certificate_word_constraint(const popliner_certificate *certificate,
@@ -200,27 +200,13 @@ void pl_certificate_word_constraint(const popliner_certificate *certificate,
     const char *const *units = certificate->input.unit_names;
     const popliner_constraint *it = constraint;
     pl_text_format(text, "%s ", certificate->input.option_names.constraints[it->kind]);
-    switch (it->kind) {
-    case POPLINER_CONSTRAINT_MAX_STAGES:
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-        pl_text_format(text, "%zu", it->number);
-        break;
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-        pl_text_format(text, "of %zu stages", it->number);
-        break;
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        pl_text_add(text, units[it->unit]);
-        break;
-    case POPLINER_CONSTRAINT_PAIR:
-        pl_text_format(text, "%s and %s", units[it->unit], units[it->second_unit]);
-        break;
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        pl_text_format(text, "%s=%zu", units[it->unit], it->ipu);
-        break;
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
+    for (const char *word = pl_constraint_of(it->kind)->words; *word != '\0'; word++) {
+        if (*word != '%')
+            pl_text_format(text, "%c", *word);
+        else if (*++word == 'U' || *word == 'V')
+            pl_text_add(text, units[*word == 'U' ? it->unit : it->second_unit]);
+        else
+            pl_text_format(text, "%zu", *word == 'N' ? it->number : it->ipu);
     }
 }
 

@@ -11,7 +11,7 @@
 #include "memory/memory_model.h"
 #include "popliner/report.h"
 #include "profile/profile_data.h"
-#include "solve/option_names.h"
+#include "solve/options.h"
 
 enum { PATH_ROOM = 500 };
 

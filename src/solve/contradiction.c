@@ -55,8 +55,7 @@ static popliner_status is_possible_anywhere(selection *s, bool *possible, poplin
     if (status != POPLINER_OK || groups.is_impossible)
         goto done;
     for (size_t i = 0; i < s->count; ++i)
-        others[i] = s->constraints[i].kind != POPLINER_CONSTRAINT_PAIR &&
-                    s->constraints[i].kind != POPLINER_CONSTRAINT_PLACEMENT && s->active[i];
+        others[i] = !pl_constraint_of(s->constraints[i].kind)->is_of_ipu && s->active[i];
     status = pl_problem_create_like(&free_problem, s->like, s->costs, s->options, others, error);
     if (status != POPLINER_OK)
         goto done;
@@ -107,9 +106,11 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
                                       popliner_plan *plan, popliner_error *error) {
     selection s = {
         .like = problem, .costs = problem->costs, .options = problem->options, .stop = stop};
+    pl_constraints list = {0};
     size_t num_needed = 0;
-    popliner_status status =
-        pl_constraints_list(problem->costs, problem->options, &s.constraints, &s.count, error);
+    popliner_status status = pl_constraints_list(problem->costs, problem->options, &list, error);
+    s.constraints = list.items;
+    s.count = list.count;
     s.active = pl_new_array(s.count, sizeof *s.active);
     if (status == POPLINER_OK && s.active == NULL)
         status = pl_fail_memory(error, "the constraints");

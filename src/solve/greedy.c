@@ -5,7 +5,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/objectives.h"
-#include "solve/options_check.h"
+#include "solve/options.h"
 #include "solve/plan_data.h"
 
 #include <inttypes.h>

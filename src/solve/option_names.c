@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/option_names.h"
-
 #include "base/structs.h"
+#include "solve/constraint.h"
 
 static void set(const char **name, const char *otherwise) {
     if (*name == NULL)
@@ -17,14 +16,6 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
         .ipu = "ipu",
         .max_stages = "max_stages",
         .max_stage_bytes = "max_stage_bytes",
-        .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "max_stages",
-                        [POPLINER_CONSTRAINT_DEVICE_MAP] = "device_map",
-                        [POPLINER_CONSTRAINT_MIN_UNITS] = "min_units",
-                        [POPLINER_CONSTRAINT_MAX_UNITS] = "max_units",
-                        [POPLINER_CONSTRAINT_REQUIRED_CUT] = "required cut after",
-                        [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "forbidden cut after",
-                        [POPLINER_CONSTRAINT_PAIR] = "pair",
-                        [POPLINER_CONSTRAINT_PLACEMENT] = "placement"},
         .reserve = "reserve",
         .section = "section",
         .layer_path = "layer_path",
@@ -42,7 +33,7 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     set(&names->max_stage_bytes, defaults.max_stage_bytes);
     set(&names->reserve, defaults.reserve);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
-        set(&names->constraints[kind], defaults.constraints[kind]);
+        set(&names->constraints[kind], pl_constraint_of((popliner_constraint_kind)kind)->name);
     set(&names->section, defaults.section);
     set(&names->layer_path, defaults.layer_path);
     set(&names->head_modules, defaults.head_modules);

@@ -3,8 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "solve/options_check.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 #include "solve/solving.h"
 
 #include <stdlib.h>

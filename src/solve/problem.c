@@ -10,50 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-popliner_status pl_constraints_list(const popliner_costs *costs,
-                                    const popliner_solver_options *options,
-                                    popliner_constraint **constraints, size_t *count,
-                                    popliner_error *error) {
-    enum { NUM_SINGLE = 3 };
-    size_t num_units = popliner_costs_num_units(costs);
-    popliner_constraint *list = pl_new_array(
-        NUM_SINGLE + num_units + options->num_pairs + options->num_placements, sizeof *list);
-    *count = 0;
-    *constraints = list;
-    if (list == NULL)
-        return pl_fail_memory(error, "the constraints");
-    bool is_mapped = options->num_mapped_stages > 0;
-    list[(*count)++] = (popliner_constraint){
-        .kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP : POPLINER_CONSTRAINT_MAX_STAGES,
-        .number = is_mapped ? options->num_mapped_stages : options->max_stages};
-    list[(*count)++] =
-        (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = options->min_units};
-    list[(*count)++] =
-        (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = options->max_units};
-    for (size_t unit = 1; options->cut_rules != NULL && unit < num_units; ++unit)
-        if (options->cut_rules[unit] != POPLINER_CUT_FREE)
-            list[(*count)++] =
-                (popliner_constraint){.kind = options->cut_rules[unit] == POPLINER_CUT_REQUIRED
-                                                  ? POPLINER_CONSTRAINT_REQUIRED_CUT
-                                                  : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
-                                      .unit = unit - 1};
-    for (size_t i = 0; i < options->num_pairs; ++i)
-        list[(*count)++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
-                                                 .unit = options->pairs[i].first_unit,
-                                                 .second_unit = options->pairs[i].second_unit};
-    for (size_t i = 0; i < options->num_placements; ++i)
-        list[(*count)++] = (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
-                                                 .unit = options->placements[i].unit,
-                                                 .ipu = options->placements[i].ipu};
-    return POPLINER_OK;
-}
-
 /* What is left of the options once inactive constraints are taken away. */
 typedef struct rules {
-    size_t min_units;
-    size_t max_units;
-    popliner_cut_rule *cuts; /* [num_units] */
-    size_t *counted;         /* [num_units + 1]: how many counted units stand before */
+    pl_rules of;
+    size_t *counted; /* [num_units + 1]: how many counted units stand before */
 } rules;
 
 /* Whether the units first ... last are light enough for an IPU. */
@@ -69,18 +29,18 @@ static void find_ends(pl_problem *p, const rules *r) {
     size_t max_end = 0;
     p->may_cut[0] = p->may_cut[n] = 1;
     for (size_t unit = 1; unit < n; ++unit)
-        p->may_cut[unit] = r->cuts[unit] != POPLINER_CUT_FORBIDDEN;
+        p->may_cut[unit] = r->of.cuts[unit] != POPLINER_CUT_FORBIDDEN;
     for (size_t first = 0; first < n; ++first) {
         min_end = min_end > first ? min_end : first + 1;
-        while (min_end <= n && r->counted[min_end] - r->counted[first] < r->min_units)
+        while (min_end <= n && r->counted[min_end] - r->counted[first] < r->of.min_units)
             ++min_end;
         if (max_end < first)
             max_end = first;
-        while (
-            max_end < n && is_light(p, first, max_end) &&
-            (max_end == first ||
-             (r->cuts[max_end] != POPLINER_CUT_REQUIRED &&
-              (r->max_units == 0 || r->counted[max_end + 1] - r->counted[first] <= r->max_units))))
+        while (max_end < n && is_light(p, first, max_end) &&
+               (max_end == first ||
+                (r->of.cuts[max_end] != POPLINER_CUT_REQUIRED &&
+                 (r->of.max_units == 0 ||
+                  r->counted[max_end + 1] - r->counted[first] <= r->of.max_units))))
             ++max_end;
         p->min_end[first] = min_end;
         p->max_end[first] = max_end;
@@ -107,73 +67,42 @@ static void link_placements(pl_problem *p) {
     }
 }
 
-static void apply(pl_problem *p, rules *r, const popliner_constraint *c) {
-    switch (c->kind) {
-    case POPLINER_CONSTRAINT_MAX_STAGES:
-        if (c->number < p->max_stages)
-            p->max_stages = c->number;
-        break;
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-        p->is_mapped = true;
-        p->min_stages = c->number;
-        if (c->number < p->max_stages)
-            p->max_stages = c->number;
-        break;
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-        r->min_units = c->number;
-        break;
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-        r->max_units = c->number;
-        break;
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-        r->cuts[c->unit + 1] = POPLINER_CUT_REQUIRED;
-        break;
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        r->cuts[c->unit + 1] = POPLINER_CUT_FORBIDDEN;
-        break;
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        p->unit_ipu[c->unit] = (int64_t)c->ipu;
-        break;
-    case POPLINER_CONSTRAINT_PAIR: /* told by is_pair_active */
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
-    }
-}
-
 static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r,
                                   popliner_error *error) {
     const popliner_solver_options *options = p->options;
-    popliner_constraint *constraints = NULL;
-    size_t count = 0;
+    pl_constraints list = {0};
     size_t num_pairs = 0;
-    popliner_status status = pl_constraints_list(p->costs, options, &constraints, &count, error);
-    r->cuts = pl_new_array(p->num_units, sizeof *r->cuts);
+    popliner_status status = pl_constraints_list(p->costs, options, &list, error);
+    r->of = (pl_rules){.min_stages = 1, .max_stages = p->num_units};
+    r->of.cuts = pl_new_array(p->num_units, sizeof *r->of.cuts);
+    r->of.unit_ipu = p->unit_ipu = pl_new_array(p->num_units, sizeof *p->unit_ipu);
     r->counted = pl_new_array(p->num_units + 1, sizeof *r->counted);
     p->is_pair_active = pl_new_array(options->num_pairs, sizeof *p->is_pair_active);
-    p->unit_ipu = pl_new_array(p->num_units, sizeof *p->unit_ipu);
-    if (status == POPLINER_OK &&
-        (r->cuts == NULL || r->counted == NULL || p->is_pair_active == NULL || p->unit_ipu == NULL))
+    if (status == POPLINER_OK && (r->of.cuts == NULL || r->counted == NULL ||
+                                  p->is_pair_active == NULL || p->unit_ipu == NULL))
         status = pl_fail_memory(error, "the constraints");
     if (status != POPLINER_OK)
         goto done;
 
-    p->max_stages = p->num_units;
-    p->min_stages = 1;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
         bool counts = options->counted_units == NULL || options->counted_units[unit] != 0;
         r->counted[unit + 1] = r->counted[unit] + counts;
         p->unit_ipu[unit] = PL_ANY_IPU;
     }
-    for (size_t i = 0; i < count; ++i) {
-        const popliner_constraint *c = &constraints[i];
+    for (size_t i = 0; i < list.count; ++i) {
+        const popliner_constraint *c = &list.items[i];
+        const pl_constraint_kind *kind = pl_constraint_of(c->kind);
         bool is_active = active == NULL || active[i] != 0;
         if (c->kind == POPLINER_CONSTRAINT_PAIR)
             p->is_pair_active[num_pairs++] = is_active;
-        if (is_active)
-            apply(p, r, c);
+        if (is_active && kind->apply != NULL)
+            kind->apply(&r->of, c);
     }
+    p->min_stages = r->of.min_stages;
+    p->max_stages = r->of.max_stages;
+    p->is_mapped = r->of.is_mapped;
 done:
-    free(constraints);
+    free(list.items);
     return status;
 }
 
@@ -265,7 +194,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
     status = find_order(p, like, error);
 done:
-    free(r.cuts);
+    free(r.of.cuts);
     free(r.counted);
     return status;
 }

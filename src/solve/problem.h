@@ -10,18 +10,9 @@
 
 #include "costs/costs.h"
 #include "popliner/solver.h"
+#include "solve/constraint.h"
 #include "solve/links.h"
 #include "solve/objective.h"
-
-/* The constraints of some options, one by one, so that each can be left out to see whether it is
- * needed for a contradiction: the number of stages, min_units and max_units, then each required or
- * forbidden cut, each pair, each placement. The caller frees *constraints. Errors: MEMORY. */
-popliner_status pl_constraints_list(const popliner_costs *costs,
-                                    const popliner_solver_options *options,
-                                    popliner_constraint **constraints, size_t *count,
-                                    popliner_error *error);
-
-enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
 
 /* Zero-initialise; free with pl_problem_free. Refers to the costs and options. */
 typedef struct pl_problem {

@@ -9,7 +9,7 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/ipu_needs.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 
 #include <stdlib.h>
 
@@ -44,10 +44,10 @@ static popliner_status begin_trial(advice *a, trial *t) {
     t->own.options.listener = NULL;
     /* room for one IPU that has no limit of its own */
     popliner_ipu_limit *limits =
-        realloc(t->own.ipu_limits, (options->num_ipu_limits + 1) * sizeof *t->own.ipu_limits);
+        realloc(t->own.lists[PL_LIST_IPU_LIMITS], (options->num_ipu_limits + 1) * sizeof *limits);
     if (limits == NULL)
         return pl_fail_memory(a->error, "the limits of IPUs");
-    t->own.ipu_limits = limits;
+    t->own.lists[PL_LIST_IPU_LIMITS] = limits;
     t->own.options.ipu_limits = limits;
     return POPLINER_OK;
 }
@@ -131,17 +131,18 @@ static uint64_t raised(uint64_t limit_bytes, uint64_t bytes) {
 static void set_limits(const advice *a, trial *t, const raise *r, uint64_t number) {
     const popliner_solver_options *options = a->problem->options;
     popliner_solver_options *own = &t->own.options;
+    popliner_ipu_limit *limits = t->own.lists[PL_LIST_IPU_LIMITS];
     size_t i = 0;
     if (!r->of_every_ipu) {
         while (i < options->num_ipu_limits && options->ipu_limits[i].ipu != r->ipu)
             ++i;
         own->num_ipu_limits = i < options->num_ipu_limits ? options->num_ipu_limits : i + 1;
-        t->own.ipu_limits[i] = (popliner_ipu_limit){r->ipu, number};
+        limits[i] = (popliner_ipu_limit){r->ipu, number};
         return;
     }
     own->max_stage_bytes = raised(options->max_stage_bytes, number);
     for (; i < options->num_ipu_limits; ++i)
-        t->own.ipu_limits[i].bytes = raised(options->ipu_limits[i].bytes, number);
+        limits[i].bytes = raised(options->ipu_limits[i].bytes, number);
 }
 
 /* The smallest number that is enough for the last answer. */
@@ -274,53 +275,12 @@ static popliner_status try_every_limit(advice *a) {
 
 /* Whether it is one that may be left out by itself, and asks for anything. */
 static bool may_go(const popliner_constraint *c) {
-    switch (c->kind) {
-    case POPLINER_CONSTRAINT_MAX_STAGES:
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-        return c->number > 0;
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-    case POPLINER_CONSTRAINT_PAIR:
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        return true;
-    }
-    return false;
+    const pl_constraint_kind *kind = pl_constraint_of(c->kind);
+    return kind->may_go && (!kind->is_number || c->number > 0);
 }
 
 static void leave_out(trial *t, const popliner_constraint *c) {
-    popliner_solver_options *o = &t->own.options;
-    size_t i = 0;
-    switch (c->kind) {
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-        o->min_units = 0;
-        break;
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-        o->max_units = 0;
-        break;
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        t->own.cut_rules[c->unit + 1] = POPLINER_CUT_FREE;
-        break;
-    case POPLINER_CONSTRAINT_PAIR:
-        while (t->own.pairs[i].first_unit != c->unit ||
-               t->own.pairs[i].second_unit != c->second_unit)
-            ++i;
-        t->own.pairs[i] = t->own.pairs[--o->num_pairs];
-        break;
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        while (t->own.placements[i].unit != c->unit || t->own.placements[i].ipu != c->ipu)
-            ++i;
-        t->own.placements[i] = t->own.placements[--o->num_placements];
-        break;
-    case POPLINER_CONSTRAINT_MAX_STAGES:
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
-    }
+    pl_constraint_of(c->kind)->leave_out(&t->own, c);
 }
 
 /* Relaxes a number of units as little as is enough, once it is known that without it all fits. */
@@ -349,14 +309,12 @@ static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
     trial t = {0};
     bool fits = false;
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_CONSTRAINT, .constraint = *c};
-    bool is_number =
-        c->kind == POPLINER_CONSTRAINT_MIN_UNITS || c->kind == POPLINER_CONSTRAINT_MAX_UNITS;
     popliner_status status = begin_trial(a, &t);
     if (status == POPLINER_OK) {
         leave_out(&t, c);
         status = search_anew(a, &t, &fits);
     }
-    if (status == POPLINER_OK && fits && is_number)
+    if (status == POPLINER_OK && fits && pl_constraint_of(c->kind)->is_number)
         status = relax_number(a, &t, c, &remedy.number);
     if (status == POPLINER_OK && fits && !a->is_over)
         status = add_remedy(a, &t, &remedy);
@@ -386,10 +344,12 @@ static bool goes_on(const popliner_constraint *before, const popliner_constraint
 }
 
 static popliner_status list_items(const advice *a, items *all) {
-    size_t num_listed = 0;
+    pl_constraints list = {0};
     size_t count = 0;
-    popliner_status status = pl_constraints_list(a->problem->costs, a->problem->options,
-                                                 &all->constraints, &num_listed, a->error);
+    popliner_status status =
+        pl_constraints_list(a->problem->costs, a->problem->options, &list, a->error);
+    size_t num_listed = list.count;
+    all->constraints = list.items;
     all->first = pl_new_array(num_listed + 1, sizeof *all->first);
     all->is_out = pl_new_array(num_listed, sizeof *all->is_out);
     if (status == POPLINER_OK && (all->first == NULL || all->is_out == NULL))

@@ -10,8 +10,7 @@
 #include "base/numbers.h"
 #include "base/structs.h"
 #include "costs/costs.h"
-#include "solve/options_check.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 #include "solve/plan_data.h"
 
 /* So that all counts of the formulas stay far below 2^64. */

@@ -7,8 +7,7 @@
 #include "solve/infeasibility.h"
 #include "solve/integer_program_file.h"
 #include "solve/objectives.h"
-#include "solve/options_check.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 #include "solve/solving.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #define PL_SOLVE_STOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/failure.h"
 
@@ -15,6 +16,9 @@ typedef struct pl_stop {
     void *user;
 } pl_stop;
 
-bool pl_stop_is_wanted(const pl_stop *stop);
+static inline bool pl_stop_is_wanted(const pl_stop *stop) {
+    return pl_clock_seconds() >= stop->deadline_seconds ||
+           (stop->should_stop != NULL && stop->should_stop(stop->user));
+}
 
 #endif

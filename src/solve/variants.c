@@ -12,11 +12,9 @@
 #include "costs/variants.h"
 #include "solve/links.h"
 #include "solve/objectives.h"
-#include "solve/options_check.h"
-#include "solve/owned_options.h"
+#include "solve/options.h"
 #include "solve/plan_data.h"
 #include "solve/stop.h"
-#include "solve/variants.h"
 
 struct popliner_variants_answer {
     popliner_plan *plan;

@@ -1,31 +1,70 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/options_check.h"
-
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
+#include "solve/options.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/structs.h"
 #include "solve/glpk_session.h"
 #include "solve/links.h"
 #include "solve/objective.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+popliner_status pl_solver_options_take(const popliner_solver_options *callers,
+                                       const popliner_costs *costs, popliner_solver_options *own,
+                                       popliner_listener *listener, popliner_error *error) {
+    *own = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    *listener = (popliner_listener)POPLINER_LISTENER_INIT;
+    popliner_status status =
+        pl_struct_take(own, sizeof *own, callers, "popliner_solver_options", error);
+    if (own->counted_units == NULL && costs != NULL)
+        own->counted_units = popliner_costs_counted_units(costs);
+    if (status != POPLINER_OK || own->listener == NULL)
+        return status;
+    status = pl_struct_take(listener, sizeof *listener, own->listener, "popliner_listener", error);
+    own->listener = listener;
+    return status;
+}
+
 /* ---- lists ---- */
 
-/* The lists of the options whose items are of one or two units or IPUs. */
-enum { PAIRS, PLACEMENTS, LIMITS, SPEEDS, LINKS, NUM_LISTS };
-
+/* One array of the options. Its items may be of one or two units or IPUs. */
 typedef struct list {
     const char *name;
-    bool is_of_units;
-    bool has_two;
+    size_t items;     /* where its address is in the options, ... */
+    size_t count;     /* and its number; NUM_UNITS where there is an item for each unit */
+    size_t item_size; /* in bytes */
+    enum { OF_NOTHING, OF_UNITS, OF_IPUS } is_of;
+    size_t first;  /* where the unit or IPU is in an item, ... */
+    size_t second; /* and the other one, or the same */
 } list;
 
-static const list lists[NUM_LISTS] = {
-    [PAIRS] = {"pairs", true, true},         [PLACEMENTS] = {"placements", true, false},
-    [LIMITS] = {"ipu_limits", false, false}, [SPEEDS] = {"ipu_speeds", false, false},
-    [LINKS] = {"ipu_links", false, true},
+#define NUM_UNITS SIZE_MAX
+#define ITEMS(name, number)                                                                        \
+    offsetof(popliner_solver_options, name), number, sizeof *((popliner_solver_options *)NULL)->name
+#define NUMBER(name) offsetof(popliner_solver_options, name)
+
+static const list lists[PL_NUM_LISTS] = {
+    [PL_LIST_OBJECTIVES] = {"objectives", ITEMS(objectives, NUMBER(num_objectives)), OF_NOTHING, 0,
+                            0},
+    [PL_LIST_DEVICE_MAP] = {"device_map", ITEMS(device_map, NUMBER(num_mapped_stages)), OF_NOTHING,
+                            0, 0},
+    [PL_LIST_COUNTED_UNITS] = {"counted_units", ITEMS(counted_units, NUM_UNITS), OF_NOTHING, 0, 0},
+    [PL_LIST_CUT_RULES] = {"cut_rules", ITEMS(cut_rules, NUM_UNITS), OF_NOTHING, 0, 0},
+    [PL_LIST_PAIRS] = {"pairs", ITEMS(pairs, NUMBER(num_pairs)), OF_UNITS,
+                       offsetof(popliner_pair, first_unit), offsetof(popliner_pair, second_unit)},
+    [PL_LIST_PLACEMENTS] = {"placements", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
+                            offsetof(popliner_placement, unit), offsetof(popliner_placement, unit)},
+    [PL_LIST_IPU_LIMITS] = {"ipu_limits", ITEMS(ipu_limits, NUMBER(num_ipu_limits)), OF_IPUS,
+                            offsetof(popliner_ipu_limit, ipu), offsetof(popliner_ipu_limit, ipu)},
+    [PL_LIST_IPU_SPEEDS] = {"ipu_speeds", ITEMS(ipu_speeds, NUMBER(num_ipu_speeds)), OF_IPUS,
+                            offsetof(popliner_ipu_speed, ipu), offsetof(popliner_ipu_speed, ipu)},
+    [PL_LIST_IPU_LINKS] = {"ipu_links", ITEMS(ipu_links, NUMBER(num_ipu_links)), OF_IPUS,
+                           offsetof(popliner_ipu_link, first_ipu),
+                           offsetof(popliner_ipu_link, second_ipu)},
 };
 
 /* What an item is of; both are the same where it is of one. */
@@ -34,31 +73,20 @@ typedef struct item {
     size_t second;
 } item;
 
-static size_t count_items(const popliner_solver_options *o, int kind) {
-    const size_t counts[NUM_LISTS] = {o->num_pairs, o->num_placements, o->num_ipu_limits,
-                                      o->num_ipu_speeds, o->num_ipu_links};
-    return counts[kind];
+static size_t size_at(const void *start, size_t offset) {
+    size_t size;
+    memcpy(&size, (const char *)start + offset, sizeof size);
+    return size;
 }
 
-static bool is_missing(const popliner_solver_options *o, int kind) {
-    const bool missing[NUM_LISTS] = {o->pairs == NULL, o->placements == NULL, o->ipu_limits == NULL,
-                                     o->ipu_speeds == NULL, o->ipu_links == NULL};
-    return missing[kind];
+static const char *items_of(const popliner_solver_options *o, const list *l) {
+    const char *items;
+    memcpy(&items, (const char *)o + l->items, sizeof items);
+    return items;
 }
 
-static item item_at(const popliner_solver_options *o, int kind, size_t i) {
-    switch (kind) {
-    case PAIRS:
-        return (item){o->pairs[i].first_unit, o->pairs[i].second_unit};
-    case PLACEMENTS:
-        return (item){o->placements[i].unit, o->placements[i].unit};
-    case LIMITS:
-        return (item){o->ipu_limits[i].ipu, o->ipu_limits[i].ipu};
-    case SPEEDS:
-        return (item){o->ipu_speeds[i].ipu, o->ipu_speeds[i].ipu};
-    default:
-        return (item){o->ipu_links[i].first_ipu, o->ipu_links[i].second_ipu};
-    }
+static size_t count_of(const popliner_solver_options *o, const list *l, size_t num_units) {
+    return l->count == NUM_UNITS ? num_units : size_at(o, l->count);
 }
 
 static int compare_items(const void *left, const void *right) {
@@ -80,13 +108,12 @@ static popliner_status check_ipu(const char *name, size_t ipu, popliner_error *e
                    name, ipu, POPLINER_MAX_IPU);
 }
 
-static popliner_status check_item(int kind, item it, size_t num_units, popliner_error *error) {
-    const list *l = &lists[kind];
-    if (kind == LINKS && it.first == it.second)
+static popliner_status check_item(const list *l, item it, size_t num_units, popliner_error *error) {
+    if (l == &lists[PL_LIST_IPU_LINKS] && it.first == it.second)
         return pl_fail(error, POPLINER_ERROR_USAGE, "ipu_links: IPU %zu has no link to itself",
                        it.first);
     size_t larger = it.first > it.second ? it.first : it.second;
-    if (!l->is_of_units)
+    if (l->is_of == OF_IPUS)
         return check_ipu(l->name, larger, error);
     if (larger < num_units)
         return POPLINER_OK;
@@ -95,8 +122,7 @@ static popliner_status check_item(int kind, item it, size_t num_units, popliner_
 }
 
 /* Sorts the items, which are then compared with their neighbours. */
-static popliner_status check_once(int kind, item *items, size_t count, popliner_error *error) {
-    const list *l = &lists[kind];
+static popliner_status check_once(const list *l, item *items, size_t count, popliner_error *error) {
     for (size_t i = 0; i < count; ++i)
         if (items[i].first > items[i].second)
             items[i] = (item){items[i].second, items[i].first};
@@ -104,33 +130,34 @@ static popliner_status check_once(int kind, item *items, size_t count, popliner_
     for (size_t i = 1; i < count; ++i) {
         if (compare_items(&items[i], &items[i - 1]) != 0)
             continue;
-        if (l->has_two)
+        if (l->first != l->second)
             return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu and %zu are given twice",
-                           l->name, l->is_of_units ? "units" : "IPUs", items[i].first,
+                           l->name, l->is_of == OF_UNITS ? "units" : "IPUs", items[i].first,
                            items[i].second);
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu is given twice", l->name,
-                       l->is_of_units ? "unit" : "IPU", items[i].first);
+                       l->is_of == OF_UNITS ? "unit" : "IPU", items[i].first);
     }
     return POPLINER_OK;
 }
 
-static popliner_status check_list(const popliner_solver_options *o, int kind, size_t num_units,
+static popliner_status check_list(const popliner_solver_options *o, const list *l, size_t num_units,
                                   popliner_error *error) {
-    size_t count = count_items(o, kind);
+    size_t count = count_of(o, l, num_units);
+    const char *given = items_of(o, l);
     popliner_status status = POPLINER_OK;
-    if (count == 0)
+    if (l->is_of == OF_NOTHING || count == 0)
         return POPLINER_OK;
-    if (is_missing(o, kind))
-        return fail_missing(lists[kind].name, count, error);
+    if (given == NULL)
+        return fail_missing(l->name, count, error);
     item *items = pl_new_array(count, sizeof *items);
     if (items == NULL)
         return pl_fail_memory(error, "the options of the solver");
-    for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
-        items[i] = item_at(o, kind, i);
-        status = check_item(kind, items[i], num_units, error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; ++i, given += l->item_size) {
+        items[i] = (item){size_at(given, l->first), size_at(given, l->second)};
+        status = check_item(l, items[i], num_units, error);
     }
     if (status == POPLINER_OK)
-        status = check_once(kind, items, count, error);
+        status = check_once(l, items, count, error);
     free(items);
     return status;
 }
@@ -243,8 +270,8 @@ static popliner_status check_costs(const popliner_solver_options *o, const popli
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
                                  const popliner_costs *costs, popliner_error *error) {
     popliner_status status = check_objectives(options, error);
-    for (int kind = 0; status == POPLINER_OK && kind < NUM_LISTS; ++kind)
-        status = check_list(options, kind, num_units, error);
+    for (size_t i = 0; status == POPLINER_OK && i < PL_NUM_LISTS; ++i)
+        status = check_list(options, &lists[i], num_units, error);
     if (status == POPLINER_OK)
         status = check_map(options, error);
     if (status == POPLINER_OK)
@@ -254,4 +281,73 @@ popliner_status pl_options_check(const popliner_solver_options *options, size_t 
     if (status == POPLINER_OK)
         status = check_bandwidths(options, error);
     return status == POPLINER_OK && costs != NULL ? check_costs(options, costs, error) : status;
+}
+
+/* ---- copies ---- */
+
+popliner_status pl_owned_options_copy(pl_owned_options *copy,
+                                      const popliner_solver_options *options, size_t num_units,
+                                      popliner_error *error) {
+    *copy = (pl_owned_options){.options = *options};
+    for (size_t i = 0; i < PL_NUM_LISTS; ++i) {
+        const list *l = &lists[i];
+        const char *items = items_of(options, l);
+        size_t count = count_of(options, l, num_units);
+        if (items == NULL)
+            continue;
+        copy->lists[i] = pl_new_array(count, l->item_size);
+        if (copy->lists[i] == NULL) {
+            pl_owned_options_free(copy);
+            return pl_fail_memory(error, "the options of the solver");
+        }
+        memcpy(copy->lists[i], items, count * l->item_size);
+        memcpy((char *)&copy->options + l->items, &copy->lists[i], sizeof copy->lists[i]);
+    }
+    return POPLINER_OK;
+}
+
+void pl_owned_options_free(pl_owned_options *copy) {
+    for (size_t i = 0; i < PL_NUM_LISTS; ++i)
+        free(copy->lists[i]);
+    *copy = (pl_owned_options){0};
+}
+
+/* ---- what is kept free ---- */
+
+bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
+                            uint64_t *limit_bytes) {
+    const uint64_t hundredths = reserve->percent_hundredths;
+    const uint64_t whole = 10000;
+    /* in two parts, so that nothing is too large */
+    uint64_t share = hundredths < whole ? memory_bytes / whole * hundredths +
+                                              memory_bytes % whole * hundredths / whole
+                                        : memory_bytes;
+    uint64_t kept = reserve->bytes < UINT64_MAX - share ? reserve->bytes + share : UINT64_MAX;
+    *limit_bytes = kept > memory_bytes ? kept : memory_bytes - kept;
+    return kept <= memory_bytes;
+}
+
+bool popliner_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+                             uint64_t *memory_bytes) {
+    const uint64_t most_bytes = INT64_MAX;
+    uint64_t too_little = 0;
+    uint64_t enough = limit_bytes > 0 ? limit_bytes : 1;
+    uint64_t left = 0;
+    if (enough > most_bytes)
+        return false;
+    while (!popliner_reserve_limit(reserve, enough, &left) || left < limit_bytes) {
+        if (enough > most_bytes / 2)
+            return false;
+        too_little = enough;
+        enough *= 2;
+    }
+    while (enough - too_little > 1) {
+        uint64_t middle = too_little + (enough - too_little) / 2;
+        if (popliner_reserve_limit(reserve, middle, &left) && left >= limit_bytes)
+            enough = middle;
+        else
+            too_little = middle;
+    }
+    *memory_bytes = enough;
+    return true;
 }

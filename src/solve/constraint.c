@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/constraint.h"
+
+#include "base/failure.h"
+#include "base/growth.h"
+
+static void append(pl_constraints *list, popliner_constraint constraint) {
+    if (pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
+        list->items[list->count++] = constraint;
+    else
+        list->failed = true;
+}
+
+/* ---- how many stages ---- */
+
+static void list_stages(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
+    (void)num_units;
+    bool is_mapped = o->num_mapped_stages > 0;
+    append(list, (popliner_constraint){.kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP
+                                                         : POPLINER_CONSTRAINT_MAX_STAGES,
+                                       .number = is_mapped ? o->num_mapped_stages : o->max_stages});
+}
+
+static void apply_max_stages(pl_rules *r, const popliner_constraint *c) {
+    r->max_stages = c->number < r->max_stages ? c->number : r->max_stages;
+}
+
+static void apply_map(pl_rules *r, const popliner_constraint *c) {
+    r->is_mapped = true;
+    r->min_stages = c->number;
+    apply_max_stages(r, c);
+}
+
+/* ---- how many units a stage has ---- */
+
+static void list_min_units(pl_constraints *list, const popliner_solver_options *o,
+                           size_t num_units) {
+    (void)num_units;
+    append(list,
+           (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = o->min_units});
+}
+
+static void apply_min_units(pl_rules *r, const popliner_constraint *c) {
+    r->min_units = c->number;
+}
+
+static void leave_out_min_units(pl_owned_options *own, const popliner_constraint *c) {
+    (void)c;
+    own->options.min_units = 0;
+}
+
+static void list_max_units(pl_constraints *list, const popliner_solver_options *o,
+                           size_t num_units) {
+    (void)num_units;
+    append(list,
+           (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = o->max_units});
+}
+
+static void apply_max_units(pl_rules *r, const popliner_constraint *c) {
+    r->max_units = c->number;
+}
+
+static void leave_out_max_units(pl_owned_options *own, const popliner_constraint *c) {
+    (void)c;
+    own->options.max_units = 0;
+}
+
+/* ---- cuts ---- */
+
+static void list_cuts(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
+    for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; ++unit)
+        if (o->cut_rules[unit] != POPLINER_CUT_FREE)
+            append(list, (popliner_constraint){.kind = o->cut_rules[unit] == POPLINER_CUT_REQUIRED
+                                                           ? POPLINER_CONSTRAINT_REQUIRED_CUT
+                                                           : POPLINER_CONSTRAINT_FORBIDDEN_CUT,
+                                               .unit = unit - 1});
+}
+
+static void apply_cut(pl_rules *r, const popliner_constraint *c) {
+    r->cuts[c->unit + 1] = c->kind == POPLINER_CONSTRAINT_REQUIRED_CUT ? POPLINER_CUT_REQUIRED
+                                                                       : POPLINER_CUT_FORBIDDEN;
+}
+
+static void leave_out_cut(pl_owned_options *own, const popliner_constraint *c) {
+    popliner_cut_rule *rules = own->lists[PL_LIST_CUT_RULES];
+    rules[c->unit + 1] = POPLINER_CUT_FREE;
+}
+
+/* ---- where units are ---- */
+
+static void list_pairs(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
+    (void)num_units;
+    for (size_t i = 0; i < o->num_pairs; ++i)
+        append(list, (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
+                                           .unit = o->pairs[i].first_unit,
+                                           .second_unit = o->pairs[i].second_unit});
+}
+
+static void leave_out_pair(pl_owned_options *own, const popliner_constraint *c) {
+    popliner_pair *pairs = own->lists[PL_LIST_PAIRS];
+    size_t i = 0;
+    while (pairs[i].first_unit != c->unit || pairs[i].second_unit != c->second_unit)
+        ++i;
+    pairs[i] = pairs[--own->options.num_pairs];
+}
+
+static void list_placements(pl_constraints *list, const popliner_solver_options *o,
+                            size_t num_units) {
+    (void)num_units;
+    for (size_t i = 0; i < o->num_placements; ++i)
+        append(list, (popliner_constraint){.kind = POPLINER_CONSTRAINT_PLACEMENT,
+                                           .unit = o->placements[i].unit,
+                                           .ipu = o->placements[i].ipu});
+}
+
+static void apply_placement(pl_rules *r, const popliner_constraint *c) {
+    r->unit_ipu[c->unit] = (int64_t)c->ipu;
+}
+
+static void leave_out_placement(pl_owned_options *own, const popliner_constraint *c) {
+    popliner_placement *placements = own->lists[PL_LIST_PLACEMENTS];
+    size_t i = 0;
+    while (placements[i].unit != c->unit || placements[i].ipu != c->ipu)
+        ++i;
+    placements[i] = placements[--own->options.num_placements];
+}
+
+/* ---- the table ---- */
+
+/* In the order in which they are listed: name, words, is_number, may_go, is_of_ipu, and what is done
+ * with them. */
+static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
+    [POPLINER_CONSTRAINT_MAX_STAGES] = {"max_stages", "%N", false, false, false, list_stages,
+                                        apply_max_stages, NULL},
+    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", false, false, false, NULL,
+                                        apply_map, NULL},
+    [POPLINER_CONSTRAINT_MIN_UNITS] = {"min_units", "%N", true, true, false, list_min_units,
+                                       apply_min_units, leave_out_min_units},
+    [POPLINER_CONSTRAINT_MAX_UNITS] = {"max_units", "%N", true, true, false, list_max_units,
+                                       apply_max_units, leave_out_max_units},
+    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"required cut after", "%U", false, true, false, list_cuts,
+                                          apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"forbidden cut after", "%U", false, true, false, NULL,
+                                           apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_PAIR] = {"pair", "%U and %V", false, true, true, list_pairs, NULL,
+                                  leave_out_pair},
+    [POPLINER_CONSTRAINT_PLACEMENT] = {"placement", "%U=%I", false, true, true, list_placements,
+                                       apply_placement, leave_out_placement},
+};
+
+const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind) {
+    return &kinds[kind];
+}
+
+popliner_status pl_constraints_list(const popliner_costs *costs,
+                                    const popliner_solver_options *options, pl_constraints *list,
+                                    popliner_error *error) {
+    for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; ++kind)
+        if (kinds[kind].list != NULL)
+            kinds[kind].list(list, options, popliner_costs_num_units(costs));
+    return list->failed ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
+}
