@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "show/canvas.h"
+#include "show/plot.h"
 
 #include <stdlib.h>
 

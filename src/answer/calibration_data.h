@@ -1,8 +1,8 @@
 /* What a comparison holds.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SHOW_CALIBRATION_DATA_H
-#define PL_SHOW_CALIBRATION_DATA_H
+#ifndef PL_ANSWER_CALIBRATION_DATA_H
+#define PL_ANSWER_CALIBRATION_DATA_H
 
 #include "pipeline/pipeline.h"
 #include "popliner/calibration.h"

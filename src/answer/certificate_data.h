@@ -1,8 +1,8 @@
 /* What a certificate is inside the library.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SHOW_CERTIFICATE_DATA_H
-#define PL_SHOW_CERTIFICATE_DATA_H
+#ifndef PL_ANSWER_CERTIFICATE_DATA_H
+#define PL_ANSWER_CERTIFICATE_DATA_H
 
 #include <stdbool.h>
 
@@ -121,9 +121,7 @@ size_t pl_certificate_last_layer(const popliner_certificate *certificate,
 uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                 popliner_objective objective);
 
-/* A number in the unit that a divisor stands for, as text with six digits behind the point unless
- * it is whole, and as JSON. */
-void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor);
+/* A number in the unit that a divisor stands for. */
 void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
 
 /* Whether a remedy is another number of units for a constraint. */
@@ -149,11 +147,8 @@ void pl_certificate_infeasibility_json(const popliner_certificate *certificate, 
 void pl_certificate_add_line(pl_text *text, const popliner_plan *plan,
                              const char *const *unit_names);
 
-/* The answer, and its stages as an evaluation has them (what was measured of a profile), as values
- * of a document. */
+/* The answer, as a value of a document. */
 void pl_certificate_json(const popliner_certificate *certificate, const char *key, pl_json *json);
-void pl_certificate_evaluation_json(const popliner_certificate *certificate, const char *key,
-                                    pl_json *json);
 
 /* The stages as the original has them: a document. */
 void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text);

@@ -42,7 +42,8 @@ uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
                                   : 1;
 }
 
-void pl_certificate_add_number(pl_text *text, uint64_t value, uint64_t divisor) {
+/* With six digits behind the point unless it is whole. */
+static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
     if (divisor == 1)
         pl_text_format(text, "%" PRIu64, value);
     else
@@ -66,11 +67,11 @@ static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
     uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = name_of_unit(c, value->objective);
     pl_text_format(text, "%s%s ", i > 0 ? ", " : "", pl_objective_of(value->objective)->words);
-    pl_certificate_add_number(text, value->value, divisor);
+    add_number(text, value->value, divisor);
     pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
     if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {
         pl_text_format(text, " (no %ssplit%s has less than ", i > 0 ? "such " : "", of_order(c));
-        pl_certificate_add_number(text, value->bound, divisor);
+        add_number(text, value->bound, divisor);
         if (value->bound < value->value && value->bound > 0)
             pl_text_format(text, ", %.2f %% apart",
                            100.0 * (double)(value->value - value->bound) / (double)value->bound);
@@ -126,8 +127,7 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
                        stage->ipu, stage->peak_bytes);
     if (c->input.has_cycles) {
         pl_text_add(text, ", ");
-        pl_certificate_add_number(text, pl_certificate_cycles_on(plan, stage->ipu),
-                                  c->input.cycles_per_time_unit);
+        add_number(text, pl_certificate_cycles_on(plan, stage->ipu), c->input.cycles_per_time_unit);
         pl_text_format(text, " %s", c->input.time_unit);
     }
     if (c->is_measured) {

@@ -113,8 +113,8 @@ static void put_stage(const popliner_certificate *c, size_t number, pl_json *jso
     pl_put_close(json);
 }
 
-void pl_certificate_evaluation_json(const popliner_certificate *certificate, const char *key,
-                                    pl_json *json) {
+static void put_evaluation(const popliner_certificate *certificate, const char *key,
+                           pl_json *json) {
     pl_put_open(json, key, '[');
     for (size_t i = 0; i < certificate->plan.num_stages; i++)
         put_stage(certificate, i, json);
@@ -130,7 +130,7 @@ popliner_status popliner_report_evaluation(const popliner_certificate *certifica
                        "stages whose costs are of no profile have no details");
     pl_text text = {0};
     if (format == POPLINER_FORMAT_JSON) {
-        pl_certificate_evaluation_json(certificate, NULL, &(pl_json){.text = &text});
+        put_evaluation(certificate, NULL, &(pl_json){.text = &text});
     } else {
         for (size_t i = 0; i < certificate->plan.num_stages; i++)
             write_text(certificate, i, &text);
@@ -231,7 +231,7 @@ static void put_report(const popliner_together *t, size_t report, pl_json *json)
     if (t->num_stages == 0)
         pl_put_texts(json, "stages", NULL, 0);
     else
-        pl_certificate_evaluation_json(t->evaluations[report], "stages", json);
+        put_evaluation(t->evaluations[report], "stages", json);
     pl_put_close(json);
 }
 

@@ -3,8 +3,8 @@
  * it as base64. src/page/model.js reads them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SHOW_PACKED_H
-#define PL_SHOW_PACKED_H
+#ifndef PL_BASE_PACKED_H
+#define PL_BASE_PACKED_H
 
 #include <stddef.h>
 #include <stdint.h>

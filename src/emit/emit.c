@@ -26,7 +26,7 @@ typedef enum ipu_rule {
 
 typedef struct format_row {
     const char *name;
-    pl_emitter emit;
+    pl_emitter *emit;
     ipu_rule ipus;
     bool needs_path;
     bool counts_layers;    /* by numbers: so the names have to be numbers */

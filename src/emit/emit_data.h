@@ -1,8 +1,8 @@
 /* A split as formats see it: layers in stages on IPUs, without memory and cycles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SHOW_EMIT_DATA_H
-#define PL_SHOW_EMIT_DATA_H
+#ifndef PL_EMIT_EMIT_DATA_H
+#define PL_EMIT_EMIT_DATA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,24 +79,24 @@ size_t pl_emit_reserved_ipus(size_t num_ipus);
 
 /* Adds the text of a split that the format can say, and notes. Errors: USAGE for what depends on
  * more than the rules of its row in the table; MEMORY where it is not kept in the text. */
-typedef popliner_status (*pl_emitter)(pl_emission *e, pl_text *text, popliner_error *error);
+typedef popliner_status pl_emitter(pl_emission *e, pl_text *text, popliner_error *error);
 
-popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *error);
+pl_emitter pl_emit_json;
 
-/* emit_counts.c: formats that count layers. */
-popliner_status pl_emit_optimum(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_megatron(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_vllm(pl_emission *e, pl_text *text, popliner_error *error);
+/* Formats that count layers. */
+pl_emitter pl_emit_optimum;
+pl_emitter pl_emit_megatron;
+pl_emitter pl_emit_vllm;
 
-/* emit_modules.c: formats that name the modules of a PyTorch model. */
-popliner_status pl_emit_poptorch(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_torch(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error *error);
+/* Formats that name the modules of a PyTorch model. */
+pl_emitter pl_emit_poptorch;
+pl_emitter pl_emit_torch;
+pl_emitter pl_emit_titan;
+pl_emitter pl_emit_accelerate;
 
-/* emit_stages.c: formats of Graphcore that number stages and IPUs. */
-popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_popart(pl_emission *e, pl_text *text, popliner_error *error);
-popliner_status pl_emit_popxl(pl_emission *e, pl_text *text, popliner_error *error);
+/* Formats of Graphcore that number stages and IPUs. */
+pl_emitter pl_emit_tensorflow;
+pl_emitter pl_emit_popart;
+pl_emitter pl_emit_popxl;
 
 #endif

@@ -17,6 +17,145 @@
 #include "profile/profile_data.h"
 #include "tables/reports.h"
 
+/* ---- when each step runs: one after another, each for as long as its program takes ---- */
+
+/* Zero-initialise; free with free_time. */
+typedef struct trace_time {
+    bool is_in_cycles; /* else a step that contains no other takes 1 */
+    uint64_t *start;   /* [steps] */
+    uint64_t *end;     /* a step ends when all have run that it contains, as often as it repeats
+                          them: they are told for the first time alone */
+    uint8_t *is_leaf;  /* it contains no other */
+} trace_time;
+
+static void free_time(trace_time *time) {
+    free(time->start);
+    free(time->end);
+    free(time->is_leaf);
+}
+
+/* Far beyond any run, and far from the end of the numbers. */
+static const uint64_t longest = (uint64_t)1 << 52;
+
+static uint64_t add(uint64_t a, uint64_t b) {
+    return a > longest || b > longest - a ? longest : a + b;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b) {
+    return b != 0 && a > longest / b ? longest : a * b;
+}
+
+static uint64_t cycles_of(const trace_time *time, const popliner_profile *p, size_t step) {
+    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : time->is_leaf[step];
+}
+
+/* Errors: MEMORY. O(steps). */
+static popliner_status find_time(trace_time *time, const popliner_profile *p,
+                                 popliner_error *error) {
+    time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
+    time->start = pl_new_array(p->num_steps, sizeof *time->start);
+    time->end = pl_new_array(p->num_steps, sizeof *time->end);
+    time->is_leaf = pl_new_array(p->num_steps, sizeof *time->is_leaf);
+    if (time->start == NULL || time->end == NULL || time->is_leaf == NULL)
+        return pl_fail_memory(error, "a trace");
+    for (size_t step = 0; step < p->num_steps; step++)
+        time->is_leaf[step] = 1;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        if (p->step_parent[step] != PL_NONE)
+            time->is_leaf[p->step_parent[step]] = 0;
+    }
+    /* How long each takes: a parent is a smaller step, so it is complete behind its children. Until
+     * then `end` holds the length. */
+    for (size_t step = p->num_steps; step-- > 0;) {
+        uint64_t repeats =
+            p->num_timed_programs == 0 ? 1 : p->program_repeats[p->step_program[step]];
+        uint64_t length = add(multiply(time->end[step], time->is_leaf[step] != 0 ? 1 : repeats),
+                              cycles_of(time, p, step));
+        time->end[step] = length;
+        uint32_t parent = p->step_parent[step];
+        if (parent != PL_NONE)
+            time->end[parent] = add(time->end[parent], length);
+    }
+    /* When each begins: `start` of a parent is when its next child does, until its own are all
+     * placed; pre-order places a parent before its children. */
+    uint64_t now = 0;
+    uint64_t *next = pl_new_array(p->num_steps, sizeof *next);
+    if (next == NULL)
+        return pl_fail_memory(error, "a trace");
+    for (size_t step = 0; step < p->num_steps; step++) {
+        uint32_t parent = p->step_parent[step];
+        uint64_t *place = parent == PL_NONE ? &now : &next[parent];
+        uint64_t length = time->end[step];
+        time->start[step] = *place;
+        time->end[step] = add(*place, length);
+        next[step] = time->start[step];
+        *place = time->end[step];
+    }
+    free(next);
+    return POPLINER_OK;
+}
+
+/* ---- steps side by side ---- */
+
+/* A lane in a heap with the smallest key on top. */
+typedef struct entry {
+    uint64_t key;
+    uint32_t lane;
+} entry;
+
+typedef struct heap {
+    entry *entries;
+    size_t count;
+} heap;
+
+static void push(heap *h, uint64_t key, uint32_t lane) {
+    size_t at = h->count++;
+    for (; at > 0 && h->entries[(at - 1) / 2].key > key; at = (at - 1) / 2)
+        h->entries[at] = h->entries[(at - 1) / 2];
+    h->entries[at] = (entry){key, lane};
+}
+
+static uint32_t pop(heap *h) {
+    uint32_t top = h->entries[0].lane;
+    entry last = h->entries[--h->count];
+    size_t at = 0;
+    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
+        if (child + 1 < h->count && h->entries[child + 1].key < h->entries[child].key)
+            child++;
+        if (h->entries[child].key >= last.key)
+            break;
+        h->entries[at] = h->entries[child];
+        at = child;
+    }
+    h->entries[at] = last;
+    return top;
+}
+
+/* Puts each of `count` intervals [start, end), in ascending order of their starts, into the first
+ * lane in which nothing runs at its start: lane[i], counted from 0. Intervals of a lane do not
+ * overlap, and there are no more lanes than intervals that run at one time. Sets *num_lanes. False
+ * when memory is short. O(count * log(lanes)). */
+static bool find_lanes(const uint64_t *start, const uint64_t *end, size_t count, uint32_t *lane,
+                       size_t *num_lanes) {
+    heap busy = {pl_new_array(count, sizeof *busy.entries), 0}; /* by when they end */
+    heap idle = {pl_new_array(count, sizeof *idle.entries), 0}; /* by their number */
+    const bool memory = busy.entries != NULL && idle.entries != NULL;
+    *num_lanes = 0;
+    for (size_t i = 0; memory && i < count; i++) {
+        while (busy.count > 0 && busy.entries[0].key <= start[i]) {
+            uint32_t free_lane = pop(&busy);
+            push(&idle, free_lane, free_lane);
+        }
+        lane[i] = idle.count > 0 ? pop(&idle) : (uint32_t)(*num_lanes)++;
+        push(&busy, end[i], lane[i]);
+    }
+    free(busy.entries);
+    free(idle.entries);
+    return memory;
+}
+
+/* ---- the trace ---- */
+
 /* Processes of the trace: the whole program, then the stages, then the IPUs as they ran. */
 enum { PROGRAM_PROCESS = 1, FIRST_STAGE_PROCESS = 100, FIRST_IPU_PROCESS = 1000000 };
 
@@ -28,7 +167,7 @@ typedef struct writer {
     size_t num_events;
     const pl_trace_source *source;
     const popliner_profile *profile;
-    pl_trace_time time;
+    trace_time time;
 } writer;
 
 /* Begins an event. */
@@ -309,7 +448,7 @@ static bool write_ipu(writer *w, const executed *list, size_t count) {
         start[i] = list[i].start;
         end[i] = list[i].end;
     }
-    memory = memory && pl_lanes_find(start, end, count, lane, &num_lanes);
+    memory = memory && find_lanes(start, end, count, lane, &num_lanes);
     snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", list[0].ipu);
     name_track(w, process, 0, name);
     for (size_t i = 0; memory && i < num_lanes; i++)
@@ -342,7 +481,7 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
     popliner_status status = bytes == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     pl_text_add(&w.text, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     if (status == POPLINER_OK)
-        status = pl_trace_time_find(&w.time, w.profile, error);
+        status = find_time(&w.time, w.profile, error);
     if (status == POPLINER_OK)
         status = write_whole(&w, bytes, error);
     if (status == POPLINER_OK && source->certificate != NULL)
@@ -352,130 +491,7 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
     pl_text_format(&w.text,
                    "\n], \"otherData\": {\"time\": \"1 us is 1 %s\", \"clock_hz\": %" PRIu64 "}}\n",
                    w.time.is_in_cycles ? "cycle" : "liveness step", w.profile->target.clock_hz);
-    pl_trace_time_free(&w.time);
+    free_time(&w.time);
     free(bytes);
     return pl_text_finish(&w.text, status, text, error);
-}
-
-/* ---- when each step runs ---- */
-
-void pl_trace_time_free(pl_trace_time *time) {
-    free(time->start);
-    free(time->end);
-    free(time->is_leaf);
-}
-
-/* Far beyond any run, and far from the end of the numbers. */
-static const uint64_t longest = (uint64_t)1 << 52;
-
-static uint64_t add(uint64_t a, uint64_t b) {
-    return a > longest || b > longest - a ? longest : a + b;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b) {
-    return b != 0 && a > longest / b ? longest : a * b;
-}
-
-static uint64_t cycles_of(const pl_trace_time *time, const popliner_profile *p, size_t step) {
-    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : time->is_leaf[step];
-}
-
-popliner_status pl_trace_time_find(pl_trace_time *time, const popliner_profile *p,
-                                   popliner_error *error) {
-    time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
-    time->start = pl_new_array(p->num_steps, sizeof *time->start);
-    time->end = pl_new_array(p->num_steps, sizeof *time->end);
-    time->is_leaf = pl_new_array(p->num_steps, sizeof *time->is_leaf);
-    if (time->start == NULL || time->end == NULL || time->is_leaf == NULL)
-        return pl_fail_memory(error, "a trace");
-    for (size_t step = 0; step < p->num_steps; step++)
-        time->is_leaf[step] = 1;
-    for (size_t step = 0; step < p->num_steps; step++) {
-        if (p->step_parent[step] != PL_NONE)
-            time->is_leaf[p->step_parent[step]] = 0;
-    }
-    /* How long each takes: a parent is a smaller step, so it is complete behind its children. Until
-     * then `end` holds the length. */
-    for (size_t step = p->num_steps; step-- > 0;) {
-        uint64_t repeats =
-            p->num_timed_programs == 0 ? 1 : p->program_repeats[p->step_program[step]];
-        uint64_t length = add(multiply(time->end[step], time->is_leaf[step] != 0 ? 1 : repeats),
-                              cycles_of(time, p, step));
-        time->end[step] = length;
-        uint32_t parent = p->step_parent[step];
-        if (parent != PL_NONE)
-            time->end[parent] = add(time->end[parent], length);
-    }
-    /* When each begins: `start` of a parent is when its next child does, until its own are all
-     * placed; pre-order places a parent before its children. */
-    uint64_t now = 0;
-    uint64_t *next = pl_new_array(p->num_steps, sizeof *next);
-    if (next == NULL)
-        return pl_fail_memory(error, "a trace");
-    for (size_t step = 0; step < p->num_steps; step++) {
-        uint32_t parent = p->step_parent[step];
-        uint64_t *place = parent == PL_NONE ? &now : &next[parent];
-        uint64_t length = time->end[step];
-        time->start[step] = *place;
-        time->end[step] = add(*place, length);
-        next[step] = time->start[step];
-        *place = time->end[step];
-    }
-    free(next);
-    return POPLINER_OK;
-}
-
-/* ---- steps side by side ---- */
-
-/* A lane in a heap with the smallest key on top. */
-typedef struct entry {
-    uint64_t key;
-    uint32_t lane;
-} entry;
-
-typedef struct heap {
-    entry *entries;
-    size_t count;
-} heap;
-
-static void push(heap *h, uint64_t key, uint32_t lane) {
-    size_t at = h->count++;
-    for (; at > 0 && h->entries[(at - 1) / 2].key > key; at = (at - 1) / 2)
-        h->entries[at] = h->entries[(at - 1) / 2];
-    h->entries[at] = (entry){key, lane};
-}
-
-static uint32_t pop(heap *h) {
-    uint32_t top = h->entries[0].lane;
-    entry last = h->entries[--h->count];
-    size_t at = 0;
-    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
-        if (child + 1 < h->count && h->entries[child + 1].key < h->entries[child].key)
-            child++;
-        if (h->entries[child].key >= last.key)
-            break;
-        h->entries[at] = h->entries[child];
-        at = child;
-    }
-    h->entries[at] = last;
-    return top;
-}
-
-bool pl_lanes_find(const uint64_t *start, const uint64_t *end, size_t count, uint32_t *lane,
-                   size_t *num_lanes) {
-    heap busy = {pl_new_array(count, sizeof *busy.entries), 0}; /* by when they end */
-    heap idle = {pl_new_array(count, sizeof *idle.entries), 0}; /* by their number */
-    const bool memory = busy.entries != NULL && idle.entries != NULL;
-    *num_lanes = 0;
-    for (size_t i = 0; memory && i < count; i++) {
-        while (busy.count > 0 && busy.entries[0].key <= start[i]) {
-            uint32_t free_lane = pop(&busy);
-            push(&idle, free_lane, free_lane);
-        }
-        lane[i] = idle.count > 0 ? pop(&idle) : (uint32_t)(*num_lanes)++;
-        push(&busy, end[i], lane[i]);
-    }
-    free(busy.entries);
-    free(idle.entries);
-    return memory;
 }

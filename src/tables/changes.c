@@ -130,8 +130,10 @@ static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
     return keys;
 }
 
-bool pl_changes_match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
-                           size_t *match, bool *is_matched) {
+/* For each row of `now` its match before, or SIZE_MAX; *is_matched of those before. False without
+ * memory. */
+static bool match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
+                       size_t *match, bool *is_matched) {
     const size_t num_before = pl_kept_num_rows(before);
     const size_t num_now = pl_kept_num_rows(now);
     row_key *left = sort_rows(before, pairing);
@@ -191,8 +193,9 @@ static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_
     return row != SIZE_MAX && (column == SIZE_MAX || pl_kept_number(sheet, row, column, number));
 }
 
-const char *pl_changes_row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
-                                size_t column) {
+/* What a row is called in a column: its text, or its number. */
+static const char *row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
+                            size_t column) {
     popliner_changes *c = changes;
     const pl_cell *cell = pl_kept_cell(sheet, row, column);
     char digits[24];
@@ -216,8 +219,8 @@ static void add_rows(popliner_changes *c, const pl_pairing *pairing, const row_p
     popliner_change d = {
         .what = pairing->what != NULL
                     ? pl_changes_name(c, pairing->what)
-                    : pl_changes_row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
-        .name = pl_changes_row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
+                    : row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
+        .name = row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
         .presence = side == PL_BEFORE                   ? POPLINER_ONLY_BEFORE
                     : pair->rows[PL_BEFORE] == SIZE_MAX ? POPLINER_ONLY_NOW
                                                         : POPLINER_ON_BOTH_SIDES,
@@ -243,7 +246,7 @@ void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
     bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
     compared_column *columns = find_columns(c, before, now, &num_columns);
     bool done = match != NULL && is_matched != NULL && columns != NULL &&
-                pl_changes_match_rows(pairing, before, now, match, is_matched);
+                match_rows(pairing, before, now, match, is_matched);
     c->failed = c->failed || !done;
     for (size_t row = 0; !c->failed && row < num_now; row++) {
         const row_pair pair = {{before, now}, {match[row], row}};
@@ -352,7 +355,7 @@ static bool is_setting(const side *s, size_t row) {
 static const char *value_of(popliner_changes *c, const side *s, size_t row) {
     return pl_kept_cell(s->sheet, row, s->value)->kind == PL_CELL_NONE
                ? NULL
-               : pl_changes_row_name(c, s->sheet, row, s->value);
+               : row_name(c, s->sheet, row, s->value);
 }
 
 bool pl_setting_is_change(const popliner_setting_change *setting) {
@@ -370,8 +373,8 @@ static void add(popliner_changes *c, const side *sides, size_t before, size_t no
         return;
     popliner_setting_change *s = &c->settings[c->num_settings++];
     *s = (popliner_setting_change){
-        .group = pl_changes_row_name(c, own->sheet, row, own->group),
-        .name = pl_changes_row_name(c, own->sheet, row, own->name),
+        .group = row_name(c, own->sheet, row, own->group),
+        .name = row_name(c, own->sheet, row, own->name),
         .presence = now == SIZE_MAX      ? POPLINER_ONLY_BEFORE
                     : before == SIZE_MAX ? POPLINER_ONLY_NOW
                                          : POPLINER_ON_BOTH_SIDES,
@@ -392,7 +395,7 @@ void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
     bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
     c->settings = pl_new_array(num_before + num_now, sizeof *c->settings);
     c->failed = c->failed || match == NULL || is_matched == NULL || c->settings == NULL ||
-                !pl_changes_match_rows(&facts, before, now, match, is_matched);
+                !match_rows(&facts, before, now, match, is_matched);
     for (size_t row = 0; !c->failed && row < num_now; row++)
         add(c, sides, match[row], row);
     for (size_t row = 0; !c->failed && row < num_before; row++)

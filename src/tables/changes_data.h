@@ -1,8 +1,8 @@
 /* What a comparison is inside the library, and how tables become one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SECTIONS_CHANGES_DATA_H
-#define PL_SECTIONS_CHANGES_DATA_H
+#ifndef PL_TABLES_CHANGES_DATA_H
+#define PL_TABLES_CHANGES_DATA_H
 
 #include "base/names.h"
 #include "base/sheet.h"
@@ -70,15 +70,6 @@ void pl_changes_add(popliner_changes *changes, const popliner_change *difference
  * O(rows * (columns + log rows)). */
 void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
                            const pl_sheet *before, const pl_sheet *now);
-
-/* For each row of `now` its match before, or SIZE_MAX; *is_matched of those before. False without
- * memory. */
-bool pl_changes_match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
-                           size_t *match, bool *is_matched);
-
-/* What a row is called in a column: its text, or its number. */
-const char *pl_changes_row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
-                                size_t column);
 
 /* Adds what is no quantity of two kept summaries. O(rows log rows). */
 void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,

@@ -1,8 +1,8 @@
 /* The sections of popliner/sections.h, each made by a function of its own.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SECTIONS_SECTIONS_H
-#define PL_SECTIONS_SECTIONS_H
+#ifndef PL_TABLES_SECTIONS_H
+#define PL_TABLES_SECTIONS_H
 
 #include "base/sheet.h"
 #include "memory/stage.h"
