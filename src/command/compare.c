@@ -23,7 +23,7 @@ static void begin_other(session *other, const session *s) {
     o->save_to_file = NULL;
     o->trace = NULL;
     o->html = NULL;
-    o->num_outputs = 0;
+    o->outputs.count = 0;
     session_begin(other);
     other->log.about = o->profile;
 }

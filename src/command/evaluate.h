@@ -1,5 +1,5 @@
-/* --evaluate: a split that is given by hand, in terms of the chain's units; --calibrate: against the
- * pipeline as it was compiled.
+/* --evaluate: a split that is given by hand, in terms of the chain's units; --calibrate: against
+ * the pipeline as it was compiled.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_EVALUATE_H_NEW

@@ -38,7 +38,7 @@ static popliner_status load_ahead(session *s, popliner_error *error) {
     request r = {0};
     if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
         !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
-        o->evaluate == NULL && !o->has_section && !o->has_plot && o->num_outputs == 0 &&
+        o->evaluate == NULL && !o->has_section && !o->has_plot && o->outputs.count == 0 &&
         o->trace == NULL && o->html == NULL && o->compare == NULL)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
@@ -82,7 +82,7 @@ static popliner_status check_side(session *s, popliner_error *error) {
 static popliner_status check_ahead(session *s, session *other, popliner_error *error) {
     const options *o = &s->options;
     const bool has_more = o->save_to_file != NULL || o->has_section || o->has_plot ||
-                          o->num_outputs > 0 || o->memory_totals || o->operation_breakdown ||
+                          o->outputs.count > 0 || o->memory_totals || o->operation_breakdown ||
                           o->layer_breakdown || o->memory_affinity || o->interlayer_communication ||
                           o->diagnose || o->compare != NULL || (o->evaluate != NULL && o->solve);
     popliner_status status = POPLINER_OK;

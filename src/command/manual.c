@@ -129,7 +129,7 @@ static void print_bash_cases(void) {
         if (o.is_heading || o.value == NULL)
             continue;
         printf("    --%s)\n", o.name);
-        if (o.choices != NULL) {
+        if (*o.choices != '\0') {
             const bool goes_on = is_list(&o) || *mark_behind(&o) != '\0';
             printf("%s%s        COMPREPLY=($(compgen %s-W '",
                    goes_on ? "        compopt -o nospace\n" : "",
@@ -224,9 +224,9 @@ static void print_zsh_all(void) {
         printf("]");
         if (o.value != NULL) {
             printf(":");
-            print_zsh(o.choices != NULL && strchr(o.value, '|') != NULL ? o.name : o.value);
+            print_zsh(*o.choices != '\0' && strchr(o.value, '|') != NULL ? o.name : o.value);
             printf(":");
-            if (o.choices != NULL) {
+            if (*o.choices != '\0') {
                 printf(is_list(&o) ? "_sequence compadd - " : "(");
                 print_words(&o);
                 printf(is_list(&o) ? "" : ")");
@@ -252,7 +252,7 @@ static void print_fish(void) {
             printf(" -r -F");
         else if (o.value != NULL)
             printf(" -x");
-        if (o.choices != NULL) {
+        if (*o.choices != '\0') {
             printf(is_list(&o) ? " -a '(__fish_append , " : " -a '");
             print_words(&o);
             printf(is_list(&o) ? ")'" : "'");

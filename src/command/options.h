@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "command/config.h"
 #include "popliner/changes.h"
 #include "popliner/emit.h"
 #include "popliner/error.h"
@@ -19,7 +18,7 @@
 #include "popliner/report.h"
 #include "popliner/sections.h"
 
-typedef enum model_choice { MODEL_DEFAULT, MODEL_POPLINER, MODEL_FULL } model_choice;
+typedef enum model_choice { MODEL_DEFAULT, MODEL_FULL, MODEL_POPLINER } model_choice;
 
 typedef enum reserve_kind {
     RESERVE_NOTHING,
@@ -31,23 +30,64 @@ typedef enum reserve_kind {
 /* In the order of the option's choices. */
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
+/* What a file of --config says, word by word, as on a command line: the names of files, then
+ * "--name" and "--name=value". */
+typedef struct config {
+    char **words;
+    size_t num_words;
+    size_t num_files; /* that many at the beginning are names of files */
+} config;
+
+/* What can be done, as bits. */
+enum {
+    SOLVE = 1 << 0,
+    EVALUATE = 1 << 1,
+    DIAGNOSE = 1 << 2,
+    MEMORY_TOTALS = 1 << 3,
+    OPERATION_BREAKDOWN = 1 << 4,
+    LAYER_BREAKDOWN = 1 << 5,
+    MEMORY_AFFINITY = 1 << 6,
+    INTERLAYER_COMMUNICATION = 1 << 7,
+    SAVE_TO_FILE = 1 << 8,
+    SECTION = 1 << 9,
+    OUTPUT = 1 << 10,
+    TRACE = 1 << 11,
+    PLOT = 1 << 12,
+    HTML = 1 << 13,
+    COMPARE = 1 << 14,
+    EMIT = 1 << 15,
+    NUM_ACTIONS = 16,
+    ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
+    /* that PopLiner 1.0.0 had */
+    OLD_ACTIONS = SOLVE | MEMORY_TOTALS | OPERATION_BREAKDOWN | LAYER_BREAKDOWN | MEMORY_AFFINITY |
+                  INTERLAYER_COMMUNICATION | SAVE_TO_FILE,
+    SOLVING = SOLVE | HTML,
+    SPLITS = SOLVE | EVALUATE | HTML,
+};
+
+/* Options by their places in the table. */
+enum { MAX_OPTIONS = 100 };
+typedef struct given {
+    bool is[MAX_OPTIONS];
+    bool is_own[MAX_OPTIONS];        /* by the command line, not by the file of --config */
+    const char *values[MAX_OPTIONS]; /* NULL for flags */
+} given;
+
 /* What an option was given that may be given more than once. */
 typedef struct repeated {
     const char **texts;
     size_t count;
 } repeated;
 
-/* A section that is to be written into a file. */
-typedef struct output_file {
-    popliner_section section;
-    const char *path;
-} output_file;
-
-/* A format that the split is to be written in. */
-typedef struct emitted_file {
-    popliner_emit_format format;
-    const char *path; /* NULL: standard output */
-} emitted_file;
+/* Sections, or formats of --emit, that are to be written. */
+typedef struct written_file {
+    int what;         /* a popliner_section, or a popliner_emit_format */
+    const char *path; /* NULL: standard output, for --emit alone */
+} written_file;
+typedef struct written_files {
+    written_file *items;
+    size_t count;
+} written_files;
 
 enum { MAX_UNUSED = 2 };
 
@@ -87,10 +127,8 @@ typedef struct options {
     repeated reports; /* names of sub-directories of the profile, or "all" */
     bool has_section; /* one is printed */
     popliner_section section;
-    output_file *outputs;
-    size_t num_outputs;
-    emitted_file *emits;
-    size_t num_emits;
+    written_files outputs;
+    written_files emits;
     const char *layer_path;   /* with {} for the name of a layer */
     const char *head_modules; /* names separated by ',' */
     const char *tail_modules;
@@ -140,7 +178,6 @@ typedef struct options {
     size_t micro_batch_size;
     const char *replica_bandwidth; /* bytes in a unit of time */
     unsigned effects;              /* popliner_effect */
-    bool has_effects;              /* they were asked for */
     popliner_accumulators accumulators;
     popliner_need need;
     double time_limit_seconds; /* 0: none */
@@ -162,6 +199,9 @@ typedef struct options {
     bool verbose;
     bool help;
     bool version;
+
+    given given;
+    unsigned actions; /* that were asked for */
 
     /* What was given that nothing which is done uses: to be warned of. */
     const char *unused[MAX_UNUSED];
@@ -189,11 +229,11 @@ extern const char options_about_exit[];
 typedef struct option_described {
     bool is_heading; /* `name` begins a group; there is nothing else */
     bool is_repeated;
-    char letter;         /* '\0': none */
-    const char *name;    /* without "--" */
-    const char *value;   /* how the help calls it; NULL: takes none */
-    const char *choices; /* separated by '|'; NULL: anything */
-    const char *help;    /* lines */
+    char letter;       /* '\0': none */
+    const char *name;  /* without "--" */
+    const char *value; /* how the help calls it; NULL: takes none */
+    char choices[240]; /* separated by '|'; "": anything */
+    const char *help;  /* lines */
 } option_described;
 
 /* Fills and returns `described`; NULL behind the last row. */
@@ -210,6 +250,7 @@ typedef enum path_use {
 } path_use;
 typedef struct option_path {
     const char *option; /* without "--" */
+    const char *what;   /* of one that is written: as messages call it; NULL: the file */
     const char *path;
     path_use use;
 } option_path;
@@ -217,6 +258,22 @@ typedef struct option_path {
 /* Fills and returns `path`; NULL after the last. PROFILE and DEBUG are not among them.
  * O(options). */
 const option_path *options_path_at(const options *o, size_t i, option_path *path);
+
+/* The words of a page that an option is told in: what is read, which tiles of it, what counts as
+ * memory, the pipeline, the constraints. */
+typedef enum copied {
+    COPIED_NOT,
+    COPIED_INPUT,
+    COPIED_TILES,
+    COPIED_MEMORY,
+    COPIED_PIPELINE,
+    COPIED_CONSTRAINT
+} copied;
+
+/* Calls `add` for each option of these words that is not as usual, in the order of the help.
+ * `value` is NULL for flags. */
+void options_copy(const options *o, copied words,
+                  void (*add)(void *user, const char *name, const char *value), void *user);
 
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);

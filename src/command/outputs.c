@@ -158,13 +158,13 @@ popliner_status write_outputs(session *s, const popliner_certificate *certificat
                               popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_outputs; i++) {
-        const output_file *output = &o->outputs[i];
+    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
+        const written_file *output = &o->outputs.items[i];
         char *text = NULL;
-        if ((output->section == POPLINER_SECTION_PLAN) != (certificate != NULL))
+        if (((popliner_section)output->what == POPLINER_SECTION_PLAN) != (certificate != NULL))
             continue;
-        status = make_text(s, output->section, certificate, format_of(output->path, o->format),
-                           &text, error);
+        status = make_text(s, (popliner_section)output->what, certificate,
+                           format_of(output->path, o->format), &text, error);
         if (status == POPLINER_OK)
             status = popliner_file_write(output->path, text, strlen(text), error);
         free(text);
@@ -254,12 +254,14 @@ popliner_status emit_check(const options *o, popliner_error *error) {
     asked a = {0};
     request r = {0};
     popliner_status status = take_asked(&a, o, error);
-    if (status == POPLINER_OK && o->num_emits > 0)
+    if (status == POPLINER_OK && o->emits.count > 0)
         status = request_take_map(&r, o, error);
     a.options.device_map = r.device_map;
     a.options.num_mapped_stages = r.solver.num_mapped_stages;
-    for (size_t i = 0; status == POPLINER_OK && i < o->num_emits; i++)
-        status = name_option(popliner_emit_check(&a.options, o->emits[i].format, error), error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->emits.count; i++)
+        status = name_option(
+            popliner_emit_check(&a.options, (popliner_emit_format)o->emits.items[i].what, error),
+            error);
     request_free(&r);
     free_asked(&a);
     return status;
@@ -278,12 +280,12 @@ static popliner_status make_all(session *s, const source *from, emitted *made,
     asked a = {0};
     popliner_status status = take_asked(&a, o, error);
     a.options.listener = &s->listener;
-    made->texts = calloc(o->num_emits, sizeof *made->texts);
-    made->num_texts = made->texts == NULL ? 0 : o->num_emits;
+    made->texts = calloc(o->emits.count, sizeof *made->texts);
+    made->num_texts = made->texts == NULL ? 0 : o->emits.count;
     if (status == POPLINER_OK && made->texts == NULL)
         status = fail_memory(error, "--emit");
     for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++) {
-        popliner_emit_format format = o->emits[i].format;
+        popliner_emit_format format = (popliner_emit_format)o->emits.items[i].what;
         status = from->certificate != NULL
                      ? popliner_emit(from->certificate, &a.options, format, &made->texts[i], error)
                      : popliner_emit_replicas(from->replicas, from->names, &a.options, format,
@@ -303,7 +305,7 @@ popliner_status emit_make(session *s, const popliner_certificate *certificate, s
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     const size_t num_stages = popliner_plan_get_summary(plan)->num_stages;
     const source from = {.certificate = certificate};
-    if (s->options.num_emits == 0)
+    if (s->options.emits.count == 0)
         return POPLINER_OK;
     if (num_stages == 0 ||
         popliner_plan_get_summary(plan)->stages[num_stages - 1].last_unit + 1 < num_units) {
@@ -317,7 +319,7 @@ popliner_status emit_make_replicas(session *s, const popliner_replicas *replicas
                                    const popliner_certificate_input *names, emitted *made,
                                    popliner_error *error) {
     const source from = {.replicas = replicas, .names = names};
-    if (s->options.num_emits == 0)
+    if (s->options.emits.count == 0)
         return POPLINER_OK;
     if (popliner_replicas_get_summary(replicas)->best == SIZE_MAX) {
         tell_nothing(s);
@@ -327,8 +329,8 @@ popliner_status emit_make_replicas(session *s, const popliner_replicas *replicas
 }
 
 bool emit_prints(const options *o) {
-    for (size_t i = 0; i < o->num_emits; i++)
-        if (o->emits[i].path == NULL)
+    for (size_t i = 0; i < o->emits.count; i++)
+        if (o->emits.items[i].path == NULL)
             return true;
     return false;
 }
@@ -337,7 +339,7 @@ popliner_status emit_print(session *s, emitted *made, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
-        if (o->emits[i].path == NULL) {
+        if (o->emits.items[i].path == NULL) {
             status = session_print_bytes(made->texts[i], error);
             made->texts[i] = NULL;
         }
@@ -348,9 +350,9 @@ popliner_status emit_write(const session *s, const emitted *made, popliner_error
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
-        if (o->emits[i].path != NULL)
-            status = popliner_file_write(o->emits[i].path, made->texts[i], strlen(made->texts[i]),
-                                         error);
+        if (o->emits.items[i].path != NULL)
+            status = popliner_file_write(o->emits.items[i].path, made->texts[i],
+                                         strlen(made->texts[i]), error);
     return status;
 }
 

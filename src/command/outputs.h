@@ -1,5 +1,5 @@
-/* What is printed instead of an answer, or written beside it: sections, plots, plans for frameworks,
- * pages.
+/* What is printed instead of an answer, or written beside it: sections, plots, plans for
+ * frameworks, pages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_OUTPUTS_H

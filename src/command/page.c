@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/outputs.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,16 +50,6 @@ static void add_quoted(growing_text *w, const char *text) {
     text_add(w, "'");
 }
 
-/* An option with its value, if it was given. */
-static void add_option(growing_text *w, const char *name, const char *value) {
-    if (value == NULL)
-        return;
-    text_add(w, w->length > 0 ? " " : "");
-    text_add(w, name);
-    text_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
-    add_quoted(w, value);
-}
-
 /* A file, which is no option even if it begins with a dash. */
 static void add_file(growing_text *w, const options *o, const char *path) {
     const char *shown = options_shown_path(o, path);
@@ -69,82 +58,38 @@ static void add_file(growing_text *w, const options *o, const char *path) {
     add_quoted(w, shown);
 }
 
-static void add_number(growing_text *w, const char *name, size_t value) {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%zu", value);
-    add_option(w, name, digits);
-}
-
-/* ---- what is said of the command line ---- */
-
-static void add_effects(growing_text *w, const options *o) {
-    static const char *const names[] = {"layout", "passing", "buffers"};
-    char list[40] = "";
-    for (size_t i = 0; i < 3; i++)
-        if ((o->effects >> i & 1) != 0) {
-            strcat(list, *list == '\0' ? "" : ",");
-            strcat(list, names[i]);
-        }
-    if (o->effects != POPLINER_EFFECTS_ALL)
-        add_option(w, "--effects", *list == '\0' ? "none" : list);
+/* An option of the command line, for options_copy. */
+static void copy_option(void *user, const char *name, const char *value) {
+    growing_text *w = user;
+    text_add(w, w->length > 0 ? " --" : "--");
+    text_add(w, name);
+    if (value != NULL) {
+        text_add(w, *value == '-' ? "=" : " "); /* else it may be taken for an option */
+        add_quoted(w, value);
+    }
 }
 
 /* Everything that says what is read, and what counts as memory. The limit has no reserve in it any
  * more, so effects are told. */
 static growing_text command_words(const options *o) {
-    static const char *const accumulators[] = {"none", "fp16", "fp32", NULL};
     growing_text w = {0};
     text_add(&w, "popliner");
     add_file(&w, o, o->profile);
     if (o->debug != NULL)
         add_file(&w, o, o->debug);
-    text_add(&w, o->load_from_file ? " --load-from-file" : "");
-    add_option(&w, "--layer-name-regex", o->layer_name_regex);
-    add_option(&w, "--inputs-regex-layer-0", o->inputs_regex_layer_0);
-    if (o->layer_order == POPLINER_LAYER_ORDER_NATURAL)
-        add_option(&w, "--layer-order", "natural");
-    if (o->ipu != ALL_IPUS)
-        add_number(&w, "--ipu", o->ipu);
+    options_copy(o, COPIED_INPUT, copy_option, &w);
+    options_copy(o, COPIED_TILES, copy_option, &w);
     if (o->memory_model == MODEL_POPLINER)
-        add_option(&w, "--memory-model", "popliner");
+        copy_option(&w, "memory-model", "popliner");
     else
-        add_effects(&w, o);
-    if (o->memory_model != MODEL_POPLINER)
-        add_option(&w, "--accumulators", accumulators[o->accumulators]);
-    if (o->calibration != NULL)
-        add_option(&w, "--calibration", options_shown_path(o, o->calibration));
+        options_copy(o, COPIED_MEMORY, copy_option, &w);
     return w;
 }
 
-static growing_text pipeline_words(const options *o) {
-    static const char *const recomputes[] = {NULL, "standard", "full", NULL};
+static growing_text own_words(const options *o, copied words) {
     growing_text w = {0};
     text_add(&w, "");
-    if (o->schedule != POPLINER_SCHEDULE_NONE)
-        add_option(&w, "--schedule", o->schedule_name);
-    add_option(&w, "--recompute", recomputes[o->recompute]);
-    add_option(&w, "--copies", o->copies);
-    if (o->micro_batches > 0)
-        add_number(&w, "--micro-batches", o->micro_batches);
-    return w;
-}
-
-static void add_repeated(growing_text *w, const char *name, const repeated *list) {
-    for (size_t i = 0; i < list->count; i++)
-        add_option(w, name, list->texts[i]);
-}
-
-static growing_text constraint_words(const options *o) {
-    growing_text w = {0};
-    text_add(&w, "");
-    if (o->min_layers != MIN_LAYERS_USUAL)
-        add_number(&w, "--min-layers", o->min_layers);
-    if (o->max_layers > 0)
-        add_number(&w, "--max-layers", o->max_layers);
-    add_repeated(&w, "--cut-after", &o->cut_after);
-    add_repeated(&w, "--no-cut-after", &o->no_cut_after);
-    add_repeated(&w, "--together", &o->together);
-    add_repeated(&w, "--place", &o->place);
+    options_copy(o, words, copy_option, &w);
     return w;
 }
 
@@ -156,8 +101,8 @@ static popliner_status make_text(session *s, const request *r,
                                  popliner_error *error) {
     const options *o = &s->options;
     growing_text command = command_words(o);
-    growing_text pipeline = pipeline_words(o);
-    growing_text constraints = constraint_words(o);
+    growing_text pipeline = own_words(o, COPIED_PIPELINE);
+    growing_text constraints = own_words(o, COPIED_CONSTRAINT);
     popliner_page_options page = POPLINER_PAGE_OPTIONS_INIT;
     popliner_status status = POPLINER_OK;
     popliner_page_words told = POPLINER_PAGE_WORDS_INIT;

@@ -173,19 +173,6 @@ const char *request_suggest_of_two(const request *r, const char *text, char sepa
     return request_suggest(r, second + 1, strlen(second + 1), otherwise, hint);
 }
 
-/* The number that a text begins with; *end is what follows. False if there is none. */
-static bool parse_number(const char *text, uint64_t most, uint64_t *number, const char **end) {
-    *number = 0;
-    *end = text;
-    for (; **end >= '0' && **end <= '9'; ++*end) {
-        uint64_t digit = (uint64_t)(**end - '0');
-        if (*number > (most - digit) / 10)
-            return false;
-        *number = 10 * *number + digit;
-    }
-    return *end > text;
-}
-
 static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
                                         popliner_error *error) {
     *count = 0;
@@ -194,7 +181,7 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
         return fail_memory(error, "the constraints");
     for (const char *rest = text;; rest++) {
         uint64_t ipu;
-        if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
+        if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
             return fail_usage(
                 error, "--device-map %s: expected the IPU of each stage, like 0,1,2,0", text);
         (*map)[(*count)++] = (size_t)ipu;
@@ -421,7 +408,7 @@ static popliner_status check_places(const char *text, popliner_error *error) {
     const char *sign = strrchr(text, '=');
     const char *end = NULL;
     uint64_t number = 0;
-    if (sign == NULL || !parse_number(sign + 1, POPLINER_MAX_IPU, &number, &end) || *end != '\0')
+    if (sign == NULL || !number_take(sign + 1, POPLINER_MAX_IPU, &number, &end) || *end != '\0')
         return fail_usage(
             error, "--place %s: expected a layer and its IPU, like 3=0, or some: 3=0,5=1", text);
     return POPLINER_OK;
@@ -437,7 +424,7 @@ static popliner_status add_place(request *r, const char **rest, popliner_error *
     for (size_t i = strlen(text); i-- > 0 && place.unit == SIZE_MAX;) {
         uint64_t ipu = 0;
         const char *behind = NULL;
-        if (text[i] != '=' || !parse_number(text + i + 1, POPLINER_MAX_IPU, &ipu, &behind) ||
+        if (text[i] != '=' || !number_take(text + i + 1, POPLINER_MAX_IPU, &ipu, &behind) ||
             (*behind != ',' && *behind != '\0'))
             continue;
         end = behind;
@@ -522,7 +509,7 @@ static popliner_status parse_limits(request *r, const repeated *list,
         for (const char *rest = list->texts[i];; rest++) {
             uint64_t ipu = 0;
             uint64_t bytes = 0;
-            if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
+            if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
                 (rest = popliner_size_take(rest + 1, &bytes)) == NULL ||
                 (*rest != ',' && *rest != '\0'))
                 return fail_usage(
@@ -545,7 +532,7 @@ static popliner_status parse_limits(request *r, const repeated *list,
 /* A speed like 2 or 0.25, exactly. */
 static bool parse_speed(const char *text, uint64_t *millionths, const char **end) {
     uint64_t unit = POPLINER_SPEED_ONE;
-    if (!parse_number(text, POPLINER_MOST_SPEED / POPLINER_SPEED_ONE, millionths, end))
+    if (!number_take(text, POPLINER_MOST_SPEED / POPLINER_SPEED_ONE, millionths, end))
         return false;
     *millionths *= unit;
     if (**end == '.') {
@@ -566,7 +553,7 @@ static popliner_status add_speeds(request *r, const char *text, popliner_error *
     for (const char *rest = text;; rest++) {
         uint64_t ipu = 0;
         popliner_ipu_speed speed = {0, 0};
-        if (!parse_number(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
+        if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
             !parse_speed(rest + 1, &speed.millionths, &rest) || (*rest != ',' && *rest != '\0'))
             return fail_usage(error,
                               "--ipu-speed %s: expected IPUs and speeds from 0.001 to 1000, with "
@@ -637,9 +624,8 @@ static const char *take_pair(const char *text, popliner_ipu_link *link) {
     uint64_t first = 0;
     uint64_t second = 0;
     const char *rest = text;
-    if (!parse_number(text, POPLINER_MAX_IPU, &first, &rest) || *rest != '-' ||
-        !parse_number(rest + 1, POPLINER_MAX_IPU, &second, &rest) || *rest != '=' ||
-        first == second)
+    if (!number_take(text, POPLINER_MAX_IPU, &first, &rest) || *rest != '-' ||
+        !number_take(rest + 1, POPLINER_MAX_IPU, &second, &rest) || *rest != '=' || first == second)
         return NULL;
     link->first_ipu = (size_t)first;
     link->second_ipu = (size_t)second;

@@ -360,7 +360,7 @@ static popliner_status add_profile(file_list *list, const options *o, popliner_e
 static void add_option(file_list *list, const option_path *p) {
     switch (p->use) {
     case PATH_WRITTEN:
-        add(list, FILE_WRITTEN, p->option, NULL, strdup(p->path));
+        add(list, FILE_WRITTEN, p->option, p->what, strdup(p->path));
         break;
     case PATH_READ:
         if (strcmp(p->option, "costs") == 0 && strcmp(p->path, "-") == 0)
@@ -510,28 +510,15 @@ static popliner_status check_writable(const run_file *f, popliner_error *error) 
         return fail_usage(error,
                           "--%s -: is not standard output; give %s./- for a file of that name",
                           f->option, is_stored(f) ? "" : "/dev/stdout for that, or ");
-    static const struct {
-        const char *option;
-        const char *what;
-    } names[] = {
-        {"write-lp", "the integer program"},
-        {"write-mps", "the integer program"},
-        {"trace", "the trace"},
-        {"html", "the page"},
-        {"output", "the section"},
-        {"emit", "the plan"},
-    };
     if (is_stored(f))
         return check_stored_file(f->path, error);
     const int fault = fault_of_writing(f->path);
     if (fault == ENOMEM)
         return fail_memory(error, "file names");
-    const char *what = "the file";
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        what = strcmp(f->option, names[i].option) == 0 ? names[i].what : what;
-    return fault == 0 ? POPLINER_OK
-                      : fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)",
-                             f->option, f->path, what, strerror(fault));
+    return fault == 0
+               ? POPLINER_OK
+               : fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)", f->option,
+                      f->path, f->what == NULL ? "the file" : f->what, strerror(fault));
 }
 
 popliner_status check_run_files(const options *o, popliner_error *error) {

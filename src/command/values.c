@@ -127,6 +127,18 @@ const char *nearest_hint(const nearest *n, const char *prefix, const char *other
 
 /* ---- numbers ---- */
 
+bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end) {
+    *number = 0;
+    *end = text;
+    for (; **end >= '0' && **end <= '9'; ++*end) {
+        uint64_t digit = (uint64_t)(**end - '0');
+        if (*number > (most - digit) / 10)
+            return false;
+        *number = 10 * *number + digit;
+    }
+    return *end > text;
+}
+
 const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
     enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
     const char *end = popliner_size_take(text, bytes);

@@ -23,7 +23,8 @@ popliner_status fail_memory(popliner_error *error, const char *what);
 #define fail_memory(error, what) ((void)fail_memory(error, what), POPLINER_ERROR_MEMORY)
 #endif
 
-/* A line of text that grows. Zero-initialise; free `text`, which is NULL before something is added. */
+/* A line of text that grows. Zero-initialise; free `text`, which is NULL before something is
+ * added. */
 typedef struct growing_text {
     char *text;
     size_t length; /* bytes without the NUL */
@@ -62,6 +63,10 @@ const char *nearest_hint(const nearest *n, const char *prefix, const char *other
                          char hint[NEAREST_HINT_BYTES]);
 
 /* ---- numbers ---- */
+
+/* Reads the whole number that a text begins with; *end is what follows. False if there is none, or
+ * it is above `most`. */
+bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end);
 
 /* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
  * behind the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or

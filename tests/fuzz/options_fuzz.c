@@ -95,10 +95,10 @@ static void check_within_limits(const options *o) {
                                              : o->reserve_amount <= INT64_MAX);
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
         FUZZ_CHECK(o->max_growth_percent[i] == -1 || o->max_growth[i] != NULL);
-    for (size_t i = 0; i < o->num_outputs; i++)
-        FUZZ_CHECK(*o->outputs[i].path != '\0');
-    for (size_t i = 0; i < o->num_emits; i++)
-        FUZZ_CHECK(o->emits[i].path == NULL || *o->emits[i].path != '\0');
+    for (size_t i = 0; i < o->outputs.count; i++)
+        FUZZ_CHECK(*o->outputs.items[i].path != '\0');
+    for (size_t i = 0; i < o->emits.count; i++)
+        FUZZ_CHECK(o->emits.items[i].path == NULL || *o->emits.items[i].path != '\0');
     FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
     FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
     check_texts(&o->reports);
