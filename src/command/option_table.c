@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popliner/copies.h"
 #include "popliner/solver.h"
 
 static const char *section_word(int i) {
@@ -17,10 +16,6 @@ static const char *emit_word(int i) {
 
 static const char *objective_word(int i) {
     return popliner_objective_name((popliner_objective)i);
-}
-
-static const char *copies_word(int i) {
-    return popliner_copies_rule_name((popliner_copies_rule)(POPLINER_COPIES_1F1B + i));
 }
 
 #define AT(member) offsetof(options, member)
@@ -242,7 +237,8 @@ const option option_table[] = {
          "gpipe, "
          "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
          "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that",
-     .word = copies_word, .uses = SPLITS, .excluded = BESIDE_GREEDY, .copied = COPIED_PIPELINE},
+     .choices = "1f1b|gpipe|zero-bubble|interleaved", .uses = SPLITS, .excluded = BESIDE_GREEDY,
+     .copied = COPIED_PIPELINE},
     {KIND_COUNT, 0, "micro-batches", "M", AT(micro_batches),
      .help = "micro-batches of a step in each pipeline: no stage keeps\nmore by a rule of --copies "
              "(N,N,... and +N are as given)",
