@@ -194,7 +194,7 @@ static void write_value(pl_sheet *sheet, const pl_cell *cell) {
         pl_put_close(&sheet->json);
 }
 
-void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
+static void put_cell(pl_sheet *sheet, pl_cell cell) {
     if (sheet->text.failed) /* perhaps in the middle of the names */
         return;
     if (keeps(sheet))
@@ -205,28 +205,27 @@ void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
+    put_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
 }
 
 void pl_sheet_text(pl_sheet *sheet, const char *value) {
-    pl_sheet_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
+    put_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
 }
 
 void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
+    put_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
 }
 
 void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
+    put_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
 }
 
 void pl_sheet_real(pl_sheet *sheet, double value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_REAL, {.real = value}});
+    put_cell(sheet, (pl_cell){PL_CELL_REAL, {.real = value}});
 }
 
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
-    pl_sheet_cell(sheet,
-                  (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
+    put_cell(sheet, (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
 }
 
 void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
@@ -237,15 +236,15 @@ void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
 }
 
 void pl_sheet_share(pl_sheet *sheet, bool is_known, double value) {
-    pl_sheet_cell(sheet, (pl_cell){is_known ? PL_CELL_REAL : PL_CELL_NONE, {.real = value}});
+    put_cell(sheet, (pl_cell){is_known ? PL_CELL_REAL : PL_CELL_NONE, {.real = value}});
 }
 
 void pl_sheet_flag(pl_sheet *sheet, bool value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
+    put_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
 }
 
 void pl_sheet_known(pl_sheet *sheet, bool is_known, uint64_t value) {
-    pl_sheet_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
+    put_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
 }
 
 void pl_sheet_index(pl_sheet *sheet, size_t value) {

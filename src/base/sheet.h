@@ -102,7 +102,6 @@ void pl_sheet_name(pl_sheet *sheet, const char *name);
 void pl_sheet_end_names(pl_sheet *sheet);
 
 /* The next value of the row; behind the last one the next row begins. */
-void pl_sheet_cell(pl_sheet *sheet, pl_cell cell);
 void pl_sheet_none(pl_sheet *sheet);
 void pl_sheet_text(pl_sheet *sheet, const char *value); /* NULL: none */
 void pl_sheet_number(pl_sheet *sheet, uint64_t value);
