@@ -15,7 +15,7 @@
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/diagnosis.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
@@ -712,7 +712,8 @@ static void check_diagnosis(const subject *s, bool layers_only, sqlite3 *db) {
     check_missing(s, &e, &d.missing_here, d.tile, d.step);
     check_missing(s, &e, &d.missing_everywhere, SIZE_MAX, SIZE_MAX);
     popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
-    assert_int_equal(popliner_profile_tile(p, d.tile, &account, NULL), POPLINER_OK);
+    assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_TILE, d.tile, &account, NULL),
+                     POPLINER_OK);
     assert_int_equal(d.truth_bytes, account.always_live_bytes + account.not_always_live_peak_bytes);
     if (d.model == POPLINER_MEMORY_MODEL_FULL)
         assert_int_equal(d.explained_bytes + sum_of(&d.missing_here), d.truth_bytes);

@@ -137,7 +137,7 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
     assert_int_equal(part.profile->target.num_tiles, num_tiles);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
-        popliner_profile_tile(part.profile, tile, &account, NULL);
+        popliner_profile_get(part.profile, POPLINER_ITEM_TILE, tile, &account, NULL);
         truth[tile] = account.always_live_bytes + account.not_always_live_peak_bytes;
         assert_true(truth[tile] > 0);
     }

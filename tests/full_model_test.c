@@ -336,7 +336,7 @@ static void assert_adds_up(const golden_case *c, const popliner_chain *chain,
     assert_int_equal(memory.num_tiles, c->profile->target.num_tiles);
     for (size_t tile = 0; tile < memory.num_tiles; tile++) {
         popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
-        popliner_profile_tile(c->profile, tile, &account, NULL);
+        popliner_profile_get(c->profile, POPLINER_ITEM_TILE, tile, &account, NULL);
         uint64_t expected = account.always_live_bytes + account.not_always_live_peak_bytes;
         if (memory.need_bytes[POPLINER_NEED_EXPECTED][tile] != expected)
             fail_msg("%s: tile %zu has %llu bytes instead of %llu", c->name, tile,

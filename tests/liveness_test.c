@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "test_data.h"
 
@@ -163,7 +163,8 @@ static void check_variables(const golden_case *c) {
     uint64_t random = 61;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-        assert_int_equal(popliner_profile_tile(p, tile, &memory, NULL), POPLINER_OK);
+        assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_TILE, tile, &memory, NULL),
+                         POPLINER_OK);
         assert_int_equal(memory.first_variable, place);
         for (; place < p->num_variables && pl_profile_tile_of(p, place) == tile; place++)
             ;
@@ -172,7 +173,8 @@ static void check_variables(const golden_case *c) {
     assert_int_equal(place, p->num_variables);
     for (size_t v = 0; v < p->num_variables; v++) {
         popliner_variable variable = POPLINER_VARIABLE_INIT;
-        assert_int_equal(popliner_liveness_variable(p, v, &variable, NULL), POPLINER_OK);
+        assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_VARIABLE, v, &variable, NULL),
+                         POPLINER_OK);
         uint32_t class_index = p->variable_class[v];
         assert_int_equal(variable.tile, pl_profile_tile_of(p, v));
         assert_int_equal(variable.size_bytes, p->variable_size_bytes[v]);
@@ -304,7 +306,8 @@ static void reads_a_model_made_by_hand(void **state) {
     assert_int_equal(peak.not_always_live_bytes, 10);
     assert_int_equal(peak.peak_step, 1);
     popliner_variable variable = POPLINER_VARIABLE_INIT;
-    assert_int_equal(popliner_liveness_variable(c.profile, 4, &variable, NULL), POPLINER_OK);
+    assert_int_equal(popliner_profile_get(c.profile, POPLINER_ITEM_VARIABLE, 4, &variable, NULL),
+                     POPLINER_OK);
     assert_true(variable.is_always_live);
     assert_string_equal(variable.name, "");
     assert_string_equal(variable.category, "variable");

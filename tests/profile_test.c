@@ -613,7 +613,8 @@ static void reads_null_as_nothing(void **state) {
     for (size_t i = 0; i < profile->num_variables; i++)
         assert_int_equal(profile->variable_unlowered[i], PL_NONE);
     popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-    assert_int_equal(popliner_profile_tile(profile, 1, &memory, NULL), POPLINER_OK);
+    assert_int_equal(popliner_profile_get(profile, POPLINER_ITEM_TILE, 1, &memory, NULL),
+                     POPLINER_OK);
     assert_int_equal(memory.total_bytes, 0);
     assert_int_equal(memory.not_always_live_peak_bytes, 0);
     assert_int_not_equal(memory.always_live_bytes, 0);

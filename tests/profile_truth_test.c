@@ -61,7 +61,7 @@ static void expect_same(const subject *s, const char *what, const uint64_t *actu
 
 static popliner_tile_memory account_of(const popliner_profile *p, size_t tile) {
     popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-    assert_int_equal(popliner_profile_tile(p, tile, &memory, NULL), POPLINER_OK);
+    assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_TILE, tile, &memory, NULL), POPLINER_OK);
     return memory;
 }
 

@@ -18,7 +18,7 @@
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
@@ -412,7 +412,8 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_needs_variables(popliner_liveness_extent(p, 0, NULL, &bytes[0], &bytes[1], &error),
                            &error);
     popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-    assert_int_equal(popliner_profile_tile(p, num_tiles - 1, &memory, NULL), POPLINER_OK);
+    assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_TILE, num_tiles - 1, &memory, NULL),
+                     POPLINER_OK);
     assert_int_equal(memory.first_variable, memory.end_variable); /* none */
     assert_needs_variables(pl_report_tiles(p, POPLINER_FORMAT_TSV, &text, &error), &error);
     assert_needs_variables(pl_stored_analysis_save(p, o, NULL, 0, NULL, s.path, &error), &error);

@@ -15,7 +15,7 @@
 #include <sqlite3.h>
 
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "store/store.h"
@@ -176,7 +176,7 @@ static void check_options(const subject *s) {
         query(s, "SELECT name, value, is_default FROM compilation_parameters ORDER BY rowid");
     for (size_t i = 0; i < s->info.num_engine_options; i++) {
         popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
-        ASK(popliner_profile_engine_option(s->profile, i, &option, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_ENGINE_OPTION, i, &option, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_string_equal(option.name, text(rows, 0));
         assert_string_equal(option.value, text(rows, 1));
@@ -194,7 +194,7 @@ static void check_tiles(const subject *s) {
                  "FROM memory_by_tile ORDER BY tile");
     for (size_t tile = 0; tile < s->num_tiles; tile++) {
         popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-        ASK(popliner_profile_tile(s->profile, tile, &memory, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_TILE, tile, &memory, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_int_equal(memory.total_bytes, number(rows, 0));
         assert_int_equal(memory.total_including_gaps_bytes, number(rows, 1));
@@ -229,7 +229,7 @@ static void check_categories(const subject *s) {
     for (size_t i = 0; i < s->info.num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
         uint64_t totals[6];
-        ASK(popliner_profile_category(s->profile, i, &category, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_CATEGORY, i, &category, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_string_equal(category.name, text(rows, 0));
         memset(all, 0, s->num_tiles * sizeof *all);
@@ -274,7 +274,7 @@ static void check_programs(const subject *s) {
     sqlite3_stmt *rows = query(s, all_programs);
     for (size_t i = 0; i < s->info.num_programs; i++) {
         popliner_program program = POPLINER_PROGRAM_INIT;
-        ASK(popliner_profile_program(s->profile, i, &program, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_PROGRAM, i, &program, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_string_equal(program.type_name, text(rows, 0));
         assert_string_equal(program.name, text(rows, 1));
@@ -287,8 +287,7 @@ static void check_programs(const subject *s) {
         uint64_t *children = decode(rows, 5, &num_children);
         assert_int_equal(program.num_children, num_children);
         for (size_t k = 0; k < num_children; k++)
-            assert_int_equal(popliner_profile_child(s->profile, i, k), children[k]);
-        assert_int_equal(popliner_profile_child(s->profile, i, num_children), SIZE_MAX);
+            assert_int_equal(program.children[k], children[k]);
         free(children);
         uint64_t *code = decode_runs(s, rows, 6);
         expect_by_tile(s, POPLINER_BY_TILE_CONTROL_CODE, i, code);
@@ -298,7 +297,6 @@ static void check_programs(const subject *s) {
         free(code);
     }
     expect_end(rows);
-    assert_int_equal(popliner_profile_child(s->profile, s->info.num_programs, 0), SIZE_MAX);
 }
 
 static void check_steps(const subject *s) {
@@ -306,7 +304,7 @@ static void check_steps(const subject *s) {
         query(s, "SELECT program_id, parent_step_id FROM depth_first_steps ORDER BY id");
     for (size_t i = 0; i < s->info.num_steps; i++) {
         popliner_step step = POPLINER_STEP_INIT;
-        ASK(popliner_profile_step(s->profile, i, &step, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_STEP, i, &step, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_int_equal(step.program, number(rows, 0));
         assert_int_equal(step.parent_step, index_of(rows, 1));
@@ -326,7 +324,7 @@ static popliner_status expect_visit(void *user, size_t index, popliner_program_t
     popliner_program program = POPLINER_PROGRAM_INIT;
     assert_int_equal(sqlite3_step(v->expected), SQLITE_ROW);
     assert_int_equal(index, number(v->expected, 0));
-    ASK(popliner_profile_program(v->s->profile, index, &program, NULL));
+    ASK(popliner_profile_get(v->s->profile, POPLINER_ITEM_PROGRAM, index, &program, NULL));
     assert_int_equal(program.type, type);
     assert_string_equal(program.type_name, text(v->expected, 1));
     v->count++;
@@ -381,10 +379,10 @@ static void check_all_visits(const subject *s) {
 
 /* The vertices of one type in a set: `row` has their number by tile, and state and code of the
  * type. */
-static void check_vertices(const subject *s, size_t set, size_t place, sqlite3_stmt *row,
+static void check_vertices(const subject *s, size_t index, sqlite3_stmt *row,
                            uint64_t expected_count) {
     popliner_vertices vertices = POPLINER_VERTICES_INIT;
-    ASK(popliner_profile_vertices(s->profile, set, place, &vertices, NULL));
+    ASK(popliner_profile_get(s->profile, POPLINER_ITEM_VERTICES, index, &vertices, NULL));
     uint64_t *by_tile = decode_runs(s, row, 2);
     size_t count;
     uint64_t *code = decode(row, 5, &count);
@@ -420,7 +418,7 @@ static void check_compute_sets(const subject *s) {
                  "ORDER BY i.compute_set, i.vertex_type");
     for (size_t i = 0; i < s->info.num_compute_sets; i++) {
         popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
-        ASK(popliner_profile_compute_set(s->profile, i, &set, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_COMPUTE_SET, i, &set, NULL));
         assert_int_equal(sqlite3_step(sets), SQLITE_ROW);
         assert_string_equal(set.name, text(sets, 0));
         assert_int_equal(set.debug_context, number(sets, 1));
@@ -439,7 +437,7 @@ static void check_compute_sets(const subject *s) {
             while (k < num_types && types[k] != number(vertices, 1))
                 k++;
             assert_true(k < num_types);
-            check_vertices(s, i, place, vertices, counts[k]);
+            check_vertices(s, set.first_vertices + place, vertices, counts[k]);
         }
         free(types);
         free(counts);
@@ -459,7 +457,7 @@ static void check_vertex_types(const subject *s) {
     for (size_t i = 0; i < s->info.num_vertex_types; i++) {
         popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
         size_t count;
-        ASK(popliner_profile_vertex_type(s->profile, i, &type, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_VERTEX_TYPE, i, &type, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         uint64_t *code = decode(rows, 2, &count);
         assert_string_equal(type.name, text(rows, 0));
@@ -484,7 +482,7 @@ static void check_variables(const subject *s) {
            "WHERE v.var_id % 7 = 0 ORDER BY v.var_id"); /* counting is slow */
     for (size_t i = 0; i < s->info.num_variables; i += 7) {
         popliner_variable variable = POPLINER_VARIABLE_INIT;
-        ASK(popliner_liveness_variable(s->profile, i, &variable, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_VARIABLE, i, &variable, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_int_equal(variable.tile, number(rows, 0));
         assert_int_equal(variable.size_bytes, number(rows, 1));
@@ -495,7 +493,8 @@ static void check_variables(const subject *s) {
         assert_string_equal(variable.category, text(rows, 3));
         assert_int_equal(variable.unlowered_variable,
                          sqlite3_column_type(rows, 2) == SQLITE_NULL ? SIZE_MAX : number(rows, 4));
-        ASK(popliner_profile_category(s->profile, variable.category_index, &category, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_CATEGORY, variable.category_index,
+                                 &category, NULL));
         assert_string_equal(category.name, variable.category);
     }
     expect_end(rows);
@@ -510,7 +509,7 @@ static void check_unlowered_variables(const subject *s) {
     for (size_t i = 0; i < s->info.num_unlowered_variables; i++) {
         popliner_unlowered_variable variable = POPLINER_UNLOWERED_VARIABLE_INIT;
         size_t num_contexts;
-        ASK(popliner_liveness_unlowered_variable(s->profile, i, &variable, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_UNLOWERED_VARIABLE, i, &variable, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         uint64_t *contexts = decode(rows, 1, &num_contexts);
         assert_string_equal(variable.name, text(rows, 0));
@@ -531,7 +530,7 @@ static void check_runs(const subject *s) {
                                   "ORDER BY id");
     for (size_t i = 0; i < s->info.num_runs; i++) {
         popliner_run run = POPLINER_RUN_INIT;
-        ASK(popliner_profile_run(s->profile, i, &run, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_RUN, i, &run, NULL));
         assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
         assert_string_equal(run.name, text(rows, 0));
         assert_int_equal(run.start_microseconds, number(rows, 1));
@@ -541,7 +540,8 @@ static void check_runs(const subject *s) {
         assert_int_equal(run.first_step, number(rows, 5));
         for (size_t k = 0; k < run.num_steps; k++) {
             popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-            ASK(popliner_profile_execution_step(s->profile, run.first_step + k, &step, NULL));
+            ASK(popliner_profile_get(s->profile, POPLINER_ITEM_EXECUTION_STEP, run.first_step + k,
+                                     &step, NULL));
             assert_int_equal(step.run, i);
         }
     }
@@ -557,7 +557,7 @@ static void check_executed_steps(const subject *s) {
                  "active_tiles, tile_balance FROM steps_by_ipu ORDER BY step_id, ipu");
     for (size_t i = 0; i < s->info.num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-        ASK(popliner_profile_execution_step(s->profile, i, &step, NULL));
+        ASK(popliner_profile_get(s->profile, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL));
         assert_int_equal(sqlite3_step(steps), SQLITE_ROW);
         assert_int_equal(step.program, index_of(steps, 0));
         assert_string_equal(step.type_name, text(steps, 1));
@@ -565,7 +565,8 @@ static void check_executed_steps(const subject *s) {
         assert_int_equal(step.num_ipus, number(steps, 3));
         for (size_t k = 0; k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
-            ASK(popliner_profile_ipu_step(s->profile, i, k, &ipu, NULL));
+            ASK(popliner_profile_get(s->profile, POPLINER_ITEM_IPU_STEP, step.first_ipu_step + k,
+                                     &ipu, NULL));
             assert_int_equal(sqlite3_step(ipus), SQLITE_ROW);
             assert_int_equal(ipu.ipu, number(ipus, 0));
             assert_int_equal(ipu.cycles, number(ipus, 1));
@@ -684,7 +685,7 @@ static void check_execution(const popliner_profile *profile) {
     assert_int_equal(info.num_execution_steps, 5);
     for (size_t i = 0; i < 2; i++) {
         popliner_run run = POPLINER_RUN_INIT;
-        ASK(popliner_profile_run(profile, i, &run, NULL));
+        ASK(popliner_profile_get(profile, POPLINER_ITEM_RUN, i, &run, NULL));
         assert_string_equal(run.name, runs[i].name);
         assert_int_equal(run.start_microseconds, runs[i].start_microseconds);
         assert_int_equal(run.elapsed_microseconds, runs[i].elapsed_microseconds);
@@ -694,15 +695,17 @@ static void check_execution(const popliner_profile *profile) {
     }
     for (size_t i = 0; i < 5; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-        ASK(popliner_profile_execution_step(profile, i, &step, NULL));
+        ASK(popliner_profile_get(profile, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL));
         assert_int_equal(step.program, steps[i].program);
         assert_string_equal(step.type_name, steps[i].type_name);
         assert_int_equal(step.run, steps[i].run);
         assert_int_equal(step.num_ipus, steps[i].num_ipus);
         assert_int_equal(step.cycles, steps[i].cycles);
     }
+    popliner_execution_step last = POPLINER_EXECUTION_STEP_INIT;
     popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
-    ASK(popliner_profile_ipu_step(profile, 2, 1, &ipu, NULL));
+    ASK(popliner_profile_get(profile, POPLINER_ITEM_EXECUTION_STEP, 2, &last, NULL));
+    ASK(popliner_profile_get(profile, POPLINER_ITEM_IPU_STEP, last.first_ipu_step + 1, &ipu, NULL));
     assert_int_equal(ipu.ipu, 1);
     assert_int_equal(ipu.cycles, 53);
     assert_int_equal(ipu.first_cycle, 900);
@@ -710,12 +713,12 @@ static void check_execution(const popliner_profile *profile) {
     assert_int_equal(ipu.active_to_cycles, 60);
     assert_int_equal(ipu.num_active_tiles, 3);
     assert_true(ipu.tile_balance == 0.25);
-    ASK(popliner_profile_ipu_step(profile, 2, 0, &ipu, NULL));
+    ASK(popliner_profile_get(profile, POPLINER_ITEM_IPU_STEP, last.first_ipu_step, &ipu, NULL));
     assert_int_equal(ipu.ipu, 0);
     assert_int_equal(ipu.first_cycle, 800);
     /* 20 ran twice: 55 and 65 */
     popliner_program program = POPLINER_PROGRAM_INIT;
-    ASK(popliner_profile_program(profile, 20, &program, NULL));
+    ASK(popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, 20, &program, NULL));
     assert_int_equal(program.cycles, 60);
     assert_int_equal(program.cycles_source, POPLINER_CYCLES_MEASURED);
 }
@@ -737,12 +740,12 @@ static void leaves_runs_no_more_steps_than_there_are(void **state) {
     subject s = begin_altered(state, sql, NULL);
     popliner_run run = POPLINER_RUN_INIT;
     popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-    ASK(popliner_profile_run(s.profile, 0, &run, NULL));
+    ASK(popliner_profile_get(s.profile, POPLINER_ITEM_RUN, 0, &run, NULL));
     assert_int_equal(run.num_steps, 5);
-    ASK(popliner_profile_run(s.profile, 1, &run, NULL));
+    ASK(popliner_profile_get(s.profile, POPLINER_ITEM_RUN, 1, &run, NULL));
     assert_int_equal(run.first_step, 5);
     assert_int_equal(run.num_steps, 0);
-    ASK(popliner_profile_execution_step(s.profile, 4, &step, NULL));
+    ASK(popliner_profile_get(s.profile, POPLINER_ITEM_EXECUTION_STEP, 4, &step, NULL));
     assert_int_equal(step.run, 0);
     end(&s);
 }
@@ -759,10 +762,10 @@ static void tells_steps_of_no_known_program(void **state) {
     subject s = begin_altered(state, sql, &listener);
     popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
     assert_int_equal(s.info.num_execution_steps, 4);
-    ASK(popliner_profile_execution_step(s.profile, 0, &step, NULL));
+    ASK(popliner_profile_get(s.profile, POPLINER_ITEM_EXECUTION_STEP, 0, &step, NULL));
     assert_int_equal(step.program, SIZE_MAX);
     assert_int_equal(step.cycles, 55);
-    ASK(popliner_profile_execution_step(s.profile, 2, &step, NULL));
+    ASK(popliner_profile_get(s.profile, POPLINER_ITEM_EXECUTION_STEP, 2, &step, NULL));
     assert_int_equal(step.program, SIZE_MAX);
     assert_int_equal(step.run, 1);
     end(&s);
@@ -848,7 +851,7 @@ static void leaves_unknown_categories_out(void **state) {
     uint64_t *by_tile = calloc(s.num_tiles, sizeof *by_tile);
     for (size_t i = 0; i < s.info.num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
-        ASK(popliner_profile_category(s.profile, i, &category, NULL));
+        ASK(popliner_profile_get(s.profile, POPLINER_ITEM_CATEGORY, i, &category, NULL));
         if (strcmp(category.name, "message") == 0) {
             assert_int_equal(category.total_bytes, 0);
             expect_by_tile(&s, POPLINER_BY_TILE_CATEGORY, i, by_tile);
@@ -930,41 +933,52 @@ static void refuses_numbers_beyond_the_last(void **state) {
     const popliner_profile *p = s.profile;
     const popliner_profile_info *g = &s.info;
     popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
-    ASK(popliner_profile_compute_set(p, 0, &set, NULL));
+    popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
+    ASK(popliner_profile_get(p, POPLINER_ITEM_COMPUTE_SET, g->num_compute_sets - 1, &set, NULL));
+    ASK(popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, g->num_execution_steps - 1, &step,
+                             NULL));
     const size_t beyond[] = {0, 1, SIZE_MAX / 2};
     for (size_t i = 0; i < 3; i++) {
         size_t more = beyond[i];
         REFUSES(popliner_engine_option, POPLINER_ENGINE_OPTION_INIT,
-                popliner_profile_engine_option(p, g->num_engine_options + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_ENGINE_OPTION, g->num_engine_options + more,
+                                     &told, &error));
         REFUSES(popliner_tile_memory, POPLINER_TILE_MEMORY_INIT,
-                popliner_profile_tile(p, s.num_tiles + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_TILE, s.num_tiles + more, &told, &error));
         REFUSES(popliner_category, POPLINER_CATEGORY_INIT,
-                popliner_profile_category(p, g->num_categories + more, &told, &error));
-        REFUSES(popliner_program, POPLINER_PROGRAM_INIT,
-                popliner_profile_program(p, g->num_programs + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_CATEGORY, g->num_categories + more, &told,
+                                     &error));
+        REFUSES(
+            popliner_program, POPLINER_PROGRAM_INIT,
+            popliner_profile_get(p, POPLINER_ITEM_PROGRAM, g->num_programs + more, &told, &error));
         REFUSES(popliner_step, POPLINER_STEP_INIT,
-                popliner_profile_step(p, g->num_steps + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_STEP, g->num_steps + more, &told, &error));
         REFUSES(popliner_compute_set, POPLINER_COMPUTE_SET_INIT,
-                popliner_profile_compute_set(p, g->num_compute_sets + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_COMPUTE_SET, g->num_compute_sets + more,
+                                     &told, &error));
         REFUSES(popliner_vertices, POPLINER_VERTICES_INIT,
-                popliner_profile_vertices(p, g->num_compute_sets + more, 0, &told, &error));
-        REFUSES(popliner_vertices, POPLINER_VERTICES_INIT,
-                popliner_profile_vertices(p, 0, set.num_vertex_types + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_VERTICES,
+                                     set.first_vertices + set.num_vertex_types + more, &told,
+                                     &error));
         REFUSES(popliner_vertex_type, POPLINER_VERTEX_TYPE_INIT,
-                popliner_profile_vertex_type(p, g->num_vertex_types + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_VERTEX_TYPE, g->num_vertex_types + more,
+                                     &told, &error));
         REFUSES(popliner_run, POPLINER_RUN_INIT,
-                popliner_profile_run(p, g->num_runs + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_RUN, g->num_runs + more, &told, &error));
         REFUSES(popliner_execution_step, POPLINER_EXECUTION_STEP_INIT,
-                popliner_profile_execution_step(p, g->num_execution_steps + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, g->num_execution_steps + more,
+                                     &told, &error));
         REFUSES(popliner_ipu_step, POPLINER_IPU_STEP_INIT,
-                popliner_profile_ipu_step(p, g->num_execution_steps + more, 0, &told, &error));
-        REFUSES(popliner_ipu_step, POPLINER_IPU_STEP_INIT,
-                popliner_profile_ipu_step(p, 2, 2 + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_IPU_STEP,
+                                     step.first_ipu_step + step.num_ipus + more, &told, &error));
         REFUSES(popliner_variable, POPLINER_VARIABLE_INIT,
-                popliner_liveness_variable(p, g->num_variables + more, &told, &error));
+                popliner_profile_get(p, POPLINER_ITEM_VARIABLE, g->num_variables + more, &told,
+                                     &error));
         REFUSES(popliner_unlowered_variable, POPLINER_UNLOWERED_VARIABLE_INIT,
-                popliner_liveness_unlowered_variable(p, g->num_unlowered_variables + more, &told,
-                                                     &error));
+                popliner_profile_get(p, POPLINER_ITEM_UNLOWERED_VARIABLE,
+                                     g->num_unlowered_variables + more, &told, &error));
+        REFUSES(uint64_t, 7,
+                popliner_profile_get(p, POPLINER_NUM_ITEMS + (popliner_item)i, 0, &told, &error));
         for (int what = -1; what <= POPLINER_BY_TILE_EXCHANGE_CODE + 1; what++)
             REFUSES(uint64_t, 7,
                     popliner_profile_by_tile(p, (popliner_by_tile)what,
@@ -972,7 +986,6 @@ static void refuses_numbers_beyond_the_last(void **state) {
                                              &error));
         assert_false(popliner_liveness_is_live(p, g->num_variables + more, 0));
         assert_false(popliner_liveness_is_live(p, 0, g->num_steps + more));
-        assert_int_equal(popliner_profile_child(p, g->num_programs + more, 0), SIZE_MAX);
         REFUSES(uint64_t, 7,
                 popliner_liveness_by_step(p, s.num_tiles + more, NULL, 0, 1, &told, &error));
         REFUSES(uint64_t, 7,
@@ -982,7 +995,8 @@ static void refuses_numbers_beyond_the_last(void **state) {
                 popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 2, 1, &told, &error));
     }
     /* an error need not be wanted */
-    assert_int_equal(popliner_profile_step(p, SIZE_MAX, &(popliner_step)POPLINER_STEP_INIT, NULL),
+    assert_int_equal(popliner_profile_get(p, POPLINER_ITEM_STEP, SIZE_MAX,
+                                          &(popliner_step)POPLINER_STEP_INIT, NULL),
                      POPLINER_ERROR_USAGE);
     end(&s);
 }

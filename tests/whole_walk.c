@@ -6,7 +6,7 @@
 
 #include <xxhash.h>
 
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "test.h"
 
 typedef struct walk {
@@ -74,7 +74,7 @@ static void walk_target(walk *w) {
     add_number(w, info->layout_gap_bytes);
     for (size_t i = 0; i < w->info.num_engine_options; i++) {
         popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
-        ASK(popliner_profile_engine_option(w->profile, i, &option, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_ENGINE_OPTION, i, &option, NULL));
         add_text(w, option.name);
         add_text(w, option.value);
         add_number(w, option.is_default);
@@ -84,12 +84,12 @@ static void walk_target(walk *w) {
 static void walk_memory(walk *w) {
     for (size_t tile = 0; tile < w->info.num_tiles; tile++) {
         popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-        ASK(popliner_profile_tile(w->profile, tile, &memory, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_TILE, tile, &memory, NULL));
         w->hash = XXH3_64bits_withSeed(&memory, sizeof memory, w->hash);
     }
     for (size_t i = 0; i < w->info.num_categories; i++) {
         popliner_category category = POPLINER_CATEGORY_INIT;
-        ASK(popliner_profile_category(w->profile, i, &category, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_CATEGORY, i, &category, NULL));
         add_text(w, category.name);
         add_number(w, category.total_bytes);
         add_number(w, category.overlapped_bytes);
@@ -104,7 +104,7 @@ static void walk_memory(walk *w) {
 static void walk_programs(walk *w) {
     for (size_t i = 0; i < w->info.num_programs; i++) {
         popliner_program program = POPLINER_PROGRAM_INIT;
-        ASK(popliner_profile_program(w->profile, i, &program, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_PROGRAM, i, &program, NULL));
         add_number(w, (uint64_t)program.type);
         add_text(w, program.type_name);
         add_text(w, program.name);
@@ -115,13 +115,13 @@ static void walk_programs(walk *w) {
         add_number(w, program.cycles);
         add_number(w, (uint64_t)program.cycles_source);
         for (size_t k = 0; k < program.num_children; k++)
-            add_number(w, popliner_profile_child(w->profile, i, k));
+            add_number(w, program.children[k]);
         add_by_tile(w, POPLINER_BY_TILE_CONTROL_CODE, i);
         add_by_tile(w, POPLINER_BY_TILE_EXCHANGE_CODE, i);
     }
     for (size_t i = 0; i < w->info.num_steps; i++) {
         popliner_step step = POPLINER_STEP_INIT;
-        ASK(popliner_profile_step(w->profile, i, &step, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_STEP, i, &step, NULL));
         add_number(w, step.program);
         add_number(w, step.parent_step);
     }
@@ -130,14 +130,15 @@ static void walk_programs(walk *w) {
 static void walk_compute_sets(walk *w) {
     for (size_t i = 0; i < w->info.num_compute_sets; i++) {
         popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
-        ASK(popliner_profile_compute_set(w->profile, i, &set, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_COMPUTE_SET, i, &set, NULL));
         add_text(w, set.name);
         add_number(w, set.debug_context);
         add_number(w, set.num_vertices);
         add_number(w, set.num_edges);
         for (size_t k = 0; k < set.num_vertex_types; k++) {
             popliner_vertices vertices = POPLINER_VERTICES_INIT;
-            ASK(popliner_profile_vertices(w->profile, i, k, &vertices, NULL));
+            ASK(popliner_profile_get(w->profile, POPLINER_ITEM_VERTICES, set.first_vertices + k,
+                                     &vertices, NULL));
             add_number(w, vertices.vertex_type);
             add_text(w, vertices.name);
             add_number(w, vertices.num_vertices);
@@ -149,7 +150,7 @@ static void walk_compute_sets(walk *w) {
     }
     for (size_t i = 0; i < w->info.num_vertex_types; i++) {
         popliner_vertex_type type = POPLINER_VERTEX_TYPE_INIT;
-        ASK(popliner_profile_vertex_type(w->profile, i, &type, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_VERTEX_TYPE, i, &type, NULL));
         add_text(w, type.name);
         add_number(w, type.state_bytes);
         add_number(w, type.code_bytes);
@@ -160,7 +161,7 @@ static void walk_compute_sets(walk *w) {
 static void walk_variables(walk *w) {
     for (size_t i = 0; i < w->info.num_variables; i++) {
         popliner_variable variable = POPLINER_VARIABLE_INIT;
-        ASK(popliner_liveness_variable(w->profile, i, &variable, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_VARIABLE, i, &variable, NULL));
         add_number(w, variable.tile);
         add_number(w, variable.size_bytes);
         add_number(w, variable.offset_bytes);
@@ -173,7 +174,7 @@ static void walk_variables(walk *w) {
     }
     for (size_t i = 0; i < w->info.num_unlowered_variables; i++) {
         popliner_unlowered_variable variable = POPLINER_UNLOWERED_VARIABLE_INIT;
-        ASK(popliner_liveness_unlowered_variable(w->profile, i, &variable, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_UNLOWERED_VARIABLE, i, &variable, NULL));
         add_text(w, variable.name);
         add_number(w, variable.debug_context);
         add_number(w, variable.size_bytes);
@@ -184,7 +185,7 @@ static void walk_variables(walk *w) {
 static void walk_execution(walk *w) {
     for (size_t i = 0; i < w->info.num_runs; i++) {
         popliner_run run = POPLINER_RUN_INIT;
-        ASK(popliner_profile_run(w->profile, i, &run, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_RUN, i, &run, NULL));
         add_text(w, run.name);
         add_number(w, run.start_microseconds);
         add_number(w, run.elapsed_microseconds);
@@ -194,14 +195,15 @@ static void walk_execution(walk *w) {
     }
     for (size_t i = 0; i < w->info.num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-        ASK(popliner_profile_execution_step(w->profile, i, &step, NULL));
+        ASK(popliner_profile_get(w->profile, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL));
         add_number(w, step.program);
         add_text(w, step.type_name);
         add_number(w, step.run);
         add_number(w, step.cycles);
         for (size_t k = 0; k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
-            ASK(popliner_profile_ipu_step(w->profile, i, k, &ipu, NULL));
+            ASK(popliner_profile_get(w->profile, POPLINER_ITEM_IPU_STEP, step.first_ipu_step + k,
+                                     &ipu, NULL));
             add_number(w, ipu.ipu);
             add_number(w, ipu.cycles);
             add_number(w, ipu.first_cycle);

@@ -21,7 +21,6 @@
 #include "popliner/error.h"
 #include "popliner/files.h"
 #include "popliner/listener.h"
-#include "popliner/liveness.h"
 #include "popliner/operations.h"
 #include "popliner/page.h"
 #include "popliner/pareto.h"

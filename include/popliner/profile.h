@@ -116,10 +116,6 @@ typedef struct popliner_engine_option {
 #define POPLINER_ENGINE_OPTION_INIT                                                                \
     { sizeof(popliner_engine_option), NULL, NULL, false }
 
-popliner_status popliner_profile_engine_option(const popliner_profile *profile, size_t option,
-                                               popliner_engine_option *result,
-                                               popliner_error *error);
-
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
 /* The compiler's own account of one tile's memory, all zero where the profile has none; and which
@@ -133,15 +129,12 @@ typedef struct popliner_tile_memory {
     uint64_t interleaved_bytes;          /* of the total: in interleaved memory, ... */
     uint64_t non_interleaved_bytes;
     uint64_t overflowed_bytes; /* ... and behind the end of the memory */
-    size_t first_variable;     /* the tile's are first_variable ... end_variable - 1, for */
-    size_t end_variable;       /* popliner_liveness_variable; none as long as they are not loaded */
+    size_t first_variable;     /* the tile's are first_variable ... end_variable - 1; none */
+    size_t end_variable;       /* as long as they are not loaded */
 } popliner_tile_memory;
 
 #define POPLINER_TILE_MEMORY_INIT                                                                  \
     { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-
-popliner_status popliner_profile_tile(const popliner_profile *profile, size_t tile,
-                                      popliner_tile_memory *memory, popliner_error *error);
 
 /* A category of memory, with what the compiler counts for it on all tiles. A byte is overlapped if
  * another variable of its tile has the same address; all others are not. */
@@ -156,10 +149,6 @@ typedef struct popliner_category {
 
 #define POPLINER_CATEGORY_INIT                                                                     \
     { sizeof(popliner_category), NULL, 0, 0, 0, 0 }
-
-/* O(tiles). */
-popliner_status popliner_profile_category(const popliner_profile *profile, size_t category,
-                                          popliner_category *result, popliner_error *error);
 
 /* What the profile tells tile by tile, and of what. */
 typedef enum popliner_by_tile {
@@ -184,6 +173,37 @@ typedef enum popliner_by_tile {
  * the profile tells nothing. Errors: USAGE. O(tiles). */
 popliner_status popliner_profile_by_tile(const popliner_profile *profile, popliner_by_tile what,
                                          size_t index, uint64_t *by_tile, popliner_error *error);
+
+/* One lowered variable: a piece of the program's memory on one tile. The texts live as long as the
+ * profile. */
+typedef struct popliner_variable {
+    size_t struct_size;
+    size_t tile;
+    uint64_t size_bytes;
+    uint64_t offset_bytes; /* its address on the tile */
+    size_t equivalence_class;
+    bool is_always_live;
+    const char *name;     /* of the unlowered variable that it is a piece of; "" if it has none */
+    const char *category; /* "variable", "message", "vertexCode", ... */
+    size_t category_index;
+    size_t unlowered_variable; /* that it is a piece of, or SIZE_MAX */
+} popliner_variable;
+
+#define POPLINER_VARIABLE_INIT                                                                     \
+    { sizeof(popliner_variable), 0, 0, 0, 0, false, NULL, NULL, 0, 0 }
+
+/* One unlowered variable: a tensor of the program, or what the compiler made up for memory that
+ * belongs to none, which has no pieces then. */
+typedef struct popliner_unlowered_variable {
+    size_t struct_size;
+    const char *name;
+    uint64_t debug_context; /* the first of them, an id in debug.cbor; 0: none */
+    uint64_t size_bytes;    /* of all its pieces */
+    size_t num_pieces;      /* lowered variables */
+} popliner_unlowered_variable;
+
+#define POPLINER_UNLOWERED_VARIABLE_INIT                                                           \
+    { sizeof(popliner_unlowered_variable), NULL, 0, 0, 0 }
 
 /* ---- Programs ------------------------------------------------------------------------------- */
 
@@ -214,8 +234,9 @@ typedef enum popliner_program_type {
 typedef struct popliner_program {
     size_t struct_size;
     popliner_program_type type;
-    const char *type_name; /* as in the file: "OnTileExecute" */
-    const char *name;      /* or that of its compute set; "" if neither has one */
+    const char *type_name;    /* as in the file: "OnTileExecute" */
+    const char *name;         /* or that of its compute set; "" if neither has one */
+    const uint32_t *children; /* [num_children]: their numbers */
     size_t num_children;
     size_t compute_set;                   /* that it executes, or SIZE_MAX */
     size_t called_program;                /* the body of the function that it calls, or SIZE_MAX */
@@ -227,15 +248,9 @@ typedef struct popliner_program {
 
 #define POPLINER_PROGRAM_INIT                                                                      \
     {                                                                                              \
-        sizeof(popliner_program), POPLINER_PROGRAM_OTHER, NULL, NULL, 0, 0, 0, 0, 0, 0,            \
+        sizeof(popliner_program), POPLINER_PROGRAM_OTHER, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0,      \
             POPLINER_CYCLES_NONE                                                                   \
     }
-
-popliner_status popliner_profile_program(const popliner_profile *profile, size_t program,
-                                         popliner_program *result, popliner_error *error);
-
-/* The number of a program's child < num_children; SIZE_MAX for any other. */
-size_t popliner_profile_child(const popliner_profile *profile, size_t program, size_t child);
 
 /* Called with the number of a program and its type. What is not POPLINER_OK ends the visit. */
 typedef popliner_status (*popliner_program_visitor)(void *user, size_t program,
@@ -260,26 +275,22 @@ typedef struct popliner_step {
 #define POPLINER_STEP_INIT                                                                         \
     { sizeof(popliner_step), 0, 0 }
 
-popliner_status popliner_profile_step(const popliner_profile *profile, size_t step,
-                                      popliner_step *result, popliner_error *error);
-
 /* ---- What programs execute ------------------------------------------------------------------ */
 
 typedef struct popliner_compute_set {
     size_t struct_size;
-    const char *name;        /* may be "" */
-    uint64_t debug_context;  /* id in debug.cbor; 0: none */
-    size_t num_vertex_types; /* of how many types its vertices are */
-    uint64_t num_vertices;   /* on all tiles */
-    uint64_t num_edges;      /* of these; 0 when not recorded */
+    const char *name;       /* may be "" */
+    uint64_t debug_context; /* id in debug.cbor; 0: none */
+    /* Its vertices are first_vertices ... first_vertices + num_vertex_types - 1: a popliner_vertices
+     * for each type. */
+    size_t first_vertices;
+    size_t num_vertex_types;
+    uint64_t num_vertices; /* on all tiles */
+    uint64_t num_edges;    /* of these; 0 when not recorded */
 } popliner_compute_set;
 
 #define POPLINER_COMPUTE_SET_INIT                                                                  \
-    { sizeof(popliner_compute_set), NULL, 0, 0, 0, 0 }
-
-/* O(tiles * its vertex types). */
-popliner_status popliner_profile_compute_set(const popliner_profile *profile, size_t compute_set,
-                                             popliner_compute_set *result, popliner_error *error);
+    { sizeof(popliner_compute_set), NULL, 0, 0, 0, 0, 0 }
 
 /* The vertices of one type in a compute set. */
 typedef struct popliner_vertices {
@@ -296,11 +307,6 @@ typedef struct popliner_vertices {
 #define POPLINER_VERTICES_INIT                                                                     \
     { sizeof(popliner_vertices), 0, NULL, 0, 0, 0, 0, 0 }
 
-/* Of the `place`-th of the num_vertex_types of a compute set. O(tiles). */
-popliner_status popliner_profile_vertices(const popliner_profile *profile, size_t compute_set,
-                                          size_t place, popliner_vertices *result,
-                                          popliner_error *error);
-
 typedef struct popliner_vertex_type {
     size_t struct_size;
     const char *name;     /* of the C++ class, with template arguments */
@@ -310,10 +316,6 @@ typedef struct popliner_vertex_type {
 
 #define POPLINER_VERTEX_TYPE_INIT                                                                  \
     { sizeof(popliner_vertex_type), NULL, 0, 0 }
-
-/* O(tiles). */
-popliner_status popliner_profile_vertex_type(const popliner_profile *profile, size_t vertex_type,
-                                             popliner_vertex_type *result, popliner_error *error);
 
 /* ---- The execution -------------------------------------------------------------------------- */
 
@@ -332,26 +334,19 @@ typedef struct popliner_run {
 #define POPLINER_RUN_INIT                                                                          \
     { sizeof(popliner_run), NULL, 0, 0, 0, 0, 0 }
 
-popliner_status popliner_profile_run(const popliner_profile *profile, size_t run,
-                                     popliner_run *result, popliner_error *error);
-
 /* One execution of a program, or a sync that no program asks for. */
 typedef struct popliner_execution_step {
     size_t struct_size;
     size_t program;        /* or SIZE_MAX */
     const char *type_name; /* of the program, or of the sync; "" when not recorded */
     size_t run;            /* or SIZE_MAX */
-    size_t num_ipus;       /* that were measured */
+    size_t first_ipu_step; /* those of the IPUs that were measured are */
+    size_t num_ipus;       /* first_ipu_step ... first_ipu_step + num_ipus - 1 */
     uint64_t cycles;       /* on the slowest IPU; 0 if none was measured */
 } popliner_execution_step;
 
 #define POPLINER_EXECUTION_STEP_INIT                                                               \
-    { sizeof(popliner_execution_step), 0, NULL, 0, 0, 0 }
-
-/* O(log runs + its IPUs). */
-popliner_status popliner_profile_execution_step(const popliner_profile *profile, size_t step,
-                                                popliner_execution_step *result,
-                                                popliner_error *error);
+    { sizeof(popliner_execution_step), 0, NULL, 0, 0, 0, 0 }
 
 /* What a step took on one IPU. */
 typedef struct popliner_ipu_step {
@@ -368,10 +363,80 @@ typedef struct popliner_ipu_step {
 #define POPLINER_IPU_STEP_INIT                                                                     \
     { sizeof(popliner_ipu_step), 0, 0, 0, 0, 0, 0, 0 }
 
-/* Of the `place`-th of the num_ipus of an execution step. */
-popliner_status popliner_profile_ipu_step(const popliner_profile *profile, size_t step,
-                                          size_t place, popliner_ipu_step *result,
-                                          popliner_error *error);
+/* ---- One of these --------------------------------------------------------------------------- */
+
+/* What popliner_profile_get tells of: the structure that it fills, and what numbers it. */
+typedef enum popliner_item {
+    POPLINER_ITEM_ENGINE_OPTION,      /* popliner_engine_option: num_engine_options */
+    POPLINER_ITEM_TILE,               /* popliner_tile_memory: num_tiles */
+    POPLINER_ITEM_CATEGORY,           /* popliner_category: num_categories; O(tiles) */
+    POPLINER_ITEM_VARIABLE,           /* popliner_variable: num_variables; O(log tiles) */
+    POPLINER_ITEM_UNLOWERED_VARIABLE, /* popliner_unlowered_variable: num_unlowered_variables */
+    POPLINER_ITEM_PROGRAM,            /* popliner_program: num_programs */
+    POPLINER_ITEM_STEP,               /* popliner_step: num_steps */
+    POPLINER_ITEM_COMPUTE_SET,        /* popliner_compute_set: num_compute_sets; O(tiles * its
+                                         vertex types) */
+    POPLINER_ITEM_VERTICES,           /* popliner_vertices: see popliner_compute_set; O(tiles) */
+    POPLINER_ITEM_VERTEX_TYPE,        /* popliner_vertex_type: num_vertex_types; O(tiles) */
+    POPLINER_ITEM_RUN,                /* popliner_run: num_runs */
+    POPLINER_ITEM_EXECUTION_STEP, /* popliner_execution_step: num_execution_steps; O(log runs) */
+    POPLINER_ITEM_IPU_STEP,       /* popliner_ipu_step: see popliner_execution_step */
+    POPLINER_NUM_ITEMS
+} popliner_item;
+
+/* Fills *result, which is the structure of this kind, begun with its _INIT macro:
+ *
+ *     popliner_program program = POPLINER_PROGRAM_INIT;
+ *     popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, 0, &program, &error);
+ *
+ * Errors: USAGE for a kind that there is not, or an index that is not below its count. */
+popliner_status popliner_profile_get(const popliner_profile *profile, popliner_item kind,
+                                     size_t index, void *result, popliner_error *error);
+
+/* ---- What is live when ---------------------------------------------------------------------- *
+ *
+ * A variable that is always live counts at every step; any other where its equivalence class is
+ * live, on the half-open ranges of the profile. Bytes are sums of sizes, as in the compiler's own
+ * accounting; where variables share addresses, popliner_liveness_extent tells what they take up.
+ *
+ * Wherever a `selection` is asked for it is a mark per lowered variable, 0 for those to leave out,
+ * or NULL for all of them. Variables are sorted by tile. */
+
+/* Whether the variable is live at `step`; false if either is beyond the last. O(ranges of its
+ * class). */
+bool popliner_liveness_is_live(const popliner_profile *profile, size_t variable, size_t step);
+
+/* The most memory that a tile needs at any of some steps. */
+typedef struct popliner_peak {
+    uint64_t always_live_bytes;
+    uint64_t not_always_live_bytes; /* at peak_step */
+    size_t peak_step;               /* the first step where most bytes are live */
+} popliner_peak;
+
+/* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles].
+ * Errors, here and below: USAGE for a tile beyond the last, for steps that are not 0 <= first_step
+ * <= end_step <= num_steps, or if the variables are not loaded; MEMORY.
+ * Cost: O(variables * ranges + tiles * steps). */
+popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
+                                        size_t first_step, size_t end_step, popliner_peak *peaks,
+                                        popliner_error *error);
+
+/* For the sum over all tiles. */
+#define POPLINER_ALL_TILES SIZE_MAX
+
+/* The not-always-live bytes of one tile, or of POPLINER_ALL_TILES together, at each of the steps in
+ * [first_step, end_step), into bytes[end_step - first_step]. Errors: USAGE, MEMORY. Cost: for a
+ * tile O(its variables * ranges + steps), for all O(variables + classes * ranges + steps). */
+popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
+                                          const uint8_t *selection, size_t first_step,
+                                          size_t end_step, uint64_t *bytes, popliner_error *error);
+
+/* The addresses of a tile that some variable uses at some time: how many bytes, and the highest
+ * end. The difference is what the layout leaves unused between them. Errors: USAGE, MEMORY.
+ * O(n log n). */
+popliner_status popliner_liveness_extent(const popliner_profile *profile, size_t tile,
+                                         const uint8_t *selection, uint64_t *used_bytes,
+                                         uint64_t *including_gaps_bytes, popliner_error *error);
 
 #ifdef __cplusplus
 }

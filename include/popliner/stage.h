@@ -89,7 +89,7 @@ typedef struct popliner_stage_memory {
     int64_t *correction_bytes; /* what a calibration adds, layout apart; may be below 0 */
 } popliner_stage_memory;
 
-/* A variable of a stage, see popliner/liveness.h for what belongs to the number. The texts live as
+/* A variable of a stage, see popliner/profile.h for what belongs to the number. The texts live as
  * long as the profile. */
 typedef struct popliner_stage_variable {
     size_t variable;

@@ -171,8 +171,8 @@ static void put_peak(const popliner_certificate *c, const popliner_stage_detail 
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     popliner_step step = POPLINER_STEP_INIT;
     popliner_program program = POPLINER_PROGRAM_INIT;
-    if (popliner_profile_step(in->profile, d->step, &step, NULL) == POPLINER_OK)
-        popliner_profile_program(in->profile, step.program, &program, NULL);
+    if (popliner_profile_get(in->profile, POPLINER_ITEM_STEP, d->step, &step, NULL) == POPLINER_OK)
+        popliner_profile_get(in->profile, POPLINER_ITEM_PROGRAM, step.program, &program, NULL);
     pl_put_open(json, "peak", '{');
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "step", d->step);

@@ -27,7 +27,9 @@ typedef struct context {
 
 static const char *name_of(const popliner_profile *profile, size_t program) {
     popliner_program told = POPLINER_PROGRAM_INIT;
-    return popliner_profile_program(profile, program, &told, NULL) == POPLINER_OK ? told.name : "";
+    return popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, program, &told, NULL) == POPLINER_OK
+               ? told.name
+               : "";
 }
 
 /* The debug context path of a variable, "" if it is not known. */

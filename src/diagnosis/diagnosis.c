@@ -13,8 +13,8 @@
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/error.h"
-#include "popliner/liveness.h"
 #include "popliner/operations.h"
+#include "popliner/profile.h"
 
 /* ---- a layer regex, guessed from the names of operations without a layer ---- */
 

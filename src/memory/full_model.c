@@ -13,7 +13,7 @@
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 
 /* The place of variables that belong nowhere. */

@@ -17,7 +17,7 @@
 #include "memory/interval_inputs.h"
 #include "memory/passes.h"
 #include "memory/tile_meter.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 
 /* Whether a unit of the set is in the stage. */

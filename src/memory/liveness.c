@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,43 +9,6 @@
 #include "base/structs.h"
 #include "memory/curve.h"
 #include "profile/profile_data.h"
-
-popliner_status popliner_liveness_variable(const popliner_profile *p, size_t variable,
-                                           popliner_variable *result, popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(variable, p->num_variables, "lowered variables", error);
-    if (status != POPLINER_OK)
-        return status;
-    uint32_t unlowered = p->variable_unlowered[variable];
-    const popliner_variable told = {
-        .tile = pl_profile_tile_of(p, variable),
-        .size_bytes = p->variable_size_bytes[variable],
-        .offset_bytes = p->variable_offset[variable],
-        .equivalence_class = p->variable_class[variable],
-        .is_always_live = p->class_always_live[p->variable_class[variable]] != 0,
-        .name = unlowered == PL_NONE ? "" : pl_profile_string(p, p->unlowered_name[unlowered]),
-        .category = pl_profile_string(p, p->category_name[p->variable_category[variable]]),
-        .category_index = p->variable_category[variable],
-        .unlowered_variable = pl_walk_index(unlowered),
-    };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_variable", error);
-}
-
-popliner_status popliner_liveness_unlowered_variable(const popliner_profile *p, size_t variable,
-                                                     popliner_unlowered_variable *result,
-                                                     popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(variable, p->num_unlowered, "unlowered variables", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_unlowered_variable told = {
-        .name = pl_profile_string(p, p->unlowered_name[variable]),
-        .debug_context = p->unlowered_debug_context[variable],
-        .size_bytes = p->unlowered_size_bytes[variable],
-        .num_pieces = p->unlowered_num_pieces[variable],
-    };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_unlowered_variable", error);
-}
 
 bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_t step) {
     if (variable >= p->num_variables || step >= p->num_steps)

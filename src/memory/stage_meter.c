@@ -9,7 +9,7 @@
 #include "base/growth.h"
 #include "memory/stage_meter.h"
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 
 void pl_stage_memory_clear(popliner_stage_memory *memory) {
@@ -256,7 +256,7 @@ size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size
         for (; place > 0 && largest[place - 1].size_bytes < size_bytes; place--)
             largest[place] = largest[place - 1];
         popliner_variable v = POPLINER_VARIABLE_INIT;
-        popliner_liveness_variable(meter->profile, i, &v, NULL);
+        popliner_profile_get(meter->profile, POPLINER_ITEM_VARIABLE, i, &v, NULL);
         largest[place] = (popliner_stage_variable){i, size_bytes, v.name, v.category};
     }
     return count;

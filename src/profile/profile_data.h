@@ -10,7 +10,6 @@
 #include "base/id_map.h"
 #include "popliner/diagnosis.h"
 #include "popliner/listener.h"
-#include "popliner/liveness.h"
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/category.h"

@@ -1,6 +1,7 @@
 /* What a profile tells of its program and of its execution, one thing at a time.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,28 +67,35 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
     return pl_struct_fill(info, &told, sizeof told, "popliner_profile_info", error);
 }
 
-popliner_status popliner_profile_engine_option(const popliner_profile *p, size_t option,
-                                               popliner_engine_option *result,
-                                               popliner_error *error) {
-    popliner_status status = pl_walk_check_index(option, p->num_options, "engine options", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_engine_option told = {
+/* What popliner_profile_get fills. */
+typedef union item {
+    popliner_engine_option engine_option;
+    popliner_tile_memory tile_memory;
+    popliner_category category;
+    popliner_variable variable;
+    popliner_unlowered_variable unlowered_variable;
+    popliner_program program;
+    popliner_step step;
+    popliner_compute_set compute_set;
+    popliner_vertices vertices;
+    popliner_vertex_type vertex_type;
+    popliner_run run;
+    popliner_execution_step execution_step;
+    popliner_ipu_step ipu_step;
+} item;
+
+static void tell_engine_option(const popliner_profile *p, size_t option, item *told) {
+    told->engine_option = (popliner_engine_option){
         .name = pl_profile_string(p, p->option_name[option]),
         .value = pl_profile_string(p, p->option_value[option]),
         .is_default = p->option_is_default[option] != 0,
     };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_engine_option", error);
 }
 
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
-popliner_status popliner_profile_tile(const popliner_profile *p, size_t tile,
-                                      popliner_tile_memory *memory, popliner_error *error) {
-    popliner_status status = pl_walk_check_index(tile, p->target.num_tiles, "tiles", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_tile_memory told = {
+static void tell_tile_memory(const popliner_profile *p, size_t tile, item *told) {
+    told->tile_memory = (popliner_tile_memory){
         .total_bytes = p->tile_total_bytes[tile],
         .total_including_gaps_bytes = p->tile_total_including_gaps_bytes[tile],
         .always_live_bytes = p->tile_always_live_bytes[tile],
@@ -98,7 +106,6 @@ popliner_status popliner_profile_tile(const popliner_profile *p, size_t tile,
         .first_variable = (size_t)p->tile_variables_start[tile],
         .end_variable = (size_t)p->tile_variables_start[tile + 1],
     };
-    return pl_struct_fill(memory, &told, sizeof told, "popliner_tile_memory", error);
 }
 
 /* How the i-th part of a category's account is called: the columns are read in this order. */
@@ -112,29 +119,25 @@ static const pl_series *category_parts(const popliner_profile *p, size_t categor
                                       : p->category_memory + category * PL_NUM_CATEGORY_PARTS;
 }
 
-popliner_status popliner_profile_category(const popliner_profile *p, size_t category,
-                                          popliner_category *result, popliner_error *error) {
-    popliner_status status = pl_walk_check_index(category, p->num_categories, "categories", error);
-    if (status != POPLINER_OK)
-        return status;
+static void tell_category(const popliner_profile *p, size_t category, item *told) {
     const pl_series *parts = category_parts(p, category);
-    popliner_category told = {.name = pl_profile_string(p, p->category_name[category])};
+    popliner_category own = {.name = pl_profile_string(p, p->category_name[category])};
     for (int i = 0; parts != NULL && i < PL_NUM_CATEGORY_PARTS; i++) {
         int part = part_of(i);
         uint64_t bytes = pl_series_sum(p, parts[i]);
-        told.total_bytes += bytes;
+        own.total_bytes += bytes;
         if (part == POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED ||
             part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED ||
             part == POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED)
-            told.overlapped_bytes += bytes;
+            own.overlapped_bytes += bytes;
         if (part == POPLINER_BY_TILE_INTERLEAVED_NON_OVERLAPPED ||
             part == POPLINER_BY_TILE_INTERLEAVED_OVERLAPPED)
-            told.interleaved_bytes += bytes;
+            own.interleaved_bytes += bytes;
         if (part == POPLINER_BY_TILE_OVERFLOWED_NON_OVERLAPPED ||
             part == POPLINER_BY_TILE_OVERFLOWED_OVERLAPPED)
-            told.overflowed_bytes += bytes;
+            own.overflowed_bytes += bytes;
     }
-    return pl_struct_fill(result, &told, sizeof told, "popliner_category", error);
+    told->category = own;
 }
 
 popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_tile what,
@@ -192,18 +195,39 @@ popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_
     return POPLINER_OK;
 }
 
+static void tell_variable(const popliner_profile *p, size_t variable, item *told) {
+    uint32_t unlowered = p->variable_unlowered[variable];
+    told->variable = (popliner_variable){
+        .tile = pl_profile_tile_of(p, variable),
+        .size_bytes = p->variable_size_bytes[variable],
+        .offset_bytes = p->variable_offset[variable],
+        .equivalence_class = p->variable_class[variable],
+        .is_always_live = p->class_always_live[p->variable_class[variable]] != 0,
+        .name = unlowered == PL_NONE ? "" : pl_profile_string(p, p->unlowered_name[unlowered]),
+        .category = pl_profile_string(p, p->category_name[p->variable_category[variable]]),
+        .category_index = p->variable_category[variable],
+        .unlowered_variable = pl_walk_index(unlowered),
+    };
+}
+
+static void tell_unlowered_variable(const popliner_profile *p, size_t variable, item *told) {
+    told->unlowered_variable = (popliner_unlowered_variable){
+        .name = pl_profile_string(p, p->unlowered_name[variable]),
+        .debug_context = p->unlowered_debug_context[variable],
+        .size_bytes = p->unlowered_size_bytes[variable],
+        .num_pieces = p->unlowered_num_pieces[variable],
+    };
+}
+
 /* ---- Programs ------------------------------------------------------------------------------- */
 
-popliner_status popliner_profile_program(const popliner_profile *p, size_t program,
-                                         popliner_program *result, popliner_error *error) {
-    popliner_status status = pl_walk_check_index(program, p->num_programs, "programs", error);
-    if (status != POPLINER_OK)
-        return status;
-    popliner_program told = {
+static void tell_program(const popliner_profile *p, size_t program, item *told) {
+    popliner_program own = {
         .type = (popliner_program_type)p->program_type[program],
         .type_name = pl_profile_string(p, p->program_type_name[program]),
         .name = pl_profile_program_name(p, program),
         .num_children = pl_profile_num_children(p, program),
+        .children = p->program_child + p->program_children_start[program],
         .compute_set = pl_walk_index(p->program_compute_set[program]),
         .called_program = pl_walk_index(p->program_called[program]),
         .debug_context = p->program_debug_context[program],
@@ -211,48 +235,33 @@ popliner_status popliner_profile_program(const popliner_profile *p, size_t progr
         .cycles_source = POPLINER_CYCLES_NONE,
     };
     if (p->num_timed_programs > 0) {
-        told.num_repeats = p->program_repeats[program];
-        told.cycles = p->program_cycles[program];
-        told.cycles_source = (popliner_cycles_source)p->program_cycles_source[program];
+        own.num_repeats = p->program_repeats[program];
+        own.cycles = p->program_cycles[program];
+        own.cycles_source = (popliner_cycles_source)p->program_cycles_source[program];
     }
-    return pl_struct_fill(result, &told, sizeof told, "popliner_program", error);
+    told->program = own;
 }
 
-size_t popliner_profile_child(const popliner_profile *p, size_t program, size_t child) {
-    if (program >= p->num_programs || child >= pl_profile_num_children(p, program))
-        return SIZE_MAX;
-    return p->program_child[p->program_children_start[program] + child];
-}
-
-popliner_status popliner_profile_step(const popliner_profile *p, size_t step, popliner_step *result,
-                                      popliner_error *error) {
-    popliner_status status = pl_walk_check_index(step, p->num_steps, "liveness steps", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_step told = {.program = p->step_program[step],
-                                .parent_step = pl_walk_index(p->step_parent[step])};
-    return pl_struct_fill(result, &told, sizeof told, "popliner_step", error);
+static void tell_step(const popliner_profile *p, size_t step, item *told) {
+    told->step = (popliner_step){.program = p->step_program[step],
+                                 .parent_step = pl_walk_index(p->step_parent[step])};
 }
 
 /* ---- What programs execute ------------------------------------------------------------------ */
 
-popliner_status popliner_profile_compute_set(const popliner_profile *p, size_t compute_set,
-                                             popliner_compute_set *result, popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(compute_set, p->num_compute_sets, "compute sets", error);
-    if (status != POPLINER_OK)
-        return status;
+static void tell_compute_set(const popliner_profile *p, size_t compute_set, item *told) {
     size_t start = p->compute_set_vertices_start[compute_set];
     size_t end = p->compute_set_vertices_start[compute_set + 1];
-    popliner_compute_set told = {
+    popliner_compute_set own = {
         .name = pl_profile_string(p, p->compute_set_name[compute_set]),
         .debug_context = p->compute_set_debug_context[compute_set],
+        .first_vertices = start,
         .num_vertex_types = end - start,
         .num_edges = p->compute_set_num_edges[compute_set],
     };
     for (size_t i = start; i < end; i++)
-        told.num_vertices += pl_series_sum(p, p->compute_set_vertex_instances[i]);
-    return pl_struct_fill(result, &told, sizeof told, "popliner_compute_set", error);
+        own.num_vertices += pl_series_sum(p, p->compute_set_vertex_instances[i]);
+    told->compute_set = own;
 }
 
 /* The sum of `values` over those tiles where `marks` is not 0, and the number of these. */
@@ -283,54 +292,32 @@ static uint64_t sum_up_marked(const popliner_profile *p, pl_series values, pl_se
     }
 }
 
-popliner_status popliner_profile_vertices(const popliner_profile *p, size_t compute_set,
-                                          size_t place, popliner_vertices *result,
-                                          popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(compute_set, p->num_compute_sets, "compute sets", error);
-    if (status != POPLINER_OK)
-        return status;
-    size_t start = p->compute_set_vertices_start[compute_set];
-    size_t index = start + place;
-    status = pl_walk_check_index(place, p->compute_set_vertices_start[compute_set + 1] - start,
-                                 "types of vertices in the compute set", error);
-    if (status != POPLINER_OK)
-        return status;
+static void tell_vertices(const popliner_profile *p, size_t index, item *told) {
     uint32_t type = p->compute_set_vertex_type[index];
     pl_series instances = p->compute_set_vertex_instances[index];
-    popliner_vertices told = {
+    popliner_vertices own = {
         .vertex_type = type,
         .name = pl_profile_string(p, p->vertex_type_name[type]),
         .num_vertices = pl_series_sum(p, instances),
         .index = index,
     };
-    told.state_bytes = told.num_vertices * p->vertex_type_size_bytes[type];
-    told.code_bytes = sum_up_marked(p, p->vertex_type_code[type], instances, &told.num_tiles);
-    return pl_struct_fill(result, &told, sizeof told, "popliner_vertices", error);
+    own.state_bytes = own.num_vertices * p->vertex_type_size_bytes[type];
+    own.code_bytes = sum_up_marked(p, p->vertex_type_code[type], instances, &own.num_tiles);
+    told->vertices = own;
 }
 
-popliner_status popliner_profile_vertex_type(const popliner_profile *p, size_t vertex_type,
-                                             popliner_vertex_type *result, popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(vertex_type, p->num_vertex_types, "vertex types", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_vertex_type told = {
+static void tell_vertex_type(const popliner_profile *p, size_t vertex_type, item *told) {
+    told->vertex_type = (popliner_vertex_type){
         .name = pl_profile_string(p, p->vertex_type_name[vertex_type]),
         .state_bytes = p->vertex_type_size_bytes[vertex_type],
         .code_bytes = pl_series_sum(p, p->vertex_type_code[vertex_type]),
     };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_vertex_type", error);
 }
 
 /* ---- The execution ---- */
 
-popliner_status popliner_profile_run(const popliner_profile *p, size_t run, popliner_run *result,
-                                     popliner_error *error) {
-    popliner_status status = pl_walk_check_index(run, p->num_runs, "runs", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_run told = {
+static void tell_run(const popliner_profile *p, size_t run, item *told) {
+    told->run = (popliner_run){
         .name = pl_profile_string(p, p->run_name[run]),
         .start_microseconds = p->run_start_microseconds[run],
         .elapsed_microseconds = p->run_elapsed_microseconds[run],
@@ -338,7 +325,6 @@ popliner_status popliner_profile_run(const popliner_profile *p, size_t run, popl
         .first_step = (size_t)p->run_first_step[run],
         .num_steps = (size_t)(p->run_first_step[run + 1] - p->run_first_step[run]),
     };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_run", error);
 }
 
 /* The run that a step belongs to, or SIZE_MAX. */
@@ -355,36 +341,19 @@ static size_t run_of(const popliner_profile *p, size_t step) {
     return low < p->num_runs ? low : SIZE_MAX;
 }
 
-popliner_status popliner_profile_execution_step(const popliner_profile *p, size_t step,
-                                                popliner_execution_step *result,
-                                                popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(step, p->num_execution_steps, "executed steps", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_execution_step told = {
+static void tell_execution_step(const popliner_profile *p, size_t step, item *told) {
+    told->execution_step = (popliner_execution_step){
         .program = pl_walk_index(p->execution_program[step]),
         .type_name = pl_profile_string(p, p->execution_type_name[step]),
         .run = run_of(p, step),
+        .first_ipu_step = (size_t)p->execution_ipus_start[step],
         .num_ipus = (size_t)(p->execution_ipus_start[step + 1] - p->execution_ipus_start[step]),
         .cycles = pl_profile_execution_cycles(p, step),
     };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_execution_step", error);
 }
 
-popliner_status popliner_profile_ipu_step(const popliner_profile *p, size_t step, size_t place,
-                                          popliner_ipu_step *result, popliner_error *error) {
-    popliner_status status =
-        pl_walk_check_index(step, p->num_execution_steps, "executed steps", error);
-    if (status != POPLINER_OK)
-        return status;
-    size_t start = (size_t)p->execution_ipus_start[step];
-    size_t i = start + place;
-    status = pl_walk_check_index(place, (size_t)p->execution_ipus_start[step + 1] - start,
-                                 "measured IPUs in the step", error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_ipu_step told = {
+static void tell_ipu_step(const popliner_profile *p, size_t i, item *told) {
+    told->ipu_step = (popliner_ipu_step){
         .ipu = p->execution_ipu[i],
         .cycles = p->execution_cycles[i],
         .first_cycle = p->execution_first_cycle[i],
@@ -393,7 +362,47 @@ popliner_status popliner_profile_ipu_step(const popliner_profile *p, size_t step
         .num_active_tiles = p->execution_active_tiles[i],
         .tile_balance = p->execution_tile_balance[i],
     };
-    return pl_struct_fill(result, &told, sizeof told, "popliner_ipu_step", error);
+}
+
+/* ---- Any of these ---- */
+
+#define ROW(kind, structure, count, what)                                                          \
+    [POPLINER_ITEM_##kind] = {what, offsetof(popliner_profile, count), "popliner_" #structure,     \
+                              sizeof(popliner_##structure), tell_##structure}
+
+static const struct {
+    const char *what;
+    size_t count_offset; /* in the profile: how many there are */
+    const char *structure;
+    size_t size;
+    void (*tell)(const popliner_profile *p, size_t index, item *told);
+} kinds[POPLINER_NUM_ITEMS] = {
+    ROW(ENGINE_OPTION, engine_option, num_options, "engine options"),
+    ROW(TILE, tile_memory, target.num_tiles, "tiles"),
+    ROW(CATEGORY, category, num_categories, "categories"),
+    ROW(VARIABLE, variable, num_variables, "lowered variables"),
+    ROW(UNLOWERED_VARIABLE, unlowered_variable, num_unlowered, "unlowered variables"),
+    ROW(PROGRAM, program, num_programs, "programs"),
+    ROW(STEP, step, num_steps, "liveness steps"),
+    ROW(COMPUTE_SET, compute_set, num_compute_sets, "compute sets"),
+    ROW(VERTICES, vertices, num_compute_set_vertices, "types of vertices in compute sets"),
+    ROW(VERTEX_TYPE, vertex_type, num_vertex_types, "vertex types"),
+    ROW(RUN, run, num_runs, "runs"),
+    ROW(EXECUTION_STEP, execution_step, num_execution_steps, "executed steps"),
+    ROW(IPU_STEP, ipu_step, num_execution_ipus, "measured IPUs of steps"),
+};
+
+popliner_status popliner_profile_get(const popliner_profile *p, popliner_item kind, size_t index,
+                                     void *result, popliner_error *error) {
+    item told;
+    if ((unsigned)kind >= POPLINER_NUM_ITEMS)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is no popliner_item", (int)kind);
+    const size_t *count = (const size_t *)((const char *)p + kinds[kind].count_offset);
+    popliner_status status = pl_walk_check_index(index, *count, kinds[kind].what, error);
+    if (status != POPLINER_OK)
+        return status;
+    kinds[kind].tell(p, index, &told);
+    return pl_struct_fill(result, &told, kinds[kind].size, kinds[kind].structure, error);
 }
 
 /* ---- Visiting the programs in the order of the tree ---- */

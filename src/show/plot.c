@@ -10,7 +10,7 @@
 #include "base/failure.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 
 /* ---- cells ---- */

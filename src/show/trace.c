@@ -13,7 +13,7 @@
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "tables/reports.h"
 

@@ -13,7 +13,7 @@
 #include "base/names.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/category.h"
 #include "tables/reports.h"
 

@@ -9,7 +9,7 @@
 #include "base/growth.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/memory_model.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "tables/reports.h"
 #include "tables/sections.h"
@@ -121,7 +121,7 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
     add_memory(source->profile, &info, sheet);
     for (size_t i = 0; i < info.num_engine_options; i++) {
         popliner_engine_option option = POPLINER_ENGINE_OPTION_INIT;
-        popliner_profile_engine_option(source->profile, i, &option, NULL);
+        popliner_profile_get(source->profile, POPLINER_ITEM_ENGINE_OPTION, i, &option, NULL);
         pl_sheet_text(sheet, "engine_option");
         pl_sheet_text(sheet, option.name);
         pl_sheet_text(sheet, option.value);
@@ -212,7 +212,7 @@ static void add_category(const popliner_profile *p, size_t i, const largest_tile
                          pl_sheet *sheet) {
     popliner_category own = POPLINER_CATEGORY_INIT;
     if (!sheet->is_naming)
-        popliner_profile_category(p, i, &own, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_CATEGORY, i, &own, NULL);
     PL_COLUMN(sheet, text, "category", own.name);
     PL_COLUMN(sheet, number, "variables_bytes", largest->all_bytes);
     PL_COLUMN(sheet, number, "always_live_bytes", largest->always_live_bytes);

@@ -15,7 +15,7 @@
 #include "memory/parts.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "tables/reports.h"
 
@@ -54,7 +54,7 @@ static const char *shown_layer(const popliner_layers *layers, size_t unit) {
 /* The compiler's account of a tile that there is. */
 static popliner_tile_memory account_of(const popliner_profile *profile, size_t tile) {
     popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
-    popliner_profile_tile(profile, tile, &account, NULL);
+    popliner_profile_get(profile, POPLINER_ITEM_TILE, tile, &account, NULL);
     return account;
 }
 
@@ -238,7 +238,7 @@ popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profil
                 profile->variable_size_bytes[i];
     for (size_t tile = 0; tile < table->num_tiles; tile++) {
         popliner_tile_memory memory = POPLINER_TILE_MEMORY_INIT;
-        popliner_profile_tile(profile, tile, &memory, NULL);
+        popliner_profile_get(profile, POPLINER_ITEM_TILE, tile, &memory, NULL);
         uint64_t *row = table->bytes + tile * table->num_columns;
         row[PL_TILES_ALWAYS_LIVE] = memory.always_live_bytes;
         row[PL_TILES_NOT_ALWAYS_LIVE] = memory.not_always_live_peak_bytes;

@@ -11,7 +11,7 @@
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "model/operations.h"
-#include "popliner/liveness.h"
+#include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "tables/reports.h"
 #include "tables/sections.h"
@@ -145,15 +145,15 @@ static popliner_status find_places(const pl_section_source *source, places *own,
 /* The state of the vertices of a compute set: what the compiler tells of it where the memory model
  * takes that, as that of operations is. */
 static uint64_t state_of(const pl_section_source *source, size_t compute_set,
-                         size_t num_vertex_types) {
+                         const popliner_compute_set *told) {
     const popliner_profile *p = source->profile;
     uint64_t state_bytes = 0;
     if (pl_takes_told_state(source->chain->model, p))
         return pl_series_sum(p, p->compute_set_state[compute_set]) +
                pl_series_sum(p, p->compute_set_descriptors[compute_set]);
-    for (size_t i = 0; i < num_vertex_types; i++) {
+    for (size_t i = 0; i < told->num_vertex_types; i++) {
         popliner_vertices vertices = POPLINER_VERTICES_INIT;
-        popliner_profile_vertices(p, compute_set, i, &vertices, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_VERTICES, told->first_vertices + i, &vertices, NULL);
         state_bytes += vertices.state_bytes;
     }
     return state_bytes;
@@ -164,10 +164,10 @@ static void add_vertices(const pl_section_source *source, size_t compute_set, pl
     const bool has_set = compute_set != SIZE_MAX;
     popliner_compute_set told = POPLINER_COMPUTE_SET_INIT;
     if (has_set)
-        popliner_profile_compute_set(source->profile, compute_set, &told, NULL);
+        popliner_profile_get(source->profile, POPLINER_ITEM_COMPUTE_SET, compute_set, &told, NULL);
     PL_COLUMN(sheet, known, "num_vertices", has_set, told.num_vertices);
     PL_COLUMN(sheet, known, "vertex_state_bytes", has_set,
-              has_set ? state_of(source, compute_set, told.num_vertex_types) : 0);
+              has_set ? state_of(source, compute_set, &told) : 0);
 }
 
 static const char *cycles_name(popliner_cycles_source source) {
@@ -182,7 +182,7 @@ static void add_program(const pl_section_source *source, size_t i, const places 
     popliner_program program = POPLINER_PROGRAM_INIT;
     program.compute_set = SIZE_MAX;
     if (!sheet->is_naming)
-        popliner_profile_program(p, i, &program, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
     const size_t operation = sheet->is_naming ? 0 : pl_walk_index(own->operation[i]);
     const char *cycles_source = cycles_name(program.cycles_source);
     PL_COLUMN(sheet, number, "program", i);
@@ -246,12 +246,13 @@ static void add_execution(const pl_section_source *source, size_t i, size_t whic
     popliner_run run = POPLINER_RUN_INIT;
     popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
     if (!sheet->is_naming)
-        popliner_profile_execution_step(p, i, &step, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL);
     if (!sheet->is_naming && step.run != SIZE_MAX)
-        popliner_profile_run(p, step.run, &run, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_RUN, step.run, &run, NULL);
     const bool is_measured = which_ipu < step.num_ipus;
     if (is_measured)
-        popliner_profile_ipu_step(p, i, which_ipu, &ipu, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_IPU_STEP, step.first_ipu_step + which_ipu, &ipu,
+                             NULL);
     PL_COLUMN(sheet, number, "execution_step", i);
     PL_COLUMN(sheet, index, "run", step.run);
     PL_COLUMN(sheet, text, "run_name", run.name);
@@ -278,7 +279,7 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
     popliner_status status = find_operations(source, &operation_of, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-        popliner_profile_execution_step(p, i, &step, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL);
         for (size_t k = 0; k < step.num_ipus || k == 0; k++)
             add_execution(source, i, k, operation_of, sheet);
     }
@@ -339,11 +340,11 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
     popliner_status status = find_operations(source, &operation_of, error);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
-        popliner_profile_execution_step(p, i, &step, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL);
         const char *unit = unit_of_program(source, operation_of, step.program);
         for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
-            popliner_profile_ipu_step(p, i, k, &ipu, NULL);
+            popliner_profile_get(p, POPLINER_ITEM_IPU_STEP, step.first_ipu_step + k, &ipu, NULL);
             if (!take_execution(&types, step.type_name, &ipu) ||
                 !take_execution(&units, unit, &ipu))
                 status = pl_fail_memory(error, "a report");
@@ -480,7 +481,7 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
     uint64_t touched_bytes = 0;
     const size_t operation = sheet->is_naming ? 0 : pl_walk_index(own->operation_of[i]);
     if (!sheet->is_naming) {
-        popliner_profile_program(p, i, &program, NULL);
+        popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
         memset(own->code, 0, p->target.num_tiles * sizeof *own->code);
         pl_series_add(p, p->program_exchange_code[i], 1, own->code);
         for (uint32_t k = p->program_lists_start[i]; k < p->program_lists_start[i + 1]; k++)

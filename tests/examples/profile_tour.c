@@ -13,9 +13,11 @@ static popliner_status print_vertices(void *user, size_t number, popliner_progra
     popliner_program program = POPLINER_PROGRAM_INIT;
     popliner_compute_set set = POPLINER_COMPUTE_SET_INIT;
     (void)type;
-    popliner_status status = popliner_profile_program(profile, number, &program, NULL);
+    popliner_status status =
+        popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, number, &program, NULL);
     if (status == POPLINER_OK)
-        status = popliner_profile_compute_set(profile, program.compute_set, &set, NULL);
+        status = popliner_profile_get(profile, POPLINER_ITEM_COMPUTE_SET, program.compute_set, &set,
+                                      NULL);
     if (status == POPLINER_OK && set.num_vertices > 1)
         printf("%s: %" PRIu64 " vertices\n", program.name, set.num_vertices);
     return status;
@@ -30,7 +32,7 @@ static popliner_status tour(const popliner_profile *profile, popliner_error *err
     printf("Number of compute sets: %zu\n", info.num_compute_sets);
     printf("Number of tiles: %zu\n", info.num_tiles);
     printf("Version of Poplar: %s\n", info.poplar_version);
-    if (popliner_profile_execution_step(profile, 0, &step, NULL) == POPLINER_OK)
+    if (popliner_profile_get(profile, POPLINER_ITEM_EXECUTION_STEP, 0, &step, NULL) == POPLINER_OK)
         printf("Cycles of the first step: %" PRIu64 "\n", step.cycles);
     else
         printf("Cycles of the first step: none\n");

@@ -180,7 +180,8 @@ static void ask_for_the_whole(asking *a) {
     }
     for (size_t t = 0; agrees && a->model == POPLINER_MEMORY_MODEL_FULL && t < a->num_tiles; t++) {
         popliner_tile_memory tile = POPLINER_TILE_MEMORY_INIT;
-        FUZZ_CHECK(popliner_profile_tile(profile, t, &tile, NULL) == POPLINER_OK);
+        FUZZ_CHECK(popliner_profile_get(profile, POPLINER_ITEM_TILE, t, &tile, NULL) ==
+                   POPLINER_OK);
         FUZZ_CHECK(m->memory->need_bytes[POPLINER_NEED_EXPECTED][t] ==
                    tile.always_live_bytes + tile.not_always_live_peak_bytes);
     }

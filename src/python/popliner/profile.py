@@ -13,6 +13,7 @@ from . import records as r
 from ._calling import (SIZE_MAX, Handle, array_of, ask, call, callback, fill, listed, member, size)
 from ._library import library
 from .enums import ByTile, ProgramType
+from .enums import Item as ItemKind
 from .errors import UsageError
 
 Item = TypeVar("Item")
@@ -66,31 +67,32 @@ class Profile:
         return r.take(r.ProfileInfo, fill(handle.turn, c.popliner_profile_info,
                                           library.popliner_profile_get_info, pointer))
 
-    def _item(self, kind: Any, structure: Any, function: Any, *numbers: int) -> Any:
+    def _structure(self, structure: Any, item: ItemKind, i: int) -> Any:
         handle, pointer = self._pointer()
-        return r.take(kind, fill(handle.turn, structure, function, pointer, *numbers))
+        return fill(handle.turn, structure, library.popliner_profile_get, pointer, int(item), i)
 
-    def _items(self, name: str, count: int, kind: Any, structure: Any, function: Any,
-               *before: int) -> Items:
-        return Items(name, count, lambda i: self._item(kind, structure, function, *before, i))
+    def _items(self, name: str, count: int, kind: Any, structure: Any, item: ItemKind,
+               first: int = 0) -> Items:
+        return Items(name, count,
+                     lambda i: r.take(kind, self._structure(structure, item, first + i)))
 
     @property
     def engine_options(self) -> Sequence[r.EngineOption]:
         """What the program was compiled with."""
         return self._items("engine options", self.info.num_engine_options, r.EngineOption,
-                           c.popliner_engine_option, library.popliner_profile_engine_option)
+                           c.popliner_engine_option, ItemKind.ENGINE_OPTION)
 
     @property
     def tiles(self) -> Sequence[r.TileMemory]:
         """The compiler's own account of each tile."""
         return self._items("tiles", self.info.num_tiles, r.TileMemory, c.popliner_tile_memory,
-                           library.popliner_profile_tile)
+                           ItemKind.TILE)
 
     @property
     def categories(self) -> Sequence[r.Category]:
         """The categories of memory."""
         return self._items("categories", self.info.num_categories, r.Category, c.popliner_category,
-                           library.popliner_profile_category)
+                           ItemKind.CATEGORY)
 
     def by_tile(self, what: Union[ByTile, str], index: int) -> Any:
         """What the profile tells tile by tile of a category, a vertex type, ...: an array."""
@@ -105,14 +107,13 @@ class Profile:
     def programs(self) -> Sequence[r.Program]:
         """The programs of the tree."""
         return self._items("programs", self.info.num_programs, r.Program, c.popliner_program,
-                           library.popliner_profile_program)
+                           ItemKind.PROGRAM)
 
     def children(self, program: int) -> List[int]:
         """The numbers of the programs below one."""
-        count = self.programs[program].num_children
-        handle, pointer = self._pointer()
-        return [ask(handle.turn, library.popliner_profile_child, pointer, program, i)
-                for i in range(count)]
+        it = Items("programs", self.info.num_programs, lambda i: self._structure(
+            c.popliner_program, ItemKind.PROGRAM, i))[program]
+        return list(r.first(it.children, it.num_children))
 
     def walk(self, type: Union[ProgramType, str] = ProgramType.ANY
              ) -> Iterator[Tuple[int, ProgramType]]:
@@ -143,46 +144,44 @@ class Profile:
     def steps(self) -> Sequence[r.Step]:
         """The liveness steps: the program tree in pre-order."""
         return self._items("steps", self.info.num_steps, r.Step, c.popliner_step,
-                           library.popliner_profile_step)
+                           ItemKind.STEP)
 
     @property
     def compute_sets(self) -> Sequence[r.ComputeSet]:
         """What programs execute."""
         return self._items("compute sets", self.info.num_compute_sets, r.ComputeSet,
-                           c.popliner_compute_set, library.popliner_profile_compute_set)
+                           c.popliner_compute_set, ItemKind.COMPUTE_SET)
 
     def vertices(self, compute_set: int) -> Sequence[r.Vertices]:
         """The vertices of a compute set, by type."""
-        number = size(compute_set, "compute_set")
-        count = self._item(r.ComputeSet, c.popliner_compute_set,
-                           library.popliner_profile_compute_set, number).num_vertex_types
-        return self._items("types of vertices", count, r.Vertices, c.popliner_vertices,
-                           library.popliner_profile_vertices, number)
+        it = self._structure(c.popliner_compute_set, ItemKind.COMPUTE_SET,
+                             size(compute_set, "compute_set"))
+        return self._items("types of vertices", it.num_vertex_types, r.Vertices,
+                           c.popliner_vertices, ItemKind.VERTICES, it.first_vertices)
 
     @property
     def vertex_types(self) -> Sequence[r.VertexType]:
         return self._items("vertex types", self.info.num_vertex_types, r.VertexType,
-                           c.popliner_vertex_type, library.popliner_profile_vertex_type)
+                           c.popliner_vertex_type, ItemKind.VERTEX_TYPE)
 
     @property
     def runs(self) -> Sequence[r.Run]:
         """Calls of Engine::run; none if the program was not run."""
         return self._items("runs", self.info.num_runs, r.Run, c.popliner_run,
-                           library.popliner_profile_run)
+                           ItemKind.RUN)
 
     @property
     def execution_steps(self) -> Sequence[r.ExecutionStep]:
         """What was executed."""
         return self._items("execution steps", self.info.num_execution_steps, r.ExecutionStep,
-                           c.popliner_execution_step, library.popliner_profile_execution_step)
+                           c.popliner_execution_step, ItemKind.EXECUTION_STEP)
 
     def ipu_steps(self, execution_step: int) -> Sequence[r.IpuStep]:
         """What an execution step took on each IPU that was measured."""
-        number = size(execution_step, "execution_step")
-        count = self._item(r.ExecutionStep, c.popliner_execution_step,
-                           library.popliner_profile_execution_step, number).num_ipus
-        return self._items("IPUs of a step", count, r.IpuStep, c.popliner_ipu_step,
-                           library.popliner_profile_ipu_step, number)
+        it = self._structure(c.popliner_execution_step, ItemKind.EXECUTION_STEP,
+                             size(execution_step, "execution_step"))
+        return self._items("IPUs of a step", it.num_ipus, r.IpuStep, c.popliner_ipu_step,
+                           ItemKind.IPU_STEP, it.first_ipu_step)
 
     # ---- what is live when ----
 
@@ -191,14 +190,14 @@ class Profile:
         """The lowered variables, sorted by tile. Those of a loaded analysis are there after
         load_rest()."""
         return self._items("variables", self.info.num_variables, r.Variable, c.popliner_variable,
-                           library.popliner_liveness_variable)
+                           ItemKind.VARIABLE)
 
     @property
     def unlowered_variables(self) -> Sequence[r.UnloweredVariable]:
         """Tensors, and what the compiler made up for memory that belongs to none."""
         return self._items("unlowered variables", self.info.num_unlowered_variables,
                            r.UnloweredVariable, c.popliner_unlowered_variable,
-                           library.popliner_liveness_unlowered_variable)
+                           ItemKind.UNLOWERED_VARIABLE)
 
     def is_live(self, variable: int, step: int) -> bool:
         """Whether a lowered variable is live at a step."""
