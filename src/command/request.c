@@ -442,15 +442,6 @@ static popliner_status add_place(request *r, const char **rest, popliner_error *
     return POPLINER_OK;
 }
 
-/* Whether a stage can run there. */
-static bool has_ipu(const request *r, size_t ipu) {
-    const popliner_solver_options *o = &r->solver;
-    bool is_used = o->num_mapped_stages == 0 && ipu < o->max_stages;
-    for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
-        is_used = is_used || o->device_map[stage] == ipu;
-    return is_used;
-}
-
 /* Refuses to place a unit where no stage can run. */
 static popliner_status check_placed_ipus(const request *r, const options *o,
                                          popliner_error *error) {
@@ -460,7 +451,7 @@ static popliner_status check_placed_ipus(const request *r, const options *o,
     for (size_t i = 0; status == POPLINER_OK && !range.of_ipus && i < r->solver.num_placements;
          i++) {
         const popliner_placement *it = &r->placements[i];
-        if (!has_ipu(r, it->ipu))
+        if (!request_has_ipu(r, it->ipu))
             status = fail_usage(error, "--place %s=%zu: no stage can run on IPU %zu; see %s",
                                 r->unit_names[it->unit], it->ipu, it->ipu,
                                 map != NULL         ? map
@@ -483,264 +474,6 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
         for (const char *rest = list->texts[i]; status == POPLINER_OK && rest != NULL;)
             status = add_place(r, &rest, error);
     return status;
-}
-
-/* Adds a limit, unless there is one of that IPU. */
-static bool add_limit(request *r, popliner_ipu_limit limit) {
-    size_t i = 0;
-    while (i < r->solver.num_ipu_limits && r->ipu_limits[i].ipu != limit.ipu)
-        i++;
-    if (i < r->solver.num_ipu_limits)
-        return false;
-    r->ipu_limits[r->solver.num_ipu_limits++] = limit;
-    return true;
-}
-
-static popliner_status parse_limits(request *r, const repeated *list,
-                                    const popliner_costs_file_info *file, popliner_error *error) {
-    size_t most = file == NULL ? 0 : file->num_ipu_limits;
-    for (size_t i = 0; i < list->count; i++)
-        most += strlen(list->texts[i]) / 4 + 1;
-    r->ipu_limits = new_array(most, sizeof *r->ipu_limits);
-    if (r->ipu_limits == NULL)
-        return fail_memory(error, "the constraints");
-    r->solver.ipu_limits = r->ipu_limits;
-    for (size_t i = 0; i < list->count; i++) {
-        for (const char *rest = list->texts[i];; rest++) {
-            uint64_t ipu = 0;
-            uint64_t bytes = 0;
-            if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
-                (rest = popliner_size_take(rest + 1, &bytes)) == NULL ||
-                (*rest != ',' && *rest != '\0'))
-                return fail_usage(
-                    error, "--ipu-mem-per-tile %s: expected IPUs and bytes, like 0=500000,3=600K",
-                    list->texts[i]);
-            if (!add_limit(r, (popliner_ipu_limit){(size_t)ipu, bytes}))
-                return fail_usage(error,
-                                  "--ipu-mem-per-tile %s: IPU %" PRIu64 " has a limit already",
-                                  list->texts[i], ipu);
-            if (*rest == '\0')
-                break;
-        }
-    }
-    /* those of the command line come before those of the file */
-    for (size_t i = 0; file != NULL && i < file->num_ipu_limits; i++)
-        (void)add_limit(r, file->ipu_limits[i]);
-    return POPLINER_OK;
-}
-
-/* A speed like 2 or 0.25, exactly. */
-static bool parse_speed(const char *text, uint64_t *millionths, const char **end) {
-    uint64_t unit = POPLINER_SPEED_ONE;
-    if (!number_take(text, POPLINER_MOST_SPEED / POPLINER_SPEED_ONE, millionths, end))
-        return false;
-    *millionths *= unit;
-    if (**end == '.') {
-        const char *digit = *end + 1;
-        for (; *digit >= '0' && *digit <= '9' && unit > 1; ++digit) {
-            unit /= 10;
-            *millionths += (uint64_t)(*digit - '0') * unit;
-        }
-        if (digit == *end + 1)
-            return false;
-        *end = digit;
-    }
-    return *millionths >= POPLINER_LEAST_SPEED && *millionths <= POPLINER_MOST_SPEED;
-}
-
-/* Adds the speeds of one --ipu-speed. */
-static popliner_status add_speeds(request *r, const char *text, popliner_error *error) {
-    for (const char *rest = text;; rest++) {
-        uint64_t ipu = 0;
-        popliner_ipu_speed speed = {0, 0};
-        if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || *rest != '=' ||
-            !parse_speed(rest + 1, &speed.millionths, &rest) || (*rest != ',' && *rest != '\0'))
-            return fail_usage(error,
-                              "--ipu-speed %s: expected IPUs and speeds from 0.001 to 1000, with "
-                              "up to 6 digits behind the point, like 0=0.5,3=2",
-                              text);
-        speed.ipu = (size_t)ipu;
-        for (size_t i = 0; i < r->solver.num_ipu_speeds; i++)
-            if (r->ipu_speeds[i].ipu == speed.ipu)
-                return fail_usage(error, "--ipu-speed %s: IPU %zu has a speed already", text,
-                                  speed.ipu);
-        r->ipu_speeds[r->solver.num_ipu_speeds++] = speed;
-        if (*rest == '\0')
-            return POPLINER_OK;
-    }
-}
-
-static popliner_status parse_speeds(request *r, const repeated *list, size_t num_others,
-                                    popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    size_t most = num_others;
-    for (size_t i = 0; i < list->count; i++)
-        most += strlen(list->texts[i]) / 4 + 1;
-    r->ipu_speeds = new_array(most, sizeof *r->ipu_speeds);
-    if (r->ipu_speeds == NULL)
-        return fail_memory(error, "the constraints");
-    r->solver.ipu_speeds = r->ipu_speeds;
-    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
-        status = add_speeds(r, list->texts[i], error);
-    return status;
-}
-
-/* Sets the speeds of the command line, and those of `file` (may be NULL) for other IPUs. */
-static popliner_status set_speeds(request *r, session *s, const popliner_costs_file_info *file,
-                                  popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
-    size_t num_told = file == NULL ? 0 : file->num_ipu_speeds;
-    popliner_status status = parse_speeds(r, &s->options.ipu_speed, num_told, error);
-    size_t num_given = o->num_ipu_speeds;
-    for (size_t i = 0; status == POPLINER_OK && i < num_given; i++)
-        if (!has_ipu(r, r->ipu_speeds[i].ipu) && s->options.sweep == NULL)
-            status = fail_usage(error,
-                                "--ipu-speed: no stage can run on IPU %zu; see --num-ipus and "
-                                "--device-map",
-                                r->ipu_speeds[i].ipu);
-    for (size_t i = 0; status == POPLINER_OK && i < num_told; i++) {
-        size_t k = 0;
-        while (k < num_given && r->ipu_speeds[k].ipu != file->ipu_speeds[i].ipu)
-            k++;
-        if (k == num_given)
-            r->ipu_speeds[o->num_ipu_speeds++] = file->ipu_speeds[i];
-    }
-    size_t num_kept = 0; /* the usual speed needs not be told */
-    for (size_t i = 0; i < o->num_ipu_speeds; i++)
-        if (r->ipu_speeds[i].millionths != POPLINER_SPEED_ONE)
-            r->ipu_speeds[num_kept++] = r->ipu_speeds[i];
-    o->num_ipu_speeds = num_kept;
-    return status;
-}
-
-/* Whether two links are of the same IPUs. */
-static bool is_same_link(const popliner_ipu_link *a, const popliner_ipu_link *b) {
-    return (a->first_ipu == b->first_ipu && a->second_ipu == b->second_ipu) ||
-           (a->first_ipu == b->second_ipu && a->second_ipu == b->first_ipu);
-}
-
-/* What begins with two IPUs, like 0-1=; NULL if that is something else. */
-static const char *take_pair(const char *text, popliner_ipu_link *link) {
-    uint64_t first = 0;
-    uint64_t second = 0;
-    const char *rest = text;
-    if (!number_take(text, POPLINER_MAX_IPU, &first, &rest) || *rest != '-' ||
-        !number_take(rest + 1, POPLINER_MAX_IPU, &second, &rest) || *rest != '=' || first == second)
-        return NULL;
-    link->first_ipu = (size_t)first;
-    link->second_ipu = (size_t)second;
-    return rest + 1;
-}
-
-/* Adds the links of one --link-bandwidth; cycles are units of time yet. */
-static popliner_status add_links(request *r, const char *text, popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
-    for (const char *rest = text;; rest++) {
-        popliner_ipu_link link = {0, 0, {0, 0}};
-        const char *of_pair = take_pair(rest, &link);
-        rest = bandwidth_take(of_pair != NULL ? of_pair : rest, &link.bandwidth.bytes,
-                              &link.bandwidth.cycles);
-        if (rest == NULL || (*rest != ',' && *rest != '\0'))
-            return fail_usage(error,
-                              "--link-bandwidth %s: expected bytes in a unit of time above 0, "
-                              "like 64, 34.6 or 64K, for all links, or for those of two IPUs, "
-                              "like 0-1=64,1-2=0.5",
-                              text);
-        bool is_new = of_pair != NULL || o->link_bandwidth.bytes == 0;
-        for (size_t i = 0; of_pair != NULL && i < o->num_ipu_links; i++)
-            is_new = is_new && !is_same_link(&r->ipu_links[i], &link);
-        if (!is_new && of_pair == NULL)
-            return fail_usage(error, "--link-bandwidth %s: all links have a bandwidth already",
-                              text);
-        if (!is_new)
-            return fail_usage(error,
-                              "--link-bandwidth %s: the link of IPUs %zu and %zu has one already",
-                              text, link.first_ipu, link.second_ipu);
-        if (of_pair != NULL)
-            r->ipu_links[o->num_ipu_links++] = link;
-        else
-            o->link_bandwidth = link.bandwidth;
-        if (*rest == '\0')
-            return POPLINER_OK;
-    }
-}
-
-static popliner_status parse_links(request *r, const repeated *list, size_t num_others,
-                                   popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    size_t most = num_others;
-    for (size_t i = 0; i < list->count; i++)
-        most += strlen(list->texts[i]) / 6 + 1;
-    r->ipu_links = new_array(most, sizeof *r->ipu_links);
-    if (r->ipu_links == NULL)
-        return fail_memory(error, "the constraints");
-    r->solver.ipu_links = r->ipu_links;
-    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
-        status = add_links(r, list->texts[i], error);
-    return status;
-}
-
-/* Whether a cut can be between the two IPUs. */
-static bool has_link(const request *r, const popliner_ipu_link *link) {
-    const popliner_solver_options *o = &r->solver;
-    bool is_used = false;
-    for (size_t stage = 1; stage < o->num_mapped_stages; stage++) {
-        popliner_ipu_link own = {o->device_map[stage - 1], o->device_map[stage], {0, 0}};
-        is_used = is_used || is_same_link(&own, link);
-    }
-    if (o->num_mapped_stages > 0)
-        return is_used;
-    return (link->first_ipu + 1 == link->second_ipu && link->second_ipu < o->max_stages) ||
-           (link->second_ipu + 1 == link->first_ipu && link->first_ipu < o->max_stages);
-}
-
-/* Puts the links of the command line in cycles, and refuses those that carry nothing. */
-static popliner_status complete_links(request *r, const session *s,
-                                      const popliner_costs_file_info *file, popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
-    uint64_t unit = file == NULL ? 1 : file->cycles_per_time_unit;
-    if (s->options.link_bandwidth.count > 0 && file != NULL && file->cuts_per_unit != 1)
-        return fail_usage(error,
-                          "--link-bandwidth: the traffic of this graph is in units of time, which "
-                          "are among its cycles already; leave it out");
-    o->link_bandwidth.cycles *= unit;
-    for (size_t i = 0; i < o->num_ipu_links; i++) {
-        r->ipu_links[i].bandwidth.cycles *= unit;
-        if (!has_link(r, &r->ipu_links[i]) && s->options.sweep == NULL)
-            return fail_usage(error,
-                              "--link-bandwidth: no cut can be between IPUs %zu and %zu; see "
-                              "--num-ipus and --device-map",
-                              r->ipu_links[i].first_ipu, r->ipu_links[i].second_ipu);
-    }
-    return POPLINER_OK;
-}
-
-/* Sets the links of the command line, and those of `file` (may be NULL) for other IPUs. */
-static popliner_status set_links(request *r, const session *s, const popliner_costs_file_info *file,
-                                 popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
-    size_t num_told = file == NULL ? 0 : file->num_ipu_links;
-    popliner_status status = parse_links(r, &s->options.link_bandwidth, num_told, error);
-    if (status == POPLINER_OK)
-        status = complete_links(r, s, file, error);
-    if (status != POPLINER_OK)
-        return status;
-    size_t num_given = o->num_ipu_links;
-    if (o->link_bandwidth.bytes == 0 && file != NULL)
-        o->link_bandwidth = file->link_bandwidth;
-    for (size_t i = 0; i < num_told; i++) {
-        size_t k = 0;
-        while (k < num_given && !is_same_link(&r->ipu_links[k], &file->ipu_links[i]))
-            k++;
-        if (k == num_given)
-            r->ipu_links[o->num_ipu_links++] = file->ipu_links[i];
-    }
-    if ((o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0) && request_shares_an_ipu(r))
-        return fail_usage(error,
-                          "%s: stages cannot share an IPU where links have bandwidths, as the "
-                          "file of costs says; leave these out",
-                          options_map_name(&s->options));
-    return POPLINER_OK;
 }
 
 /* Refuses objectives that --recompute auto does not know. */
@@ -790,11 +523,7 @@ popliner_status request_check(const options *o, popliner_error *error) {
     if (status == POPLINER_OK)
         status = request_take_map(&r, o, error);
     if (status == POPLINER_OK)
-        status = parse_limits(&r, &o->ipu_mem_per_tile, NULL, error);
-    if (status == POPLINER_OK)
-        status = parse_speeds(&r, &o->ipu_speed, 0, error);
-    if (status == POPLINER_OK)
-        status = parse_links(&r, &o->link_bandwidth, 0, error);
+        status = request_check_lists(o, error);
     if (status == POPLINER_OK)
         status = copies_take(&r, o, error);
     if (status == POPLINER_OK && o->sweep != NULL)
@@ -806,38 +535,6 @@ popliner_status request_check(const options *o, popliner_error *error) {
             status = fail_usage(error, "--together %s: expected the names of two layers, like 0,5",
                                 o->together.texts[i]);
     request_free(&r);
-    return status;
-}
-
-/* Takes --reserve off the limits of single IPUs. */
-static popliner_status reserve_on_ipus(request *r, const session *s, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < r->solver.num_ipu_limits; i++) {
-        popliner_ipu_limit *limit = &r->ipu_limits[i];
-        status = session_less_reserve(s, limit->bytes, &limit->bytes, error);
-    }
-    return status;
-}
-
-/* Warns of limits of IPUs that are not used. */
-static void warn_limits(const request *r, session *s) {
-    const popliner_solver_options *o = &r->solver;
-    for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        if (!has_ipu(r, o->ipu_limits[i].ipu) && s->options.sweep == NULL)
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "The limit of IPU %zu does nothing: no stage can run there.",
-                        o->ipu_limits[i].ipu);
-    }
-}
-
-popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
-                                   const popliner_costs_file_info *file, popliner_error *error) {
-    r->solver.max_stage_bytes = limit_bytes;
-    popliner_status status = parse_limits(r, &s->options.ipu_mem_per_tile, file, error);
-    if (status == POPLINER_OK)
-        status = reserve_on_ipus(r, s, error);
-    if (status == POPLINER_OK)
-        warn_limits(r, s);
     return status;
 }
 
@@ -896,9 +593,9 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
     if (status == POPLINER_OK)
-        status = set_speeds(r, s, file, error);
+        status = request_set_list(r, LIST_SPEEDS, s, file, error);
     if (status == POPLINER_OK)
-        status = set_links(r, s, file, error);
+        status = request_set_list(r, LIST_LINKS, s, file, error);
     return status;
 }
 

@@ -70,6 +70,20 @@ const char *request_suggest_of_two(const request *r, const char *text, char sepa
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file_info *file, popliner_error *error);
 
+/* What is said of single IPUs, or of the links between two. */
+typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
+
+/* Refuses lists that no profile would make right. Errors: USAGE, MEMORY. */
+popliner_status request_check_lists(const options *o, popliner_error *error);
+
+/* Sets those of the command line, and those of `file` (may be NULL) for other IPUs. Errors: USAGE,
+ * also for IPUs where no stage can run; MEMORY. */
+popliner_status request_set_list(request *r, ipu_list list, const session *s,
+                                 const popliner_costs_file_info *file, popliner_error *error);
+
+/* Whether a stage can run there. */
+bool request_has_ipu(const request *r, size_t ipu);
+
 /* Fills the solver's options. `file`: as above. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file_info *file, popliner_error *error);
