@@ -12,7 +12,6 @@
 #include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
-#include "model/layers.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"

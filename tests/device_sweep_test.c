@@ -6,9 +6,8 @@
 #include "test.h"
 #include "test_data.h"
 
-#include "solve/device_sweep.h"
 #include "solve/plan_data.h"
-#include "solve/spread_sweep.h"
+#include "solve/shared/shared.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,8 +6,9 @@
 #include "test_data.h"
 
 #include "costs/costs.h"
-#include "solve/enumeration.h"
 #include "solve/plan_data.h"
+#include "solve/shared/shared.h"
+#include "solve/stage_rule.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,6 @@
 
 #include "base/text.h"
 #include "model/operations.h"
-#include "model/operations.h"
 #include "model/regex.h"
 #include "popliner/costs.h"
 #include "profile/profile_data.h"

@@ -6,8 +6,8 @@
 #include "test.h"
 #include "test_data.h"
 
-#include "solve/first_answer.h"
 #include "solve/plan_data.h"
+#include "solve/shared/shared.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "test.h"
 #include "test_data.h"
 
-#include "solve/ipu_needs.h"
+#include "solve/infeasibility.h"
 #include "solve/stop.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "test.h"
 #include "test_data.h"
 
-#include "solve/ipu_room.h"
+#include "solve/shared/shared.h"
 
 #include <math.h>
 #include <stdio.h>

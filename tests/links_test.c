@@ -9,7 +9,7 @@
 #include "popliner/costs.h"
 #include "popliner/solver.h"
 #include "random_instance.h"
-#include "solve/links.h"
+#include "solve/ipus.h"
 #include "three_units.h"
 
 #include <inttypes.h>

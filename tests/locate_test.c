@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "popliner/analysis.h"
-#include "popliner/analysis.h"
 
 /* An empty file at directory/name, in a sub-directory if `name` has a slash. */
 static void touch(const char *directory, const char *name) {
@@ -38,7 +37,8 @@ static void expect_found(const char *directory, const char *profile, const char 
     char *path = test_path(directory, profile);
     char *profile_path;
     char *debug_path;
-    assert_int_equal(popliner_analysis_locate(path, NULL, &profile_path, &debug_path, &error), POPLINER_OK);
+    assert_int_equal(popliner_analysis_locate(path, NULL, &profile_path, &debug_path, &error),
+                     POPLINER_OK);
     char *expected = test_path(directory, expected_profile);
     assert_true(same_file(profile_path, expected));
     free(expected);
@@ -117,7 +117,9 @@ static void finds_what_cannot_be_looked_at(void **state) {
         char *profile_path;
         char *debug_path;
         assert_int_equal(symlink(targets[i], debug), 0);
-        assert_int_equal(popliner_analysis_locate(profile, NULL, &profile_path, &debug_path, &error), POPLINER_OK);
+        assert_int_equal(
+            popliner_analysis_locate(profile, NULL, &profile_path, &debug_path, &error),
+            POPLINER_OK);
         assert_non_null(debug_path);
         assert_string_equal(debug_path, debug);
         free(debug_path);
@@ -142,7 +144,8 @@ static void takes_the_debug_information_that_was_named(void **state) {
         test_path(*state, "elsewhere.cbor"); /* need not exist: whoever reads it says so */
     char *profile_path;
     char *debug_path;
-    assert_int_equal(popliner_analysis_locate(profile, debug, &profile_path, &debug_path, NULL), POPLINER_OK);
+    assert_int_equal(popliner_analysis_locate(profile, debug, &profile_path, &debug_path, NULL),
+                     POPLINER_OK);
     assert_string_equal(profile_path, profile);
     assert_string_equal(debug_path, debug);
     free(profile_path);
@@ -163,16 +166,18 @@ static void takes_names_without_a_slash(void **state) {
     popliner_error error = {0};
     const char *const names[] = {"profile.pop", "./profile.pop", ".", "../training"};
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(popliner_analysis_locate(names[i], NULL, &profile_path, &debug_path, &error),
-                         POPLINER_OK);
+        assert_int_equal(
+            popliner_analysis_locate(names[i], NULL, &profile_path, &debug_path, &error),
+            POPLINER_OK);
         assert_true(same_file(profile_path, "profile.pop"));
         assert_true(same_file(debug_path, "../debug.cbor"));
         free(profile_path);
         free(debug_path);
     }
     touch(training, "debug.cbor");
-    assert_int_equal(popliner_analysis_locate("profile.pop", NULL, &profile_path, &debug_path, &error),
-                     POPLINER_OK);
+    assert_int_equal(
+        popliner_analysis_locate("profile.pop", NULL, &profile_path, &debug_path, &error),
+        POPLINER_OK);
     assert_true(same_file(debug_path, "debug.cbor"));
     free(profile_path);
     free(debug_path);

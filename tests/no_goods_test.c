@@ -5,8 +5,8 @@
 #include "test.h"
 #include "test_data.h"
 
-#include "solve/no_goods.h"
 #include "solve/plan_data.h"
+#include "solve/shared/shared.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "test_data.h"
 
 #include "solve/plan_data.h"
-#include "solve/shared_bounds.h"
+#include "solve/shared/shared.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "costs/costs.h"
-#include "solve/shared_stages.h"
+#include "solve/shared/shared.h"
 
 #include <string.h>
 

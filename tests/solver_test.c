@@ -8,9 +8,9 @@
 #include "costs/costs.h"
 #include "popliner/solver.h"
 #include "solve/glpk_session.h"
-#include "solve/no_goods.h"
+#include "solve/integer_program.h"
 #include "solve/plan_data.h"
-#include "solve/straight_programs.h"
+#include "solve/shared/shared.h"
 
 #ifdef TEST_WITH_GLPK
 #include <glpk.h>

@@ -5,7 +5,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/solver.h"
-#include "solve/speeds.h"
+#include "solve/ipus.h"
 #include "three_units.h"
 
 #include <stdbool.h>

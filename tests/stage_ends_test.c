@@ -7,7 +7,7 @@
 #include "test_data.h"
 
 #include "solve/problem.h"
-#include "solve/stage_ends.h"
+#include "solve/stage_rule.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -24,7 +24,7 @@
 #include "memory/parts.h"
 #include "page/page_data.h"
 #include "profile/profile_data.h"
-#include "solve/links.h"
+#include "solve/ipus.h"
 #include "solve/options.h"
 #include "tables/changes_data.h"
 #include "tables/sections.h"

@@ -12,7 +12,7 @@
 #include "memory/passes.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
-#include "solve/links.h"
+#include "solve/ipus.h"
 #include "solve/options.h"
 
 void pl_task_free(pl_task *t) {

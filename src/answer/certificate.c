@@ -13,7 +13,7 @@
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "solve/objectives.h"
+#include "solve/search.h"
 #include "solve/options.h"
 
 /* ---- whether a stage fits ---- */

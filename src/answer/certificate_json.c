@@ -8,7 +8,7 @@
 #include "memory/parts.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "solve/links.h"
+#include "solve/ipus.h"
 
 /* ---- what reports share ---- */
 

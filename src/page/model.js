@@ -118,7 +118,7 @@ const Model = (() => {
         return own === undefined ? SPEED_ONE : own[1];
     }
 
-    // Cycles at a speed, in millionths, rounded up: src/solve/speeds.c.
+    // Cycles at a speed, in millionths, rounded up: src/solve/ipus.c.
     function atSpeed(speed, cycles) {
         const part = cycles % speed * SPEED_ONE;
         return (cycles - cycles % speed) / speed * SPEED_ONE + (part - part % speed) / speed +

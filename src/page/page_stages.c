@@ -14,7 +14,7 @@
 #include "memory/parts.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
-#include "solve/objectives.h"
+#include "solve/search.h"
 
 static const char *const need_names[] = {
     [POPLINER_NEED_EXPECTED] = "expected",

@@ -12,7 +12,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "solve/stage_ends.h"
+#include "solve/stage_rule.h"
 
 #include <stdlib.h>
 #include <string.h>

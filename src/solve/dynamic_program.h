@@ -5,6 +5,7 @@
 #define PL_SOLVE_DYNAMIC_PROGRAM_H
 
 #include "solve/plan.h"
+#include "solve/stage_rule.h"
 #include "solve/stop.h"
 
 /* Finds a split for the goal; *split must be empty and stays so if there is none. With a max_spread, blocks

@@ -9,12 +9,42 @@
 #ifndef PL_SOLVE_GLPK_SESSION_H
 #define PL_SOLVE_GLPK_SESSION_H
 
-#include "popliner/error.h"
-#include "solve/mip.h"
-#include "solve/stop.h"
-
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "popliner/error.h"
+#include "solve/stop.h"
+
+/* lower <= sum over the columns of value * x <= upper; -INFINITY and INFINITY are no bound. */
+typedef struct pl_mip_row {
+    double lower;
+    double upper;
+} pl_mip_row;
+
+/* A variable: 0 or 1, or anything from 0. */
+typedef struct pl_mip_column {
+    bool binary;
+    double cost;
+} pl_mip_column;
+
+typedef struct pl_mip_entry {
+    size_t row;
+    size_t column;
+    double value;
+} pl_mip_entry;
+
+/* Minimise the sum of cost * x. Zero-initialise; free with pl_mip_clear. */
+typedef struct pl_mip {
+    pl_mip_row *rows; /* owned, like the others */
+    size_t num_rows;
+    size_t row_capacity;
+    pl_mip_column *columns;
+    size_t num_columns;
+    size_t column_capacity;
+    pl_mip_entry *entries; /* each place at most once */
+    size_t num_entries;
+    size_t entry_capacity;
+} pl_mip;
 
 /* Whether GLPK is there: glpk_session.c has it, glpk_absent.c is built in its place without. */
 bool pl_glpk_exists(void);

@@ -4,9 +4,9 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "solve/objectives.h"
 #include "solve/options.h"
 #include "solve/plan_data.h"
+#include "solve/search.h"
 
 #include <inttypes.h>
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/infeasibility.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "solve/contradiction.h"
-#include "solve/remedies.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

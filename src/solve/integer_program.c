@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/integer_program.h"
+#include <math.h>
+#include <stdlib.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-
-#include <math.h>
-#include <stdlib.h>
+#include "solve/glpk_session.h"
+#include "solve/integer_program.h"
+#include "solve/stage_rule.h"
 
 /* Coefficients of the objectives are scaled to at most this. */
 #define LARGEST_COEFFICIENT 1024.0
@@ -692,4 +693,37 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
 
 double pl_integer_program_tolerance(double objective) {
     return 0.05 + 1e-6 * fabs(objective);
+}
+
+/* ---- rows, columns and entries one by one ---- */
+
+void pl_mip_clear(pl_mip *program) {
+    free(program->rows);
+    free(program->columns);
+    free(program->entries);
+    *program = (pl_mip){0};
+}
+
+bool pl_mip_add_row(pl_mip *program, double lower, double upper) {
+    if (!pl_grow(&program->rows, &program->row_capacity, program->num_rows + 1,
+                 sizeof *program->rows))
+        return false;
+    program->rows[program->num_rows++] = (pl_mip_row){lower, upper};
+    return true;
+}
+
+bool pl_mip_add_column(pl_mip *program, bool binary, double cost) {
+    if (!pl_grow(&program->columns, &program->column_capacity, program->num_columns + 1,
+                 sizeof *program->columns))
+        return false;
+    program->columns[program->num_columns++] = (pl_mip_column){binary, cost};
+    return true;
+}
+
+bool pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value) {
+    if (!pl_grow(&program->entries, &program->entry_capacity, program->num_entries + 1,
+                 sizeof *program->entries))
+        return false;
+    program->entries[program->num_entries++] = (pl_mip_entry){row, column, value};
+    return true;
 }

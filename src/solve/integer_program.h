@@ -5,9 +5,10 @@
 #ifndef PL_SOLVE_INTEGER_PROGRAM_H
 #define PL_SOLVE_INTEGER_PROGRAM_H
 
+#include "popliner/listener.h"
 #include "solve/dynamic_program.h"
 #include "solve/glpk_session.h"
-#include "solve/shared_stages.h"
+#include "solve/shared/shared.h"
 
 /* A stage of the program. Where it does not matter which one an interval is, one place stands for
  * all of them; else one for each, counted from the front, from the end, or, where both matter, for
@@ -131,5 +132,79 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
 /* How far GLPK's objective may be from the true one, both in scaled units: GLPK takes a variable
  * for 0 or 1 that is within 1e-5 of it, and ends a search for less than 1e-7 of the objective. */
 double pl_integer_program_tolerance(double objective);
+
+/* ---- rows, columns and entries one by one ---- */
+
+/* A mixed-integer program in plain arrays. */
+
+void pl_mip_clear(pl_mip *program);
+
+/* Each appends one item; false when memory is short. */
+bool pl_mip_add_row(pl_mip *program, double lower, double upper);
+bool pl_mip_add_column(pl_mip *program, bool binary, double cost);
+bool pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value);
+
+/* ---- where no stages share an IPU ---- */
+
+/* The best split by integer programs alone, where no stages share an IPU: one program for each
+ * objective, solved by GLPK, which knows nothing of what the dynamic program found. */
+
+typedef struct pl_straight_programs {
+    const pl_problem *problem;
+    const pl_filter *filter;
+    const pl_stop *stop;
+    const popliner_listener *listener; /* may be NULL */
+} pl_straight_programs;
+
+/* What became of a search for the smallest value. */
+typedef struct pl_straight_answer {
+    uint64_t bound;   /* no split within the filter has a smaller value */
+    bool is_stopped;  /* time was up, or the caller wanted it to end */
+    bool is_unproven; /* GLPK could not tell the best from others by a few bytes */
+} pl_straight_answer;
+
+/* Finds a split within the filter. *split must be empty, and stays so if there is none or
+ * *is_stopped becomes true. Errors: MEMORY; INTERNAL, also where the program becomes too large. */
+popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *split,
+                                 bool *is_stopped, popliner_error *error);
+
+/* Makes *split, which is one within the filter, the best by an objective. What is above its value,
+ * or above that of stages filled one after another, is left out of the programs. The value is
+ * computed in integers; once it is known, a second program has to show that there is nothing below
+ * it. Errors: as above. */
+popliner_status pl_straight_minimise(const pl_straight_programs *asked,
+                                     popliner_objective objective, pl_split *split,
+                                     pl_straight_answer *answer, popliner_error *error);
+
+/* Makes *split the one with the earliest cuts, one cut after another. Errors: as above. */
+popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_split *split,
+                                          bool *is_stopped, popliner_error *error);
+
+/* ---- as a file ---- */
+
+/* The integer program as a file for other solvers. */
+
+/* What is known of the smallest value when the program is written. */
+typedef struct pl_known_value {
+    bool exists;     /* there is a split, and its value is: */
+    uint64_t value;  /* what costs more than this is left out */
+    uint64_t bound;  /* no split has less */
+    bool is_stopped; /* the search for it was */
+    bool is_loose;   /* stages that need too much on one IPU may be missing from what was learnt */
+} pl_known_value;
+
+typedef struct pl_written_program {
+    const pl_problem *problem;
+    const pl_filter *filter;
+    popliner_objective objective;
+    const pl_shared *shared;
+    pl_known_value known;
+    popliner_program_format format;
+} pl_written_program;
+
+/* Writes the program. Errors: USAGE where there is none (of the spread where stages share an IPU),
+ * MEMORY, INTERNAL, OUTPUT. */
+popliner_status pl_integer_program_write(const pl_written_program *asked, const char *path,
+                                         popliner_error *error);
 
 #endif

@@ -3,11 +3,11 @@
  * its IPU needs: no number has to be tried.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/ipu_needs.h"
+#include "solve/infeasibility.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "solve/stage_ends.h"
+#include "solve/stage_rule.h"
 
 #include <stdlib.h>
 #include <string.h>

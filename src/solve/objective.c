@@ -119,7 +119,8 @@ const pl_limits *pl_filter_only_limits(const pl_filter *filter) {
     return filter->max_spread == UINT64_MAX ? &filter->limits : NULL;
 }
 
-bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values) {
+/* True if a split with these values keeps to the limits, except those of single IPUs. */
+static bool limits_admit(const pl_limits *limits, const pl_objective_values *values) {
     return values->peak_bytes <= limits->max_peak_bytes &&
            values->min_peak_bytes >= limits->min_peak_bytes &&
            values->cycles <= limits->max_cycles && values->min_cycles >= limits->min_cycles &&
@@ -127,7 +128,7 @@ bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values)
 }
 
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values) {
-    return pl_limits_admit(&filter->limits, values) &&
+    return limits_admit(&filter->limits, values) &&
            pl_objective_values_spread(values, filter->spread_is_of_cycles) <= filter->max_spread;
 }
 

@@ -135,10 +135,7 @@ pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objectiv
 /* The limits of the filter if they are all that it has; NULL if it limits the spread. */
 const pl_limits *pl_filter_only_limits(const pl_filter *filter);
 
-/* True if a split with these values keeps to the limits, except those of single IPUs. */
-bool pl_limits_admit(const pl_limits *limits, const pl_objective_values *values);
-
-/* Like pl_limits_admit, but for the spread also. */
+/* True if a split with these values keeps to the filter, except for limits of single IPUs. */
 bool pl_filter_admits(const pl_filter *filter, const pl_objective_values *values);
 
 /* Windows of values (peaks or cycles) that all stages of a split may lie in, for splits of a small

@@ -5,7 +5,7 @@
 #include "base/growth.h"
 #include "base/structs.h"
 #include "solve/glpk_session.h"
-#include "solve/links.h"
+#include "solve/ipus.h"
 #include "solve/objective.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "solve/options.h"
-#include "solve/solving.h"
+#include "solve/search.h"
 
 #include <stdlib.h>
 

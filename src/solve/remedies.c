@@ -3,12 +3,11 @@
  * a split that there was.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/remedies.h"
+#include "solve/infeasibility.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "solve/ipu_needs.h"
 #include "solve/options.h"
 
 #include <stdlib.h>

@@ -5,10 +5,9 @@
 #include "solve/glpk_session.h"
 #include "solve/greedy.h"
 #include "solve/infeasibility.h"
-#include "solve/integer_program_file.h"
-#include "solve/objectives.h"
+#include "solve/integer_program.h"
 #include "solve/options.h"
-#include "solve/solving.h"
+#include "solve/search.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,12 +7,12 @@
  * one by one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/straight_programs.h"
+#include "solve/integer_program.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "solve/integer_program.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,10 +10,10 @@
 #include "costs/costs_file_data.h"
 #include "costs/triangle.h"
 #include "costs/variants.h"
-#include "solve/links.h"
-#include "solve/objectives.h"
+#include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan_data.h"
+#include "solve/search.h"
 #include "solve/stop.h"
 
 struct popliner_variants_answer {

@@ -2,7 +2,8 @@
  * come first. Only stages are tried from which the end can be reached, so no time is lost.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/enumeration.h"
+#include "solve/shared/shared.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"

@@ -10,13 +10,13 @@
  * the peaks and the cycles, and in the same way for cut bytes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/device_sweep.h"
+#include "solve/shared/shared.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
-#include "solve/shared_bounds.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/shared_bounds.h"
+#include "solve/shared/shared.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/objectives.h"
+#include "solve/search.h"
 
 #include "base/failure.h"
 #include "costs/costs.h"
-#include "solve/device_sweep.h"
-#include "solve/first_answer.h"
 #include "solve/glpk_session.h"
-#include "solve/neighbours.h"
-#include "solve/shared_bounds.h"
-#include "solve/spread_sweep.h"
-#include "solve/straight_programs.h"
+#include "solve/integer_program.h"
+#include "solve/shared/shared.h"
 
 #include <inttypes.h>
 #include <math.h>

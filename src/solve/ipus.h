@@ -1,8 +1,8 @@
-/* What the cuts take on the links between IPUs, in cycles.
+/* The speeds of IPUs, and what cuts take on the links between them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SOLVE_LINKS_H
-#define PL_SOLVE_LINKS_H
+#ifndef PL_SOLVE_IPUS_H
+#define PL_SOLVE_IPUS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +10,22 @@
 
 #include "popliner/error.h"
 #include "popliner/solver.h"
+
+/* The speed of an IPU in millionths. O(speeds). */
+uint64_t pl_speed_of(const popliner_solver_options *options, size_t ipu);
+
+/* How many cycles of an IPU of speed 1 an IPU takes for so many (at most POPLINER_MAX_CYCLES): the
+ * quotient, rounded up. */
+uint64_t pl_speed_cycles(uint64_t millionths, uint64_t cycles);
+
+/* The most cycles that an IPU does in at most `limit`: pl_speed_cycles of them is within the limit,
+ * of one more it is not. UINT64_MAX, which is no limit, stays; so does what would be more. */
+uint64_t pl_speed_most(uint64_t millionths, uint64_t limit);
+
+/* The fewest cycles that take an IPU at least `limit`, or UINT64_MAX if that is less. */
+uint64_t pl_speed_fewest(uint64_t millionths, uint64_t limit);
+
+/* ---- links ---- */
 
 /* Zero-initialise; free with pl_links_free. */
 typedef struct pl_links {
@@ -24,10 +40,6 @@ typedef struct pl_links {
 
 /* Whether the options say that cuts take any time. */
 bool pl_links_exist(const popliner_solver_options *options);
-
-/* The bandwidth of the link between two IPUs. O(links). */
-popliner_bandwidth pl_link_between(const popliner_solver_options *options, size_t ipu,
-                                   size_t other);
 
 /* How long a link takes for so many bytes, rounded up: POPLINER_MAX_CYCLES at most. */
 uint64_t pl_link_cycles(popliner_bandwidth bandwidth, uint64_t bytes);

@@ -1,18 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/links.h"
+#include <stdlib.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
+#include "solve/ipus.h"
 
-#include <stdlib.h>
+uint64_t pl_speed_of(const popliner_solver_options *options, size_t ipu) {
+    for (size_t i = 0; i < options->num_ipu_speeds; ++i)
+        if (options->ipu_speeds[i].ipu == ipu)
+            return options->ipu_speeds[i].millionths;
+    return POPLINER_SPEED_ONE;
+}
+
+uint64_t pl_speed_cycles(uint64_t millionths, uint64_t cycles) {
+    /* in two parts, so that no product is too large: see the limits of speeds and cycles */
+    uint64_t rest = cycles % millionths * POPLINER_SPEED_ONE;
+    return cycles / millionths * POPLINER_SPEED_ONE + rest / millionths + (rest % millionths > 0);
+}
+
+/* limit * speed, rounded down. */
+static uint64_t times(uint64_t millionths, uint64_t limit) {
+    uint64_t whole = limit / POPLINER_SPEED_ONE;
+    uint64_t part = limit % POPLINER_SPEED_ONE * millionths / POPLINER_SPEED_ONE;
+    return whole > (UINT64_MAX - part) / millionths ? UINT64_MAX : whole * millionths + part;
+}
+
+uint64_t pl_speed_most(uint64_t millionths, uint64_t limit) {
+    return limit == UINT64_MAX ? UINT64_MAX : times(millionths, limit);
+}
+
+uint64_t pl_speed_fewest(uint64_t millionths, uint64_t limit) {
+    /* one more than is done in less */
+    uint64_t less = limit == 0 ? 0 : times(millionths, limit - 1);
+    return limit == 0 || less == UINT64_MAX ? less : less + 1;
+}
+
+/* ---- links ---- */
 
 bool pl_links_exist(const popliner_solver_options *options) {
     return options->link_bandwidth.bytes > 0 || options->num_ipu_links > 0;
 }
 
-popliner_bandwidth pl_link_between(const popliner_solver_options *options, size_t ipu,
-                                   size_t other) {
+/* The bandwidth of the link between two IPUs. O(links). */
+static popliner_bandwidth link_between(const popliner_solver_options *options, size_t ipu,
+                                       size_t other) {
     for (size_t i = 0; i < options->num_ipu_links; ++i) {
         const popliner_ipu_link *link = &options->ipu_links[i];
         if ((link->first_ipu == ipu && link->second_ipu == other) ||
@@ -62,7 +94,7 @@ static void find_rows(pl_links *links, const popliner_solver_options *options, b
         if (known > 0 && place >= known)
             break;
         popliner_bandwidth own =
-            pl_link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
+            link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
         links->row[place] = place_in(b, own);
         if (links->row[place] > 0) /* the places on both sides of it are special */
             links->num_special = place + 1;

@@ -11,12 +11,11 @@
  * limit is relaxed: bytes get a price, and the best stages are found by a walk along the chain.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/ipu_room.h"
+#include "solve/shared/shared.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/triangle.h"
-#include "solve/shared_bounds.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
  * something later. The best split by the objective itself is remembered.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/first_answer.h"
+#include "solve/shared/shared.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"

@@ -2,12 +2,11 @@
  * it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SOLVE_OBJECTIVES_H
-#define PL_SOLVE_OBJECTIVES_H
+#ifndef PL_SOLVE_SEARCH_H
+#define PL_SOLVE_SEARCH_H
 
-#include "solve/enumeration.h"
-#include "solve/no_goods.h"
 #include "solve/plan.h"
+#include "solve/shared/shared.h"
 
 /* Zero-initialise but for the first three; free with pl_search_free. */
 typedef struct pl_search {
@@ -53,5 +52,29 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error);
+
+/* ---- once or several times ---- */
+
+/* A problem that is solved, once or within one filter after another. */
+
+/* Zero-initialise; free with pl_solving_end. Must stay where it is. Refers to costs and options. */
+typedef struct pl_solving {
+    pl_problem problem;
+    pl_stop stop;
+    pl_search search;
+    const popliner_objective *objectives;
+    size_t num_objectives;
+} pl_solving;
+
+/* Checks the options, which are complete, and makes the problem ready; the time limit counts from
+ * here. The filter of the search is that of the limits. Errors: USAGE, MEMORY. */
+popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *costs,
+                                 const popliner_solver_options *options, popliner_error *error);
+void pl_solving_end(pl_solving *solving);
+
+/* Finds the best split within the search's filter, which then has the limits that the objectives
+ * became. The plan must be empty; it stays so if there is no such split, or if the search was
+ * stopped before there was one. Errors: MEMORY, INTERNAL, those of shared peaks. */
+popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, popliner_error *error);
 
 #endif

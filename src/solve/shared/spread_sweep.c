@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/spread_sweep.h"
-
-#include "solve/device_sweep.h"
+#include "solve/shared/shared.h"
 
 /* Whether a split is better for the goal than the best one so far. */
 static bool is_better(pl_goal goal, const pl_split *split, const pl_objective_values *values,

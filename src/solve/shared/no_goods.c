@@ -13,7 +13,7 @@
  * forbidden.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/no_goods.h"
+#include "solve/shared/shared.h"
 
 #include "base/failure.h"
 #include "base/growth.h"

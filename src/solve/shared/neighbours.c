@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/neighbours.h"
+#include "solve/shared/shared.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
-#include "solve/spread_sweep.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/shared_stages.h"
+#include "solve/shared/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
-#include "solve/shared_bounds.h"
 
 /* More are not remembered: they would take too much memory. */
 enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
