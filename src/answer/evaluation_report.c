@@ -1,4 +1,4 @@
-/* The stages of a plan against their limits.
+/* The stages of a plan against their limits, also of one plan for several profiles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>

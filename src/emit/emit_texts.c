@@ -1,4 +1,5 @@
-/* Formats that name the modules of a PyTorch model.
+/* The text of each format: those that name the modules of a PyTorch model, that number stages and
+ * IPUs, that count layers, and JSON.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Comparing two tables, row by row and column by column.
+/* Comparing two tables, row by row and column by column, what is no quantity, and bounds of growth.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>

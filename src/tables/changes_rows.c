@@ -1,4 +1,5 @@
-/* A comparison as a table, and as JSON: the same rows behind what is known of both sides.
+/* A comparison as a table, and as JSON: the same rows behind what is known of both sides. And as
+ * the data of a page.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Sections of the model: operations, layers, pairs of layers.
+/* Sections of the model: operations, layers, pairs of layers, and the stages of a plan.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Sections of what a profile tells as a whole: summary, tiles, categories, checks.
+/* Sections of what a profile tells as a whole: summary, tiles, categories, checks, and its
+ * diagnosis.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>

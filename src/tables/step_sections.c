@@ -1,4 +1,5 @@
-/* Sections along the programs: liveness steps, the tree of programs, the execution.
+/* Sections along the programs: liveness steps, the tree of programs, the execution; vertex types
+ * and exchanges.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
