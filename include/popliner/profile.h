@@ -28,6 +28,9 @@ extern "C" {
 /* One compiled program with its memory. Owned by the analysis that read it. */
 typedef struct popliner_profile popliner_profile;
 
+/* The notes that a framework and an application leave beside a profile, each in NAME.json. */
+#define POPLINER_NOTES(EACH) EACH("framework") EACH("app")
+
 /* ---- What the profile is of ---------------------------------------------------------------- */
 
 /* Where the cycles of a profile's programs come from. They are those of one execution of each, on

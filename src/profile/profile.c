@@ -99,7 +99,7 @@ popliner_status pl_reading_fields(pl_reading *r, const pl_table *table, const si
     for (size_t i = 0; i < table->num_columns; i++)
         columns[i] = table->columns[i];
     whole.columns = columns;
-    whole.num_columns += pl_profile_columns(r->profile, count, columns + table->num_columns);
+    whole.num_columns += pl_reading_columns(r, count, columns + table->num_columns);
     r->first_column = (int)table->num_columns;
     r->capacity = 0;
     return pl_table_read(&r->database, &whole, take, user, error);
@@ -110,7 +110,7 @@ popliner_status pl_reading_add(pl_reading *r, pl_rows *rows, size_t *count, pl_i
     if (!pl_profile_reserve(r->profile, count, &r->capacity) ||
         (ids != NULL && !pl_id_map_add(ids, id, *count)))
         return pl_fail_memory(error, "the profile");
-    return pl_profile_take_columns(r->profile, count, (*count)++, rows, r->first_column, error);
+    return pl_reading_take(r, rows, (*count)++, error);
 }
 
 popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, const char *table,

@@ -207,6 +207,12 @@ static size_t count_at(const popliner_profile *p, size_t offset) {
     return count;
 }
 
+static void *items_of(const popliner_profile *p, const row *r) {
+    void *items;
+    memcpy(&items, (const char *)p + r->array, sizeof items);
+    return items;
+}
+
 static pl_field field_of(popliner_profile *p, const row *r) {
     char *base = (char *)p;
     return (pl_field){r->name, base + r->array, r->item_size, (size_t *)(void *)(base + r->count),
@@ -291,39 +297,31 @@ void pl_profile_free(popliner_profile *profile) {
 
 /* ---- reading ---- */
 
-size_t pl_profile_columns(popliner_profile *p, const size_t *count, pl_column *columns) {
-    size_t num_columns = 0;
+size_t pl_reading_columns(pl_reading *r, const size_t *count, pl_column *columns) {
+    r->num_fields = 0;
     for (size_t i = 0; i < NUM_ROWS; i++) {
-        if (field_of(p, &rows[i]).count == count && rows[i].reading != NOT_READ)
-            columns[num_columns++] = (pl_column){rows[i].column, (rows[i].reading & NEEDED) != 0};
+        if (rows[i].reading == NOT_READ || field_of(r->profile, &rows[i]).count != count)
+            continue;
+        columns[r->num_fields] = (pl_column){rows[i].column, (rows[i].reading & NEEDED) != 0};
+        r->fields[r->num_fields++] = (uint8_t)i;
     }
-    return num_columns;
-}
-
-static void put_number(const pl_field *field, size_t place, uint64_t number) {
-    uint8_t *bytes = pl_field_items(field);
-    uint64_t *numbers = pl_field_items(field);
-    if (field->item_size == sizeof *bytes)
-        bytes[place] = (uint8_t)number;
-    else
-        numbers[place] = number;
+    return r->num_fields;
 }
 
 /* Reads a column of the current row into place `place` of its array. */
 static popliner_status take_column(popliner_profile *p, const row *r, size_t place, pl_rows *from,
                                    int column, popliner_error *error) {
-    const pl_field field = field_of(p, r);
     const uint64_t most = r->range.kind == KIND_BELOW ? r->range.limit - 1 : INT64_MAX;
-    pl_string *strings = pl_field_items(&field);
-    pl_series *series = pl_field_items(&field);
     uint64_t number = 0;
+    void *items = items_of(p, r);
     popliner_status status = POPLINER_OK;
     switch (r->reading & ~NEEDED) {
     case TEXT:
-        strings[place] = pl_profile_add_string(p, pl_rows_text(from, column));
-        return strings[place] == PL_NONE ? pl_fail_memory(error, "the profile") : POPLINER_OK;
+        number = pl_profile_add_string(p, pl_rows_text(from, column));
+        ((pl_string *)items)[place] = (pl_string)number;
+        return number == PL_NONE ? pl_fail_memory(error, "the profile") : POPLINER_OK;
     case SERIES:
-        return pl_profile_read_series(p, from, column, &series[place], error);
+        return pl_profile_read_series(p, from, column, &((pl_series *)items)[place], error);
     case NUMBER:
         status = pl_rows_number(from, column, most, &number, error);
         break;
@@ -337,18 +335,18 @@ static popliner_status take_column(popliner_profile *p, const row *r, size_t pla
     default:
         pl_rows_told(from, column, &number);
     }
-    if (status == POPLINER_OK)
-        put_number(&field, place, number);
+    if (status == POPLINER_OK && r->item_size == sizeof(uint8_t))
+        ((uint8_t *)items)[place] = (uint8_t)number;
+    else if (status == POPLINER_OK)
+        ((uint64_t *)items)[place] = number;
     return status;
 }
 
-popliner_status pl_profile_take_columns(popliner_profile *p, const size_t *count, size_t place,
-                                        pl_rows *from, int first, popliner_error *error) {
+popliner_status pl_reading_take(pl_reading *r, pl_rows *from, size_t place, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < NUM_ROWS; i++) {
-        if (field_of(p, &rows[i]).count == count && rows[i].reading != NOT_READ)
-            status = take_column(p, &rows[i], place, from, first++, error);
-    }
+    for (size_t i = 0; status == POPLINER_OK && i < r->num_fields; i++)
+        status = take_column(r->profile, &rows[r->fields[i]], place, from, r->first_column + (int)i,
+                             error);
     return status;
 }
 
@@ -412,10 +410,9 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
 }
 
 static bool is_in_range(const popliner_profile *p, const row *r) {
-    const void *items;
+    const void *items = items_of(p, r);
     size_t count = count_at(p, r->count);
     uint64_t limit = r->range.count == 0 ? r->range.limit : count_at(p, r->range.count);
-    memcpy(&items, (const char *)p + r->array, sizeof items);
     switch (r->range.kind) {
     case KIND_BELOW:
         return are_below(items, r, count, limit);

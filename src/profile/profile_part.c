@@ -17,9 +17,7 @@ static popliner_status take_account(void *user, pl_rows *rows, popliner_error *e
     popliner_profile *p = r->profile;
     uint64_t tile = 0;
     popliner_status status = pl_rows_number(rows, 0, p->target.num_tiles - 1, &tile, error);
-    return status == POPLINER_OK
-               ? pl_profile_take_columns(p, &p->target.num_tiles, tile, rows, 1, error)
-               : status;
+    return status == POPLINER_OK ? pl_reading_take(r, rows, tile, error) : status;
 }
 
 static popliner_status read_tiles(pl_reading *r, popliner_error *error) {

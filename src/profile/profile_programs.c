@@ -149,6 +149,7 @@ size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id) {
 
 /* While the programs are read, and what their rows refer to by their variant_index. */
 typedef struct reader {
+    pl_reading *reading;
     popliner_profile *profile;
     pl_profile_ids *ids;
     pl_id_map types;      /* program_types.id to popliner_program_type */
@@ -424,7 +425,7 @@ static popliner_status take_program(void *user, pl_rows *rows, popliner_error *e
     if (status == POPLINER_OK)
         status = pl_rows_number_or(rows, 2, INT64_MAX, UINT64_MAX, &variant_index, error);
     if (status == POPLINER_OK)
-        status = pl_profile_take_columns(p, &p->num_programs, i, rows, NUM_OWN_COLUMNS, error);
+        status = pl_reading_take(r->reading, rows, i, error);
     if (status == POPLINER_OK)
         status = add_children(r, rows, 3, error);
     if (status != POPLINER_OK)
@@ -509,7 +510,7 @@ static popliner_status read_steps(pl_reading *r, popliner_error *error) {
 
 popliner_status pl_profile_read_programs(pl_reading *reading, popliner_error *error) {
     const pl_database *database = &reading->database;
-    reader r = {.profile = reading->profile, .ids = &reading->ids};
+    reader r = {.reading = reading, .profile = reading->profile, .ids = &reading->ids};
     popliner_status status = read_program_ids(database, &r, error);
     if (status == POPLINER_OK)
         status = read_variants(database, &r, error);

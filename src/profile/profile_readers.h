@@ -76,26 +76,29 @@ typedef struct pl_reading {
     pl_profile_ids ids;
     pl_part part;
     pl_list_room list_room;
-    size_t capacity;  /* of the arrays that the current table fills: see pl_profile_reserve */
-    int first_column; /* of the current table, that is read by the fields of the profile */
+    size_t capacity; /* of the arrays that the current table fills: see pl_profile_reserve */
+    /* rows of the table of fields, by which columns of the current table are read, and the
+     * number of the first of these columns */
+    uint8_t fields[PL_MAX_COLUMNS];
+    size_t num_fields;
+    int first_column;
 } pl_reading;
 
-/* The columns that are read into arrays of which *count is the length, as they are: a row of
- * profile_fields.c for each. Returns how many there are. */
-size_t pl_profile_columns(popliner_profile *profile, const size_t *count, pl_column *columns);
-
-/* Reads these columns of the current row, from number `first` on, into place `place` of the arrays.
- * Errors: INPUT, MEMORY. */
-popliner_status pl_profile_take_columns(popliner_profile *profile, const size_t *count,
-                                        size_t place, pl_rows *rows, int first,
-                                        popliner_error *error);
-
-/* pl_table_read with these columns behind those of the table. */
+/* pl_table_read with the columns behind those of the table that are read as they are into arrays of
+ * which *count is the length: a row of profile_fields.c for each. */
 popliner_status pl_reading_fields(pl_reading *reading, const pl_table *table, const size_t *count,
                                   pl_take_row take, void *user, popliner_error *error);
 
-/* Adds a place to these arrays for the current row of such a walk, and fills it; `ids`, which may be
- * NULL, lead from `id` to it. Errors: INPUT, MEMORY. */
+/* The first part of that: lists the columns, and returns how many there are. */
+size_t pl_reading_columns(pl_reading *reading, const size_t *count, pl_column *columns);
+
+/* Reads these columns of the current row into place `place` of their arrays. Errors: INPUT,
+ * MEMORY. */
+popliner_status pl_reading_take(pl_reading *reading, pl_rows *rows, size_t place,
+                                popliner_error *error);
+
+/* Adds a place to these arrays for the current row of such a walk, and fills it; `ids`, which
+ * may be NULL, lead from `id` to it. Errors: INPUT, MEMORY. */
 popliner_status pl_reading_add(pl_reading *reading, pl_rows *rows, size_t *count, pl_id_map *ids,
                                uint64_t id, popliner_error *error);
 

@@ -21,7 +21,8 @@
  */
 enum { MAX_FILE_BYTES = 1 << 20, MAX_ROWS = 10000, MAX_TEXT_BYTES = 4 << 20, MAX_DEPTH = 64 };
 
-const char *const pl_note_groups[PL_NUM_NOTE_GROUPS] = {"framework", "app"};
+#define GROUP(name) name,
+const char *const pl_note_groups[PL_NUM_NOTE_GROUPS] = {POPLINER_NOTES(GROUP)};
 
 /* What the rows of a file are added to. */
 typedef struct notes {
