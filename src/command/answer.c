@@ -415,6 +415,14 @@ static popliner_status print_plan(session *s, const popliner_certificate *certif
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
+popliner_status answer_certify(const popliner_certificate_input *input,
+                               popliner_certificate **certificate, popliner_error *error) {
+    popliner_status status = popliner_certificate_create(input, certificate, error);
+    if (status != POPLINER_OK)
+        popliner_plan_free(input->plan);
+    return status;
+}
+
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error) {
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;

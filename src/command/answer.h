@@ -7,6 +7,10 @@
 #include "command/request.h"
 #include "popliner/certificate.h"
 
+/* popliner_certificate_create, which takes the plan over whatever comes of it. */
+popliner_status answer_certify(const popliner_certificate_input *input,
+                               popliner_certificate **certificate, popliner_error *error);
+
 /* Tells the log of the answer, with remarks on what would be better or enough, by `costs`. */
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error);

@@ -56,22 +56,17 @@ popliner_status compare_name_other(const session *other, popliner_status status,
 
 /* ---- the plans ---- */
 
-static uint64_t bytes_per_tile(const session *s) {
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
-    return info.bytes_per_tile;
-}
-
 /* Whether the same is asked of both. */
 static popliner_status check_limits(const session *s, const session *other, popliner_error *error) {
     const options *o = &s->options;
-    if (o->mem_per_tile_bytes > 0 || bytes_per_tile(s) == bytes_per_tile(other))
+    if (o->mem_per_tile_bytes > 0 ||
+        session_profile(s).bytes_per_tile == session_profile(other).bytes_per_tile)
         return POPLINER_OK;
     return fail_usage(error,
                       "--compare %s: a tile has %llu bytes there and %llu in %s, so --%s would "
                       "be asked two things: give --mem-per-tile",
-                      o->compare, (unsigned long long)bytes_per_tile(other),
-                      (unsigned long long)bytes_per_tile(s), o->profile,
+                      o->compare, (unsigned long long)session_profile(other).bytes_per_tile,
+                      (unsigned long long)session_profile(s).bytes_per_tile, o->profile,
                       o->solve ? "solve" : "evaluate");
 }
 

@@ -30,15 +30,6 @@ static void free_reports(reports *r) {
     *r = (reports){0};
 }
 
-/* "DIRECTORY/NAME", or NULL without memory. */
-static char *join(const char *directory, const char *name) {
-    size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/%s", directory, name);
-    return path;
-}
-
 /* By name, but numbers in them by their size: ipu2 before ipu10. */
 static int compare_names(const void *first, const void *second) {
     const char *a = *(char *const *)first;
@@ -76,7 +67,7 @@ static popliner_status list_directories(const char *path, reports *r, popliner_e
         status = fail_memory(error, "the reports");
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         const char *name = popliner_reports_at(all, i);
-        char *report = name[0] == '.' ? NULL : join(path, name);
+        char *report = name[0] == '.' ? NULL : path_join(path, name);
         if (report != NULL)
             r->directories[r->num_directories++] = report;
         else if (name[0] != '.')

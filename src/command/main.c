@@ -36,10 +36,7 @@ static int exit_status(popliner_status status) {
 static popliner_status load_ahead(session *s, popliner_error *error) {
     const options *o = &s->options;
     request r = {0};
-    if (!o->memory_totals && !o->operation_breakdown && !o->layer_breakdown &&
-        !o->memory_affinity && !o->interlayer_communication && !o->diagnose &&
-        o->evaluate == NULL && !o->has_section && !o->has_plot && o->outputs.count == 0 &&
-        o->trace == NULL && o->html == NULL && o->compare == NULL)
+    if ((o->actions & ~(unsigned)(SOLVE | SAVE_TO_FILE | EMIT)) == 0)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -81,10 +78,8 @@ static popliner_status check_side(session *s, popliner_error *error) {
  * written. */
 static popliner_status check_ahead(session *s, session *other, popliner_error *error) {
     const options *o = &s->options;
-    const bool has_more = o->save_to_file != NULL || o->has_section || o->has_plot ||
-                          o->outputs.count > 0 || o->memory_totals || o->operation_breakdown ||
-                          o->layer_breakdown || o->memory_affinity || o->interlayer_communication ||
-                          o->diagnose || o->compare != NULL || (o->evaluate != NULL && o->solve);
+    const bool has_more = (o->actions & ~(unsigned)(SOLVE | EVALUATE | TRACE | HTML | EMIT)) != 0 ||
+                          (o->actions & (SOLVE | EVALUATE)) == (SOLVE | EVALUATE);
     popliner_status status = POPLINER_OK;
     if (o->compare != NULL)
         status = compare_open(s, other, error);

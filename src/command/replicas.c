@@ -79,10 +79,8 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
                     num_ipus == 1 ? "IPU" : "IPUs");
-    popliner_status status = popliner_certificate_create(&input, &certificate, error);
-    if (status != POPLINER_OK)
-        popliner_plan_free(input.plan);
-    else
+    popliner_status status = answer_certify(&input, &certificate, error);
+    if (status == POPLINER_OK)
         status = answer_explain(s, r, certificate, NULL, error);
     popliner_certificate_free(certificate);
     free(map);

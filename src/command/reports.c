@@ -455,7 +455,7 @@ static popliner_status combine(const group *g, const options *o, size_t max_stag
 /* The best split of the costs, with a certificate. */
 static popliner_status solve(session *s, const request *r, const popliner_costs *costs,
                              popliner_certificate **certificate, popliner_error *error) {
-    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    popliner_certificate_input input = request_certificate_input(r, s, costs);
     const double start = log_seconds();
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_solve(costs, &r->solver, &input.plan, error);
@@ -463,17 +463,7 @@ static popliner_status solve(session *s, const request *r, const popliner_costs 
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
-    input.costs = costs;
-    input.options = &r->solver;
-    input.schedule = s->options.schedule;
-    input.recompute = s->options.recompute;
-    input.copies = r->asked.copies;
-    input.unit_names = r->unit_names;
-    input.option_names = &s->names;
-    status = popliner_certificate_create(&input, certificate, error);
-    if (status != POPLINER_OK)
-        popliner_plan_free(input.plan);
-    return status;
+    return answer_certify(&input, certificate, error);
 }
 
 /* ---- the split in each ---- */

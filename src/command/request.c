@@ -599,6 +599,19 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     return status;
 }
 
+popliner_certificate_input request_certificate_input(const request *r, const session *s,
+                                                     const popliner_costs *costs) {
+    popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
+    input.costs = costs;
+    input.options = &r->solver;
+    input.schedule = s->options.schedule;
+    input.recompute = s->options.recompute;
+    input.copies = r->asked.copies;
+    input.unit_names = r->unit_names;
+    input.option_names = &s->names;
+    return input;
+}
+
 bool request_shares_an_ipu(const request *r) {
     const popliner_solver_options *o = &r->solver;
     for (size_t i = 0; i < o->num_mapped_stages; i++)

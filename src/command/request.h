@@ -94,6 +94,10 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
 popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
                                    popliner_error *error);
 
+/* What a certificate of an answer for these costs is made of, but for the plan. */
+popliner_certificate_input request_certificate_input(const request *r, const session *s,
+                                                     const popliner_costs *costs);
+
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);
 

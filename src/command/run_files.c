@@ -14,15 +14,6 @@
 
 /* ---- reports ---- */
 
-/* "DIRECTORY/NAME", or NULL without memory. */
-static char *join(const char *directory, const char *name) {
-    const size_t size = strlen(directory) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path != NULL)
-        snprintf(path, size, "%s/%s", directory, name);
-    return path;
-}
-
 /* Whether the directory is a report, whose profile can be examined. */
 static bool is_report(const char *directory) {
     struct stat info;
@@ -53,7 +44,7 @@ static popliner_status add_name(report_names *r, const char *directory, const ch
     r->names = names == NULL ? r->names : names;
     char **paths = realloc(r->paths, (r->count + 1) * sizeof *paths);
     r->paths = paths == NULL ? r->paths : paths;
-    char *path = join(directory, name);
+    char *path = path_join(directory, name);
     char *own = malloc(strlen(name) + 1);
     if (names == NULL || paths == NULL || path == NULL || own == NULL) {
         free(path);
@@ -71,7 +62,7 @@ bool report_names_are_in(const char *directory) {
     bool are_there = false;
     if (!is_report(directory) && popliner_reports_find(directory, &all, NULL) == POPLINER_OK)
         for (size_t i = 0; !are_there && i < popliner_reports_count(all); i++) {
-            char *report = join(directory, popliner_reports_at(all, i));
+            char *report = path_join(directory, popliner_reports_at(all, i));
             are_there = report != NULL && is_report(report);
             free(report);
         }
@@ -331,14 +322,11 @@ static void add_reports(file_list *list, const char *option, const char *path) {
     add_report(list, option, path, NULL);
     if (popliner_reports_find(path, &all, NULL) == POPLINER_OK)
         for (size_t i = 0; i < popliner_reports_count(all); i++) {
-            char *folder = append(path, strlen(path), "/");
-            char *report =
-                folder == NULL ? NULL : append(folder, strlen(folder), popliner_reports_at(all, i));
+            char *report = path_join(path, popliner_reports_at(all, i));
             if (report != NULL)
                 add_report(list, option, report, NULL);
             list->failed = list->failed || report == NULL;
             free(report);
-            free(folder);
         }
     popliner_reports_free(all);
 }

@@ -405,6 +405,12 @@ static void add_hint(const session *s, popliner_error *error) {
     error->reason = told.reason;
 }
 
+popliner_profile_info session_profile(const session *s) {
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+    return info;
+}
+
 size_t session_num_breaches(const session *s) {
     const popliner_check *check;
     size_t num_breaches = 0;
@@ -435,8 +441,7 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
 /* Whether what was stored of one IPU is not to be split. */
 static popliner_status check_ipu(const session *s, popliner_error *error) {
     const options *o = &s->options;
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
+    const popliner_profile_info info = session_profile(s);
     if (info.ipu == SIZE_MAX || (!o->solve && o->evaluate == NULL))
         return POPLINER_OK;
     return fail_usage(error, "--%s splits the whole model, but %s was stored with --ipu %zu",
@@ -485,7 +490,6 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
 }
 
 popliner_reserve session_reserve(const session *s) {
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     popliner_reserve reserve = {0, 0};
     switch (s->options.reserve) {
     case RESERVE_NOTHING:
@@ -497,8 +501,7 @@ popliner_reserve session_reserve(const session *s) {
         reserve.percent_hundredths = s->options.reserve_amount;
         break;
     case RESERVE_GAPS:
-        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
-        reserve.bytes = info.layout_gap_bytes;
+        reserve.bytes = session_profile(s).layout_gap_bytes;
         break;
     }
     return reserve;
@@ -515,11 +518,8 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
 
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
     uint64_t memory = s->options.mem_per_tile_bytes;
-    if (memory == 0) {
-        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
-        memory = info.bytes_per_tile;
-    }
+    if (memory == 0)
+        memory = session_profile(s).bytes_per_tile;
     popliner_status status = session_less_reserve(s, memory, limit_bytes, error);
     if (status == POPLINER_OK && *limit_bytes < memory)
         log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",

@@ -78,6 +78,9 @@ void session_free(session *s);
  * layers. Errors: with --strict INPUT for a profile that contradicts itself. */
 popliner_status session_open(session *s, popliner_error *error);
 
+/* What is known of the profile that was read. */
+popliner_profile_info session_profile(const session *s);
+
 /* How many relations do not hold in the profile, of which the log was told. */
 size_t session_num_breaches(const session *s);
 

@@ -83,12 +83,9 @@ static popliner_status tell_why(session *s, const request *r,
     popliner_status status = popliner_solve(names->costs, &r->solver, &input.plan, error);
     if (status != POPLINER_OK)
         return status;
-    status = popliner_certificate_create(&input, &certificate, error);
-    if (status != POPLINER_OK) {
-        popliner_plan_free(input.plan);
-        return status;
-    }
-    status = answer_tell(s, r, certificate, names->costs, error);
+    status = answer_certify(&input, &certificate, error);
+    if (status == POPLINER_OK)
+        status = answer_tell(s, r, certificate, names->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }

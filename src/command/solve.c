@@ -182,15 +182,12 @@ static popliner_status solve_file_once(session *s, const request *r,
         input->plan = popliner_variants_take_plan(answer);
         input->stage_choices = popliner_variants_texts(answer);
     }
-    status = popliner_certificate_create(input, &certificate, error);
+    status = answer_certify(input, &certificate, error);
     popliner_variants_answer_free(answer);
     input->stage_choices = NULL;
-    if (status != POPLINER_OK) {
-        popliner_plan_free(input->plan);
-        return status;
-    }
     /* remarks would solve again, without a choice */
-    status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
+    if (status == POPLINER_OK)
+        status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }
@@ -201,14 +198,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_status status = make_request(s, &r, &file, error);
     if (status == POPLINER_OK) {
         const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
-        popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
-        input.costs = info->costs;
-        input.options = &r.solver;
-        input.schedule = s->options.schedule;
-        input.recompute = s->options.recompute;
-        input.copies = r.asked.copies;
-        input.unit_names = r.unit_names;
-        input.option_names = &s->names;
+        popliner_certificate_input input = request_certificate_input(&r, s, info->costs);
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;
@@ -356,14 +346,7 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
     if (status == POPLINER_OK)
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {
-        popliner_certificate_input names = POPLINER_CERTIFICATE_INPUT_INIT;
-        names.costs = costs;
-        names.options = &r->solver;
-        names.schedule = r->asked.schedule;
-        names.recompute = r->asked.recompute;
-        names.copies = r->asked.copies;
-        names.unit_names = r->unit_names;
-        names.option_names = &s->names;
+        const popliner_certificate_input names = request_certificate_input(r, s, costs);
         status = s->options.sweep != NULL ? sweep_print(s, costs, &r->solver, &names, error)
                                           : pareto_print(s, r, &names, error);
     }

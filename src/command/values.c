@@ -43,6 +43,14 @@ void text_add(growing_text *l, const char *text) {
     l->length += length;
 }
 
+char *path_join(const char *directory, const char *name) {
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s/%s", directory, name);
+    return path;
+}
+
 /* ---- the nearest name ---- */
 
 /* Longer names are not compared: three characters of so many are easily seen. */

@@ -33,6 +33,9 @@ typedef struct growing_text {
 
 void text_add(growing_text *l, const char *text);
 
+/* "DIRECTORY/NAME", or NULL without memory. The caller frees it. */
+char *path_join(const char *directory, const char *name);
+
 /* ---- the nearest name ---- */
 
 /* Begin with nearest_begin, then offer the known names. */
