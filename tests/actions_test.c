@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
 #include "made_profile.h"
-#include "popliner/calibration.h"
+#include "popliner/changes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "model/operations.h"
-#include "popliner/chain.h"
+#include "popliner/operations.h"
 #include "profile/profile_data.h"
 #include "tables/reports.h"
 #include "test_data.h"

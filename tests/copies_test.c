@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "pipeline/pipeline.h"
-#include "popliner/copies.h"
 #include "popliner/costs.h"
+#include "popliner/pipeline.h"
 
 /* What a device does, in order: passes of micro-batches of its chunks. */
 typedef enum kind { FORWARD, BACKWARD, WEIGHTS } kind;

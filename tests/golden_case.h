@@ -10,7 +10,6 @@
 
 #include <jansson.h>
 
-#include "popliner/chain.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "profile/debug_info.h"

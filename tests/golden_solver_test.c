@@ -10,7 +10,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "model/layers.h"
-#include "popliner/chain.h"
+#include "popliner/operations.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
 #include "solve/plan_data.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/new_file.h"
-#include "popliner/files.h"
+#include "popliner/utilities.h"
 
 /* ---- What other functions do when they fail ------------------------------------------------- */
 

@@ -5,11 +5,9 @@
 
 #include "popliner/certificate.h"
 #include "popliner/emit.h"
-#include "popliner/pareto.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
-#include "popliner/variants.h"
 
 #include <math.h>
 #include <stdint.h>

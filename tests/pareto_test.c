@@ -10,7 +10,7 @@
 #include "random_instance.h"
 #include "test_data.h"
 
-#include "popliner/pareto.h"
+#include "popliner/solver.h"
 #include "solve/plan_data.h"
 
 #include <inttypes.h>

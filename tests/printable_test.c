@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "popliner/printable.h"
+#include "popliner/utilities.h"
 
 static const struct {
     const char *text;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which programs make an operation, which layer it is in and where it stands in the chain of the
 full memory model, from profile.pop and debug.cbor alone: written from docs/profile-format.md
-(sections 8, 9 and 17), docs/internals/model.md and popliner/chain.h, as a second opinion.
+(sections 8, 9 and 17), docs/internals/model.md and popliner/operations.h, as a second opinion.
 
     profile_operations.py DIRECTORY      prints layer, note, name and unit of each operation
 

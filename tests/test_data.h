@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "popliner/listener.h"
+#include "popliner/error.h"
 
 enum { TEST_MOST_CASES = 32, TEST_CASE_NAME = 64 };
 

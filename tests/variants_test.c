@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popliner/variants.h"
+#include "popliner/solver.h"
 #include "test_data.h"
 
 enum { MOST_UNITS = 5, MOST_VARIANTS = 3, MOST_OPTIONS = 256, TEXT_SIZE = 1 << 14 };

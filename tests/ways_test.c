@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popliner/variants.h"
+#include "popliner/solver.h"
 #include "test_data.h"
 
 enum { MOST_UNITS = 5, MOST_WAYS = 3 };

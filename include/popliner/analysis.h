@@ -29,11 +29,9 @@
 #include <stdint.h>
 
 #include "popliner/certificate.h"
-#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"

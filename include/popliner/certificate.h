@@ -9,7 +9,6 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/pipeline.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
@@ -36,7 +35,7 @@ typedef struct popliner_certificate_input {
     uint64_t cuts_per_unit;        /* 0: 1, they are bytes; else they are in the time unit */
     const popliner_option_names *option_names; /* copied, but for the strings; NULL: field names */
     popliner_copies copies;                    /* instead of the schedule's */
-    /* [stages of the plan]: how each recomputes, see popliner/variants.h; NULL: as told above */
+    /* [stages of the plan]: how each recomputes, see popliner/solver.h; NULL: as told above */
     const char *const *stage_choices;
 } popliner_certificate_input;
 

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "popliner/chain.h"
 #include "popliner/operations.h"
 
 #ifdef __cplusplus

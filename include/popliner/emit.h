@@ -12,7 +12,6 @@
 
 #include "popliner/certificate.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/replicas.h"
 #include "popliner/solver.h"
 

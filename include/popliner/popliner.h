@@ -10,33 +10,22 @@
 #define POPLINER_POPLINER_H
 
 #include "popliner/analysis.h"
-#include "popliner/calibration.h"
 #include "popliner/certificate.h"
-#include "popliner/chain.h"
 #include "popliner/changes.h"
-#include "popliner/copies.h"
 #include "popliner/costs.h"
 #include "popliner/diagnosis.h"
 #include "popliner/emit.h"
 #include "popliner/error.h"
-#include "popliner/files.h"
-#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/page.h"
-#include "popliner/pareto.h"
 #include "popliner/pipeline.h"
-#include "popliner/plot.h"
-#include "popliner/printable.h"
 #include "popliner/profile.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
-#include "popliner/sections.h"
-#include "popliner/sizes.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
-#include "popliner/structures.h"
-#include "popliner/trace.h"
-#include "popliner/variants.h"
+#include "popliner/utilities.h"
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +33,26 @@ extern "C" {
 
 /* "major.minor.patch" of the library that is linked; static text. */
 const char *popliner_version(void);
+
+/* ---- The structures of this interface ---- *
+ *
+ * The structures of this interface as the library was compiled with them, for a program
+ * in another language, which cannot include the headers: it asks whether its own are the same, and
+ * takes from here what the _INIT macros make.
+ *
+ * Threads: the functions return constants, so any number of threads may call them at once. */
+
+/* A structure. Static memory, with all that it points to; later versions may append members. */
+typedef struct popliner_structure {
+    const char *name; /* "popliner_request" */
+    size_t size_bytes;
+    /* What its _INIT macro makes, so many bytes to be copied; NULL if it has none. */
+    const void *initial;
+} popliner_structure;
+
+/* Structure i of all in the public headers that have members there, in the order of their names,
+ * the first being 0; NULL behind the last. O(1). */
+const popliner_structure *popliner_structure_at(size_t i);
 
 #ifdef __cplusplus
 }

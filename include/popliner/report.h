@@ -11,16 +11,17 @@
 #ifndef POPLINER_REPORT_H
 #define POPLINER_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
-#include "popliner/chain.h"
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
-#include "popliner/pareto.h"
+#include "popliner/operations.h"
 #include "popliner/replicas.h"
+#include "popliner/solver.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -142,6 +143,103 @@ typedef struct popliner_together {
  * reports). */
 popliner_status popliner_report_together(const popliner_together *together, popliner_format format,
                                          char **text, popliner_error *error);
+
+/* ---- Sections ---- *
+ *
+ * What is known of a profile, and of a plan, as plain tables for other programs.
+ *
+ * A section is one table: each row has a value for each column, and the columns are the same for
+ * every profile, but that TILES has one for each category of memory. docs/sections.md describes
+ * them; docs/sections.schema.json is the schema of their JSON. */
+
+typedef enum popliner_section {
+    POPLINER_SECTION_SUMMARY,    /* versions, device, counts, options of the engine */
+    POPLINER_SECTION_PLAN,       /* a row for each stage of a certificate */
+    POPLINER_SECTION_TILES,      /* each tile, with the bytes of each category */
+    POPLINER_SECTION_CATEGORIES, /* each category of memory */
+    POPLINER_SECTION_LIVENESS,   /* each liveness step */
+    POPLINER_SECTION_VARIABLES,  /* each unlowered variable, by category */
+    POPLINER_SECTION_OPERATIONS, /* each operation */
+    POPLINER_SECTION_PROGRAMS,   /* each program, with its parent */
+    POPLINER_SECTION_LAYERS,     /* each unit of the chain */
+    POPLINER_SECTION_PAIRS,      /* each two layers */
+    POPLINER_SECTION_EXECUTION,  /* each executed step, on each IPU; none if nothing ran */
+    POPLINER_SECTION_CHECKS,     /* each relation that is checked */
+    POPLINER_SECTION_VERTICES,   /* each vertex type */
+    POPLINER_SECTION_EXCHANGES,  /* each program that exchanges */
+    POPLINER_SECTION_ADVICE,     /* what stands out in memory, each with its figures */
+    POPLINER_SECTION_DIAGNOSIS,  /* what the analysis explains, see popliner/diagnosis.h */
+    POPLINER_SECTION_MISSING,    /* what it does not, and why */
+    POPLINER_NUM_SECTIONS,
+} popliner_section;
+
+/* "summary", "plan", ...; NULL for one that there is not. */
+const char *popliner_section_name(popliner_section section);
+
+/* Makes the text of a section, complete with its last line end, which the caller frees with free():
+ * as CSV by RFC 4180, as TSV, or as JSON with an object for each row. `certificate` is that of
+ * PLAN, and must be one of `analysis`; for the others it may be NULL. `model` says which operations
+ * are in which unit: of LIVENESS, VARIABLES, OPERATIONS, PROGRAMS, LAYERS, EXECUTION, EXCHANGES and
+ * ADVICE; DIAGNOSIS and MISSING are of it. What a loaded analysis lacks is loaded. Errors: USAGE
+ * for a section, format or model that there is not, or for PLAN without a certificate of a profile;
+ * INPUT when a file that was loaded is damaged; MEMORY. Cost: for OPERATIONS and LAYERS a stage is
+ * measured for each row; PAIRS are measured once, as is what DIAGNOSIS and MISSING share; the
+ * others are a few passes over what they show, LIVENESS and VARIABLES over the lowered
+ * variables. */
+popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
+                                      popliner_memory_model model,
+                                      const popliner_certificate *certificate,
+                                      popliner_format format, char **text, popliner_error *error);
+
+/* ---- Plots ---- *
+ *
+ * Plots of bytes for a terminal, made of characters. */
+
+typedef enum popliner_plot {
+    POPLINER_PLOT_TILES,    /* what is live on each tile by the compiler's account */
+    POPLINER_PLOT_LIVENESS, /* what is live on all tiles at each step, and the units of the chain */
+    POPLINER_PLOT_PLAN,     /* what each stage of a certificate needs, against its limit */
+} popliner_plot;
+
+/* How a plot looks. Begin with POPLINER_PLOT_OPTIONS_INIT. */
+typedef struct popliner_plot_options {
+    size_t struct_size;
+    size_t width;    /* of a line, in characters; from 40 to 1000 */
+    size_t height;   /* of what is drawn, without axes and captions, in lines; from 4 to 200 */
+    bool is_ascii;   /* else blocks of Unicode in UTF-8 */
+    bool has_colour; /* by the escape sequences of ECMA-48 */
+} popliner_plot_options;
+
+#define POPLINER_PLOT_OPTIONS_INIT                                                                 \
+    { sizeof(popliner_plot_options), 80, 16, false, false }
+
+/* Makes a plot, complete with its last line end, which the caller frees with free(). `model` says
+ * what the units of LIVENESS are; `certificate` is that of PLAN, else NULL. `options` may be NULL.
+ * Where there are more tiles or steps than columns, each column is the largest of several. What a
+ * loaded analysis lacks is loaded. Errors: USAGE for a plot, model or size that there is not, or
+ * for PLAN without a certificate of a profile; INPUT when a file that was loaded is damaged;
+ * MEMORY. Cost: LIVENESS takes a pass over the variables. */
+popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
+                                   popliner_memory_model model,
+                                   const popliner_certificate *certificate,
+                                   const popliner_plot_options *options, char **text,
+                                   popliner_error *error);
+
+/* ---- Traces ---- *
+ *
+ * Programs, cycles and memory along the steps of a profile, as a trace that Perfetto
+ * (ui.perfetto.dev) and Chrome's about:tracing open. */
+
+/* Makes one JSON object in the Trace Event Format, complete with its last line end, which the
+ * caller frees with free(). docs/trace.md tells what is in it: the tree of programs, the units of
+ * the chain in this memory model, what is live; the stages of `certificate`, unless that is NULL,
+ * and then the units are its own; and what was executed on each IPU. What a loaded analysis lacks
+ * is loaded. Errors: USAGE for a model that there is not, or a certificate that is of no profile;
+ * INPUT when a file that was loaded is damaged; MEMORY. Cost: a pass over the variables for each
+ * stage, and O(steps * stages); some 200 bytes for each step. */
+popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory_model model,
+                                    const popliner_certificate *certificate, char **text,
+                                    popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,7 +15,6 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -486,6 +485,109 @@ popliner_status popliner_solver_write_solved(const popliner_costs *costs,
                                              const popliner_plan *plan,
                                              popliner_program_format format, const char *path,
                                              popliner_error *error);
+
+/* ---- All best compromises ---- *
+ *
+ * All best compromises between two objectives.
+ *
+ * A split is dominated if another one is no worse in both objectives and better in one. The best
+ * compromises are the values of the splits that no other dominates: their Pareto front.
+ *
+ * Threads: compromises do not change, and any number of threads may read them at once. The table
+ * is used as popliner/costs.h says. */
+
+/* Points, each with its split. Owned by the caller that solved; free with popliner_pareto_free. */
+typedef struct popliner_pareto popliner_pareto;
+
+typedef struct popliner_pareto_summary {
+    /* By the first objective from the smallest value to the largest, so by the second one from the
+     * largest to the smallest. A plan is OPTIMAL; or FEASIBLE if it was not proven: something may
+     * dominate it. Its bounds are those of the splits with less of the second objective than the
+     * point before. */
+    const popliner_plan *const *plans; /* [num_points] */
+    size_t num_points; /* with none, and not stopped: popliner_solve says why nothing fits */
+    /* It is proven that these points are all, and each of them that nothing dominates it. */
+    bool is_complete;
+    bool is_stopped; /* the time was up, or the caller wanted it to end */
+    popliner_objective objectives[2];
+} popliner_pareto_summary;
+
+/* As long as the points. O(1). */
+const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto *pareto);
+
+/* NULL is fine. */
+void popliner_pareto_free(popliner_pareto *pareto);
+
+/* Finds every pair of values of the first two objectives that no split within all limits and
+ * constraints dominates, and for each pair the split that popliner_solve would choose among those
+ * that have it: by the objectives behind the first two, then by the earliest cuts. BALANCE is what
+ * it is in such a list of objectives.
+ *
+ * The options are those of popliner_solve, and the costs of a profile those of
+ * popliner_analysis_costs; the time limit is for all points together. When time is up, or
+ * should_stop returns true, the points are those that are known; the last of them may be FEASIBLE.
+ *
+ * The method is that of a limit on the second objective (the epsilon-constraint method, Haimes,
+ * Lasdon and Wismer, 1971): the best split by one objective after the other, then the same with
+ * less of the second one, until there is none.
+ *
+ * The caller frees *pareto. Errors: as popliner_solve; also USAGE for less than two objectives, for
+ * slack, and for the method GREEDY. Cost: that of popliner_solve for each point and once more. */
+popliner_status popliner_pareto_solve(const popliner_costs *costs,
+                                      const popliner_solver_options *options,
+                                      popliner_pareto **pareto, popliner_error *error);
+
+/* ---- Stages that choose how they recompute ---- *
+ *
+ * Stages that choose how they recompute, together with the cuts.
+ *
+ * A file of costs may list several ways of running a unit or an interval, each with its memory,
+ * stash and cycles: less of the one for more of the other. With POPLINER_RECOMPUTE_AUTO each stage
+ * (and in it each unit that has variants) chooses, so that memory and cycles are as small as they
+ * can be together. Other costs have a table for each way. (Of a profile popliner_analysis_solve
+ * makes them.)
+ *
+ * Threads: answers do not change, and any number of threads may read them at once. The tables
+ * are used as popliner/costs.h says. */
+
+/* Owned by the caller; free with popliner_variants_answer_free. */
+typedef struct popliner_variants_answer popliner_variants_answer;
+
+/* As popliner_solve, for a file that was read with POPLINER_RECOMPUTE_AUTO: no split with any
+ * choices is better in the objectives, one after another. Each stage then makes the choice with
+ * the fewest cycles that its limit of memory, and the value of MEMORY if that is an objective,
+ * leave; so nothing is recomputed without need. BALANCE, a slack, stages that share an IPU and the
+ * greedy algorithm are refused. options->time_limit_seconds is that of the whole search.
+ * Errors: USAGE (also for a file that was read with another way of recomputing), INPUT for more
+ * than 2^22 compromises of one stage, and those of popliner_solve.
+ * Cost: a table and a solve for each number of cycles that is tried, about 40. */
+popliner_status popliner_variants_solve(const popliner_costs_file *file,
+                                        const popliner_solver_options *options,
+                                        popliner_variants_answer **answer, popliner_error *error);
+
+/* The same for stages that may be run in any of several ways, each with a table of costs: of the
+ * same chain, with the peaks and cycles that stages have then, wherever they stand. The cuts are
+ * those of costs[0]. Of equal ways the first is chosen; texts of the answer are names[num_ways].
+ * Of a plan that is INFEASIBLE each stage has the least peak that it can have. Errors: USAGE, also
+ * where costs[num_ways] are of different lengths, or only some have cycles; those of
+ * popliner_solve. Cost: as above. */
+popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
+                                              const char *const *names, size_t num_ways,
+                                              const popliner_solver_options *options,
+                                              popliner_variants_answer **answer,
+                                              popliner_error *error);
+
+/* Gives the plan away, whose stages have the peaks and cycles of their choices; NULL from the
+ * second time on. */
+popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer);
+
+/* The choices of the stages: "none", "full" (all is recomputed, the inputs are kept), the name of
+ * an interval's variant, or those of units that are not as they are, "u=NAME,...". One for each
+ * stage of the plan; lives as long as the answer. */
+const char *const *popliner_variants_texts(const popliner_variants_answer *answer);
+
+/* NULL is fine. */
+void popliner_variants_answer_free(popliner_variants_answer *answer);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@
  *   variables      the always-live data that its operations touch, and the other data that they
  *                  touch, at the stage's own step where most bytes are live, those that no
  *                  operation touches among them; its own steps are those of its operations, see
- *                  popliner/chain.h
+ *                  popliner/operations.h
  *                  A copy from or to the host does not touch what other programs of operations
  *                  touch: each stage copies its own data.
  *   unexplained    what no operation explains, in every stage: everything always live, and the

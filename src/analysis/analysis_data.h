@@ -13,7 +13,7 @@
 #include "diagnosis/diagnosis.h"
 #include "pipeline/pipeline.h"
 #include "popliner/analysis.h"
-#include "popliner/sections.h"
+#include "popliner/report.h"
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 #include "store/store.h"

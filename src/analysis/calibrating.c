@@ -18,7 +18,7 @@
 #include "memory/code.h"
 #include "memory/stage.h"
 #include "pipeline/pipeline.h"
-#include "popliner/calibration.h"
+#include "popliner/changes.h"
 #include "profile/profile_data.h"
 
 _Static_assert((int)POPLINER_GROUP_VERTEX_CODE == (int)PL_VERTEX_CODE &&

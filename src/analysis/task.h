@@ -5,7 +5,7 @@
 #define PL_ANALYSIS_TASK_H
 
 #include "analysis/analysis_data.h"
-#include "popliner/variants.h"
+#include "popliner/solver.h"
 #include "solve/options.h"
 
 /* ---- Task ------------------------------------------------------------------------------------ */

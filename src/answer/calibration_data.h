@@ -5,7 +5,7 @@
 #define PL_ANSWER_CALIBRATION_DATA_H
 
 #include "pipeline/pipeline.h"
-#include "popliner/calibration.h"
+#include "popliner/changes.h"
 
 struct popliner_comparison {
     size_t num_stages;

@@ -11,7 +11,6 @@
 #include "base/json_writer.h"
 #include "memory/stage_details.h"
 #include "popliner/certificate.h"
-#include "popliner/chain.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/report.h"

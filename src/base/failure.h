@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "popliner/error.h"
-#include "popliner/listener.h"
 
 /* ---- Failure --------------------------------------------------------------------------------- */
 

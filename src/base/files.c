@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/files.h"
+#include "popliner/utilities.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/sizes.h"
+#include "popliner/utilities.h"
 
 #include <stdbool.h>
 #include <stddef.h>

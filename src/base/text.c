@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
-#include "popliner/printable.h"
+#include "popliner/utilities.h"
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "popliner/calibration.h"
+#include "popliner/changes.h"
 #include "popliner/report.h"
 
 /* ---- a pipeline that was compiled ---- */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "popliner/printable.h"
+#include "popliner/utilities.h"
 
 void log_begin(log_state *log, popliner_level least_level, bool shows_progress) {
     *log = (log_state){.least_level = least_level,

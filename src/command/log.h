@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "popliner/listener.h"
+#include "popliner/error.h"
 
 typedef struct log_state {
     popliner_level least_level; /* messages below it are dropped */

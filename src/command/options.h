@@ -14,9 +14,7 @@
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
-#include "popliner/plot.h"
 #include "popliner/report.h"
-#include "popliner/sections.h"
 
 typedef enum model_choice { MODEL_DEFAULT, MODEL_FULL, MODEL_POPLINER } model_choice;
 

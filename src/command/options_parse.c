@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "command/values.h"
-#include "popliner/sizes.h"
+#include "popliner/utilities.h"
 
 /* ---- values ---- */
 

@@ -10,11 +10,8 @@
 
 #include "command/commands.h"
 #include "command/request.h"
-#include "popliner/files.h"
-#include "popliner/plot.h"
 #include "popliner/report.h"
-#include "popliner/sections.h"
-#include "popliner/trace.h"
+#include "popliner/utilities.h"
 
 /* ---- tables, and storing ---- */
 

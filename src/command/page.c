@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "command/request.h"
-#include "popliner/files.h"
 #include "popliner/page.h"
-#include "popliner/printable.h"
+#include "popliner/utilities.h"
 
 /* Whether a character is put on a terminal as it is. */
 static bool is_shown(const char *character, const char **next) {

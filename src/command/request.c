@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "command/session.h"
-#include "popliner/copies.h"
 #include "popliner/operations.h"
-#include "popliner/sizes.h"
+#include "popliner/pipeline.h"
+#include "popliner/utilities.h"
 
 /* ---- copies ---- */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "command/values.h"
-#include "popliner/sizes.h"
+#include "popliner/utilities.h"
 
 /* What is said of an IPU, or of the link of two. */
 typedef struct ipu_value {

@@ -15,7 +15,7 @@
 
 #include "command/log.h"
 #include "command/run_files.h"
-#include "popliner/printable.h"
+#include "popliner/utilities.h"
 
 /* ---- limits ---- */
 

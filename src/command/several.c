@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "command/answer.h"
-#include "popliner/pareto.h"
 #include "popliner/report.h"
+#include "popliner/solver.h"
 
 /* ---- --sweep ---- */
 

@@ -13,7 +13,7 @@
 #include "command/solve.h"
 #include "popliner/costs.h"
 #include "popliner/page.h"
-#include "popliner/variants.h"
+#include "popliner/solver.h"
 
 /* ---- standard input ---- */
 

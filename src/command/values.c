@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "popliner/sizes.h"
+#include "popliner/utilities.h"
 
 popliner_status(fail)(popliner_error *error, popliner_status status, const char *format, ...) {
     va_list arguments;

@@ -12,7 +12,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/text.h"
-#include "popliner/sizes.h"
+#include "popliner/utilities.h"
 
 /* What a column says, and the key of a unit that stands for it. */
 typedef enum column {

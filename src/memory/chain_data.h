@@ -10,7 +10,6 @@
 #include "base/fields.h"
 #include "memory/memory_model.h"
 #include "model/layers.h"
-#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -32,7 +31,7 @@ struct popliner_chain {
     struct pl_operation_usage *usage; /* owned; NULL if making the chain did not take it */
 };
 
-/* Makes the chain for a memory model, which says what is in it: popliner/chain.h. It refers to the
+/* Makes the chain for a memory model, which says what is in it: popliner/operations.h. It refers to the
  * operations and layers. Owned by the caller; free with pl_chain_free.
  * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
  * pass over the variables that programs touch. */

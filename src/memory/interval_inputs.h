@@ -13,7 +13,7 @@
 #include "memory/passes.h"
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
-#include "popliner/listener.h"
+#include "popliner/error.h"
 #include "popliner/pipeline.h"
 
 /* What a stage in a pipeline keeps of each micro-batch until its backward pass comes, for all

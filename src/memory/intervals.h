@@ -9,7 +9,6 @@
 
 #include "memory/interval_inputs.h"
 #include "memory/stage_details.h"
-#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

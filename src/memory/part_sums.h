@@ -10,7 +10,7 @@
 
 #include "memory/stage.h"
 #include "memory/unit_usage.h"
-#include "popliner/listener.h"
+#include "popliner/error.h"
 
 /* Operations in shares, each in one: every operation by itself, or every unit of a chain. */
 typedef struct pl_shares {

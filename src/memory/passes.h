@@ -22,7 +22,6 @@
 #include "costs/costs.h"
 #include "memory/account.h"
 #include "memory/unit_usage.h"
-#include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"

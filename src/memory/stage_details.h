@@ -11,8 +11,8 @@
 #include "base/fields.h"
 #include "memory/code.h"
 #include "memory/stage.h"
-#include "popliner/chain.h"
 #include "popliner/costs.h"
+#include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/stage.h"
 

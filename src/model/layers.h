@@ -7,7 +7,6 @@
 #include "base/names.h"
 #include "model/regex.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 

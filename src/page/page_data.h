@@ -7,8 +7,8 @@
 #include "base/json_writer.h"
 #include "memory/stage_details.h"
 #include "memory/unit_usage.h"
-#include "popliner/chain.h"
 #include "popliner/error.h"
+#include "popliner/operations.h"
 #include "popliner/profile.h"
 #include "popliner/solver.h"
 

@@ -15,7 +15,6 @@
 #include "base/bounds.h"
 #include "base/growth.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 
 /* What tells that a file has changed: its name leads to another, or somebody has written it. */
 typedef struct pl_file_state {

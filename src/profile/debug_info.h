@@ -13,7 +13,6 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/profile.h"
 
 /* The debug contexts of a file. Immutable once read. Owned by the caller that read it; free with

@@ -9,7 +9,7 @@
 #include "base/fields.h"
 #include "base/id_map.h"
 #include "popliner/diagnosis.h"
-#include "popliner/listener.h"
+#include "popliner/error.h"
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/category.h"

@@ -10,7 +10,6 @@
 
 #include "base/bounds.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/profile.h"
 #include "profile/debug_info.h"
 

@@ -1,4 +1,4 @@
-/* The plots of popliner/plot.h.
+/* The plots of popliner/report.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SHOW_PLOT_H
@@ -10,9 +10,9 @@
 
 #include "base/growth.h"
 #include "popliner/certificate.h"
-#include "popliner/chain.h"
-#include "popliner/plot.h"
+#include "popliner/operations.h"
 #include "popliner/profile.h"
+#include "popliner/report.h"
 
 /* Whether a plot can be as large as the options say. Errors: USAGE. */
 popliner_status pl_plot_check(const popliner_plot_options *options, popliner_error *error);

@@ -1,11 +1,10 @@
-/* A trace of a profile, see popliner/trace.h.
+/* A trace of a profile, see popliner/report.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SHOW_TRACE_H
 #define PL_SHOW_TRACE_H
 
 #include "popliner/certificate.h"
-#include "popliner/chain.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"

@@ -5,7 +5,7 @@
 #ifndef PL_SOLVE_INTEGER_PROGRAM_H
 #define PL_SOLVE_INTEGER_PROGRAM_H
 
-#include "popliner/listener.h"
+#include "popliner/error.h"
 #include "solve/dynamic_program.h"
 #include "solve/glpk_session.h"
 #include "solve/shared/shared.h"

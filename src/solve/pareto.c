@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/pareto.h"
+#include "popliner/solver.h"
 
 #include "base/failure.h"
 #include "base/growth.h"

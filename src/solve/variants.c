@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/variants.h"
+#include "popliner/solver.h"
 
 #include <math.h>
 #include <stdlib.h>

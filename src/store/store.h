@@ -10,10 +10,8 @@
 
 #include "base/fields.h"
 #include "memory/stage_details.h"
-#include "popliner/chain.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"

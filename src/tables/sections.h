@@ -1,4 +1,4 @@
-/* The sections of popliner/sections.h, each made by a function of its own.
+/* The sections of popliner/report.h, each made by a function of its own.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TABLES_SECTIONS_H
@@ -8,8 +8,8 @@
 #include "memory/stage.h"
 #include "popliner/certificate.h"
 #include "popliner/diagnosis.h"
-#include "popliner/listener.h"
-#include "popliner/sections.h"
+#include "popliner/error.h"
+#include "popliner/report.h"
 #include "profile/debug_info.h"
 
 /* What sections are made of. */

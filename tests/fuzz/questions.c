@@ -10,10 +10,7 @@
 #include "memory_files.h"
 #include "popliner/certificate.h"
 #include "popliner/diagnosis.h"
-#include "popliner/plot.h"
 #include "popliner/report.h"
-#include "popliner/sections.h"
-#include "popliner/trace.h"
 
 enum { MAX_UNITS = 12, MAX_TILES = 64 };
 

@@ -1,4 +1,4 @@
-"""Files are written whole, and names are shown as popliner/printable.h says.
+"""Files are written whole, and names are shown as popliner/utilities.h says.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """

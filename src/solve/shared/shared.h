@@ -10,7 +10,6 @@
 
 #include "popliner/costs.h"
 #include "popliner/error.h"
-#include "popliner/listener.h"
 #include "popliner/solver.h"
 #include "solve/dynamic_program.h"
 #include "solve/plan.h"
