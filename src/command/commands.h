@@ -8,14 +8,9 @@
 #include "command/session.h"
 #include "popliner/certificate.h"
 
-/* --save-to-file */
-popliner_status store_analysis(session *s, popliner_error *error);
-
-/* --memory-totals; --operation-breakdown and --layer-breakdown; --memory-affinity and
+/* --memory-totals, --operation-breakdown, --layer-breakdown, --memory-affinity and
  * --interlayer-communication */
-popliner_status print_totals(session *s, popliner_error *error);
-popliner_status print_breakdowns(session *s, popliner_error *error);
-popliner_status print_sharing(session *s, popliner_error *error);
+popliner_status print_tables(const session *s, popliner_error *error);
 
 /* --diagnose */
 popliner_status diagnose_and_print(session *s, popliner_error *error);

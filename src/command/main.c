@@ -114,17 +114,15 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     if (status == POPLINER_OK)
         status = check_ahead(s, other, error);
     if (status == POPLINER_OK && o->save_to_file != NULL)
-        status = store_analysis(s, error);
+        status = popliner_analysis_store(s->analysis,
+                                         session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                         o->save_to_file, error);
     if (status == POPLINER_OK && (o->has_section || o->has_plot) && !options_show_plan(o))
         status = print_shown(s, NULL, error);
     if (status == POPLINER_OK)
         status = write_outputs(s, NULL, error);
-    if (status == POPLINER_OK && o->memory_totals)
-        status = print_totals(s, error);
-    if (status == POPLINER_OK && (o->operation_breakdown || o->layer_breakdown))
-        status = print_breakdowns(s, error);
-    if (status == POPLINER_OK && (o->memory_affinity || o->interlayer_communication))
-        status = print_sharing(s, error);
+    if (status == POPLINER_OK)
+        status = print_tables(s, error);
     if (status == POPLINER_OK && o->diagnose)
         status = diagnose_and_print(s, error);
     /* a comparison splits both profiles itself */

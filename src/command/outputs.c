@@ -24,17 +24,8 @@ static popliner_status print_table(const session *s, popliner_table table, popli
     return status == POPLINER_OK ? session_print_bytes(text, error) : status;
 }
 
-popliner_status print_sharing(session *s, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    if (s->options.memory_affinity)
-        status = print_table(s, POPLINER_TABLE_AFFINITY, error);
-    if (status == POPLINER_OK && s->options.interlayer_communication)
-        status = print_table(s, POPLINER_TABLE_COMMUNICATION, error);
-    return status;
-}
-
 /* The original's few lines and, unless its model was asked for, the compiler's account in full. */
-popliner_status print_totals(session *s, popliner_error *error) {
+static popliner_status print_totals(const session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     if (o->format != POPLINER_FORMAT_JSON) {
@@ -46,18 +37,21 @@ popliner_status print_totals(session *s, popliner_error *error) {
     return status == POPLINER_OK ? print_table(s, POPLINER_TABLE_TILES, error) : status;
 }
 
-popliner_status print_breakdowns(session *s, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    if (s->options.operation_breakdown)
-        status = print_table(s, POPLINER_TABLE_OPERATIONS, error);
-    if (status == POPLINER_OK && s->options.layer_breakdown)
-        status = print_table(s, POPLINER_TABLE_LAYERS, error);
+popliner_status print_tables(const session *s, popliner_error *error) {
+    static const struct {
+        unsigned action;
+        popliner_table table;
+    } tables[] = {
+        {OPERATION_BREAKDOWN, POPLINER_TABLE_OPERATIONS},
+        {LAYER_BREAKDOWN, POPLINER_TABLE_LAYERS},
+        {MEMORY_AFFINITY, POPLINER_TABLE_AFFINITY},
+        {INTERLAYER_COMMUNICATION, POPLINER_TABLE_COMMUNICATION},
+    };
+    popliner_status status = s->options.memory_totals ? print_totals(s, error) : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof tables / sizeof *tables; i++)
+        if ((s->options.actions & tables[i].action) != 0)
+            status = print_table(s, tables[i].table, error);
     return status;
-}
-
-popliner_status store_analysis(session *s, popliner_error *error) {
-    return popliner_analysis_store(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-                                   s->options.save_to_file, error);
 }
 
 /* ---- what standard output can show ---- */
