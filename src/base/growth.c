@@ -88,6 +88,16 @@ void pl_text_add(pl_text *text, const char *string) {
     pl_text_append(text, string, strlen(string));
 }
 
+void pl_text_add_number(pl_text *text, uint64_t number) {
+    char digits[20];
+    size_t first = sizeof digits;
+    do {
+        digits[--first] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    pl_text_append(text, digits + first, sizeof digits - first);
+}
+
 void pl_text_format(pl_text *text, const char *format, ...) {
     va_list arguments;
     va_list again;

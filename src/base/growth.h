@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Makes room for at least `num_needed` items of `item_size` bytes in a malloc'ed array, which has
  * room for *capacity of them. `array` is the address of the pointer to it, whatever its items are;
@@ -53,6 +54,7 @@ typedef struct pl_text {
 
 void pl_text_append(pl_text *text, const char *bytes, size_t length);
 void pl_text_add(pl_text *text, const char *string);
+void pl_text_add_number(pl_text *text, uint64_t number); /* as %u would, but at once */
 void pl_text_format(pl_text *text, const char *format, ...);
 
 /* A copy of `length` bytes with a NUL behind them; NULL when memory is short. */

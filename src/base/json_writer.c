@@ -61,7 +61,8 @@ void pl_put_value(pl_json *json, const char *key) {
         pl_text_add(text, json->style == PL_JSON_SPACED && !json->is_on_line ? ", " : ",");
     if (json->depth > 0 && json->style == PL_JSON_INDENTED)
         pl_text_format(text, "\n%*s", 4 * (int)json->depth, "");
-    pl_text_add(text, json->is_on_line ? "\n" : "");
+    if (json->is_on_line)
+        pl_text_add(text, "\n");
     json->has_items = true;
     json->is_on_line = false;
     if (key == NULL)
@@ -99,7 +100,7 @@ void pl_put_flag(pl_json *json, const char *key, bool value) {
 
 void pl_put_number(pl_json *json, const char *key, uint64_t value) {
     pl_put_value(json, key);
-    pl_text_format(json->text, "%" PRIu64, value);
+    pl_text_add_number(json->text, value);
 }
 
 void pl_put_signed(pl_json *json, const char *key, int64_t value) {

@@ -82,7 +82,7 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
                     format == POPLINER_FORMAT_CSV || format == POPLINER_FORMAT_TSV ? "" : "null");
         break;
     case PL_CELL_NUMBER:
-        pl_text_format(text, "%" PRIu64, cell->value.number);
+        pl_text_add_number(text, cell->value.number);
         break;
     case PL_CELL_FLAG:
         pl_text_add(text, cell->value.number != 0 ? "true" : "false");
