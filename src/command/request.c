@@ -2,6 +2,7 @@
 #include "command/request.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,9 +267,12 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
 static popliner_status no_objective(const char *option, const char *list, const char *name,
                                     size_t length, popliner_error *error) {
     char hint[NEAREST_HINT_BYTES];
+    char all[160] = "";
     nearest n = nearest_begin(name, length);
     for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
         const char *known = popliner_objective_name((popliner_objective)i);
+        size_t written = strlen(all);
+        snprintf(all + written, sizeof all - written, "%s, ", known);
         if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
             nearest_offer(&n, known, strlen(known));
     }
@@ -279,10 +283,8 @@ static popliner_status no_objective(const char *option, const char *list, const 
                           "--objective %s: the throughput is that of all pipelines on a number "
                           "of IPUs; give --total-ipus, and the throughput first",
                           list);
-    return fail_usage(error,
-                      "--%s %s: expected some of memory, cycles, traffic, ipus, balance, "
-                      "each once, separated by commas%s",
-                      option, list, nearest_hint(&n, "", "", hint));
+    return fail_usage(error, "--%s %s: expected some of %seach once, separated by commas%s", option,
+                      list, all, nearest_hint(&n, "", "", hint));
 }
 
 static popliner_status parse_objectives(request *r, const char *option, const char *text,

@@ -2,32 +2,28 @@
 #include "solve/objective.h"
 
 #include "costs/costs.h"
-#include "solve/plan_data.h"
 
 #include <string.h>
 
-#define OF(value, limit, total)                                                                    \
-    offsetof(pl_objective_values, value), offsetof(pl_limits, limit), offsetof(popliner_plan, total)
+#define OF(value, limit) offsetof(pl_objective_values, value), offsetof(pl_limits, limit)
 
-/* Name, words, kind, unit, goal, needs_cycles, is_mapped, may_lead, and where its numbers are. */
+/* Name, words, kind, unit, goal, needs_cycles, is_mapped, may_lead, and where its value and limit
+ * are. */
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_MEMORY] = {"memory", "largest tile", PL_OBJECTIVE_LARGEST, PL_UNIT_BYTES,
-                                   PL_GOAL_ANY, false, false, true,
-                                   OF(peak_bytes, max_peak_bytes, peak_bytes)},
+                                   PL_GOAL_ANY, false, false, true, OF(peak_bytes, max_peak_bytes)},
     [POPLINER_OBJECTIVE_CYCLES] = {"cycles", "slowest IPU", PL_OBJECTIVE_LARGEST, PL_UNIT_CYCLES,
-                                   PL_GOAL_ANY, true, false, true, OF(cycles, max_cycles, cycles)},
+                                   PL_GOAL_ANY, true, false, true, OF(cycles, max_cycles)},
     [POPLINER_OBJECTIVE_TRAFFIC] = {"traffic", "cuts", PL_OBJECTIVE_SUM, PL_UNIT_CUTS,
                                     PL_GOAL_FEWEST_CUT_BYTES, false, false, true,
-                                    OF(cut_bytes, max_cut_bytes, cut_bytes)},
+                                    OF(cut_bytes, max_cut_bytes)},
     [POPLINER_OBJECTIVE_IPUS] = {"ipus", "IPUs", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
-                                 PL_GOAL_FEWEST_STAGES, false, true, true,
-                                 OF(num_ipus, max_ipus, num_ipus)},
+                                 PL_GOAL_FEWEST_STAGES, false, true, true, OF(num_ipus, max_ipus)},
     /* everything on one IPU has no spread */
     [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",
                                     .words = "spread",
                                     .kind = PL_OBJECTIVE_SPREAD,
-                                    .unit = PL_UNIT_BYTES,
-                                    .total = offsetof(popliner_plan, spread)},
+                                    .unit = PL_UNIT_BYTES},
 };
 
 const pl_objective *pl_objective_of(popliner_objective objective) {

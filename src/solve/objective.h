@@ -45,8 +45,7 @@ typedef struct pl_objective {
     bool is_mapped;    /* the device map says it */
     bool may_lead;     /* a list for as many IPUs as one likes may begin with it */
     size_t value;      /* where it is in pl_objective_values, ... */
-    size_t limit;      /* in pl_limits, ... */
-    size_t total;      /* and in popliner_plan: each an uint64_t. Of a SPREAD only the last */
+    size_t limit;      /* and in pl_limits, each an uint64_t: not of a SPREAD */
 } pl_objective;
 
 /* The row of an objective that there is. */

@@ -131,7 +131,7 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
     plan->cycles = values.cycles;
     plan->cut_bytes = values.cut_bytes;
     plan->spread = pl_objective_values_spread(&values, spread_is_of_cycles);
-    plan->num_ipus = values.num_ipus;
+    plan->num_ipus = (size_t)values.num_ipus;
 done:
     free(peaks_bytes);
     return status;
@@ -330,7 +330,7 @@ void pl_plan_summarise(popliner_plan *plan) {
         .is_stopped = plan->is_stopped,
         .stages = plan->stages,
         .num_stages = plan->num_stages,
-        .num_ipus = (size_t)plan->num_ipus,
+        .num_ipus = plan->num_ipus,
         .values = plan->values,
         .num_values = plan->num_values,
         .peak_bytes = plan->peak_bytes,

@@ -18,7 +18,7 @@ struct popliner_plan {
     uint64_t cycles;
     uint64_t cut_bytes;
     uint64_t spread;
-    uint64_t num_ipus;
+    size_t num_ipus;
 
     popliner_plan_value values[POPLINER_NUM_OBJECTIVES];
     size_t num_values;
