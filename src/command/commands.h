@@ -5,7 +5,7 @@
 #ifndef PL_COMMAND_COMMANDS_H
 #define PL_COMMAND_COMMANDS_H
 
-#include "command/session.h"
+#include "command/request.h"
 #include "popliner/certificate.h"
 
 /* --memory-totals, --operation-breakdown, --layer-breakdown, --memory-affinity and
@@ -55,5 +55,25 @@ popliner_status can_split(session *s, bool *can, popliner_error *error);
 /* --solve, of a profile or of --costs */
 popliner_status solve_and_print(session *s, popliner_error *error);
 popliner_status solve_costs_and_print(session *s, popliner_error *error);
+
+/* ---- the split of --evaluate, and calibrations ---- */
+
+/* Zero-initialise; free with split_free, also after an error. */
+typedef struct given_split {
+    request request;
+    size_t *first_units; /* [num_cuts]: the units behind the cuts */
+    size_t num_cuts;
+    popliner_recompute *recomputes; /* of each stage, or NULL */
+} given_split;
+
+void split_free(given_split *split);
+
+/* What --evaluate asks, in terms of these units, or with NULL of those of the profile that was
+ * read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
+popliner_status split_take(session *s, const unit_list *units, given_split *split,
+                           popliner_error *error);
+
+/* Reads --calibration, if it was given, and warns if it was made for something else. */
+popliner_status read_calibration(session *s, popliner_error *error);
 
 #endif

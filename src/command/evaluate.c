@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/evaluate.h"
-#include "command/outputs.h"
-
+/* --evaluate, --calibrate and --calibration.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/commands.h"
+#include "command/outputs.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
 

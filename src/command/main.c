@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "command/commands.h"
-#include "command/evaluate.h"
 #include "command/outputs.h"
 #include "command/request.h"
 #include "command/run_files.h"

@@ -6,7 +6,6 @@
 
 #include "command/answer.h"
 #include "command/commands.h"
-#include "command/evaluate.h"
 #include "command/run_files.h"
 #include "popliner/report.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/evaluate.h"
+#include "command/commands.h"
 #include "command/outputs.h"
 #include "command/request.h"
 #include "model/regex.h"
