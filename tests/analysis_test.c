@@ -135,9 +135,7 @@ static void check_solving(const golden_case *c) {
             measuring.pipeline.effects = POPLINER_EFFECTS_ALL;
             measuring.pipeline.accumulators = POPLINER_ACCUMULATORS_AUTO;
         }
-        check(pl_intervals_measure(c->profile, c->operations, chain, &measuring, &costs, NULL,
-                                   &error),
-              &error);
+        check(pl_intervals_measure(chain, &measuring, &costs, NULL, &error), &error);
         if (popliner_costs_num_units(costs) <= MOST_BRUTE_UNITS) {
             popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
             popliner_request request = POPLINER_REQUEST_INIT;

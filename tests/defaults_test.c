@@ -219,8 +219,7 @@ static void errors(void **state) {
     assert_int_equal(popliner_costs_file_read(missing, NULL, &file, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c.profile, c.operations, of, chain, meter};
     assert_int_equal(pl_diagnose(&whole, &no_unit, &diagnosis, NULL), POPLINER_ERROR_USAGE);
     analysis = read_sample();
@@ -239,8 +238,7 @@ static void errors(void **state) {
     char *text;
     assert_int_equal(pl_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(pl_intervals_measure(c.profile, c.operations, chain, NULL, NULL, NULL, NULL),
-                     POPLINER_ERROR_USAGE);
+    assert_int_equal(pl_intervals_measure(chain, NULL, NULL, NULL, NULL), POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = false;
     pl_stage_meter_free(meter);
     popliner_costs_free(costs);

@@ -452,19 +452,16 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
         options.need = (popliner_need)need;
         options.num_threads = 1 + (size_t)need;
         if (need == 0)
-            assert_int_equal(pl_intervals_measure(c->profile, c->operations, n->chain, &options,
-                                                  NULL, &details, NULL),
+            assert_int_equal(pl_intervals_measure(n->chain, &options, NULL, &details, NULL),
                              POPLINER_OK);
-        assert_int_equal(pl_intervals_measure(c->profile, c->operations, n->chain, &options,
-                                              &costs[need], NULL, NULL),
+        assert_int_equal(pl_intervals_measure(n->chain, &options, &costs[need], NULL, NULL),
                          POPLINER_OK);
         assert_true(pl_details_serve(&details->key, pipeline) || num_units == 1);
         assert_int_equal(pl_stage_details_costs(details, n->chain, pipeline, (popliner_need)need,
                                                 &from_details[need], NULL),
                          POPLINER_OK);
     }
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, n->chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(n->chain, &meter, NULL), POPLINER_OK);
     size_t most = pl_costs_max_stages_to_end(costs[0]);
     bool keeps = n->trains && pl_schedule_keeps(pipeline->schedule);
     assert_int_equal(most, !keeps                             ? 1
@@ -616,8 +613,7 @@ static void popliners_model_has_one_need(void **state) {
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     const popliner_interval stage = {1, 2, 2};
     popliner_stage_detail details[2];
-    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (size_t i = 0; i < 2; i++) {
         popliner_pipeline pipeline = {
             .schedule = POPLINER_SCHEDULE_TF_INTERLEAVED,

@@ -19,10 +19,10 @@
 #include "test_data.h"
 #include "test_sql.h"
 
-static pl_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
+static pl_stage_meter *make_meter(const popliner_chain *chain) {
     pl_stage_meter *meter;
     popliner_error error = {.message = ""};
-    if (pl_stage_meter_create(c->profile, c->operations, chain, &meter, &error) != POPLINER_OK)
+    if (pl_stage_meter_create(chain, &meter, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
 }
@@ -378,7 +378,7 @@ static void assert_never_shrinks(const golden_case *c, const popliner_chain *cha
 
 static void check_layers(const golden_case *c, popliner_layers *layers) {
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    pl_stage_meter *meter = make_meter(c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     assert_adds_up(c, chain, meter);
     assert_never_shrinks(c, chain, meter);
     pl_stage_meter_free(meter);
@@ -396,7 +396,7 @@ static void check_everything(const golden_case *c) {
     check_layers(c, assign_at_random(c, 6, &random));
     popliner_layers *layers = assign_at_random(c, 3, &random);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    pl_stage_meter *meter = make_meter(c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     check_random_stages(c, meter);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
@@ -419,7 +419,7 @@ static void adds_up_in_the_real_profile(void **state) {
     check_layers(&c, assign_at_random(&c, 4, &random));
     popliner_layers *layers = assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     check_random_stages(&c, meter);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
@@ -565,7 +565,7 @@ static void check_spoiled_code(const golden_case *original) {
         p->num_compute_set_states = told ? num_states : 0;
         popliner_layers *layers = assign_at_random(&c, 5, &random);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-        pl_stage_meter *meter = make_meter(&c, chain);
+        pl_stage_meter *meter = make_meter(chain);
         check_random_stages(&c, meter);
         assert_never_shrinks(&c, chain, meter);
         pl_stage_meter_free(meter);
@@ -644,7 +644,7 @@ static void keeps_every_rule(void **state) {
     };
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     expected_model m = expect_model(&c);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -696,7 +696,7 @@ static void counts_a_compute_set_once(void **state) {
     p.variable_category = categories; /* the 90 bytes that are always live are state */
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     static const size_t both[] = {1, 3};
     for (size_t i = 0; i < 2; i++) {

@@ -50,8 +50,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers,
     popliner_chain *chain = make_chain(c, layers, model);
     popliner_costs *costs = NULL;
     popliner_error error = {.message = ""};
-    if (pl_intervals_measure(c->profile, c->operations, chain, NULL, &costs, NULL, &error) !=
-        POPLINER_OK)
+    if (pl_intervals_measure(chain, NULL, &costs, NULL, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     size_t num_units = popliner_costs_num_units(costs);
     if (num_units <= MOST_BRUTE_UNITS) {

@@ -28,8 +28,7 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
     const popliner_listener listener = test_listen(&told);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.listener = &listener;
-    if (pl_intervals_measure(c->profile, c->operations, chain, &options, &costs, NULL, &error) !=
-        POPLINER_OK)
+    if (pl_intervals_measure(chain, &options, &costs, NULL, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
     assert_int_equal(told.progress_total, c->profile->target.num_tiles);
@@ -47,8 +46,7 @@ static void assert_peaks(const golden_case *c, const popliner_chain *chain,
     assert_int_equal(popliner_costs_num_units(costs), num_units);
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (size_t from = 0; from < num_units; from++) {
         for (size_t to = from; to < num_units; to++) {
             uint64_t peak = popliner_costs_peak(costs, from, to, 1);
@@ -84,11 +82,8 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
         .schedule = POPLINER_SCHEDULE_POPART, .recompute = recompute, .max_stages = 3};
     options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
-    assert_int_equal(
-        pl_intervals_measure(c->profile, c->operations, chain, &options, &costs, &details, NULL),
-        POPLINER_OK);
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_intervals_measure(chain, &options, &costs, &details, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     size_t most_stages = pl_costs_max_stages_to_end(costs);
     /* the details are of pipelines of any length, if anything is kept */
     size_t most_detailed =
@@ -234,8 +229,7 @@ static void tells_what_no_operation_touches(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_details *details;
-    assert_int_equal(pl_intervals_measure(p, c.operations, chain, NULL, NULL, &details, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_intervals_measure(chain, NULL, NULL, &details, NULL), POPLINER_OK);
     size_t num_units = popliner_chain_num_units(chain);
     size_t num_found = 0;
     for (size_t from = 0; from < num_units; from++)
@@ -327,8 +321,7 @@ static void check_threads(const golden_case *c) {
                 options.max_bytes = limit_bytes;
                 options.with_cycles = true;
                 options.num_threads = num_threads;
-                assert_int_equal(pl_intervals_measure(c->profile, c->operations, chain, &options,
-                                                      &costs, NULL, NULL),
+                assert_int_equal(pl_intervals_measure(chain, &options, &costs, NULL, NULL),
                                  POPLINER_OK);
                 if (expected != NULL)
                     assert_same_costs(costs, expected);

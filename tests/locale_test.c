@@ -91,8 +91,7 @@ static void add_reports(pl_text *all, const golden_case *c) {
     popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     popliner_diagnosis diagnosis = {0};
     char *text = NULL;
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain, meter};
     assert_int_equal(pl_diagnose(&whole, &options, &diagnosis, NULL), POPLINER_OK);
     diagnosis.profile = c->profile;

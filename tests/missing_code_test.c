@@ -374,8 +374,7 @@ static void check_model(const golden_case *c, const found *f, const char *regex,
     popliner_diagnosis_options options = POPLINER_DIAGNOSIS_OPTIONS_INIT;
     options.memory_model = model;
     options.layer_operations_only = layers_only;
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     const pl_diagnosis_subject whole = {c->profile, c->operations, layers, chain, meter};
     assert_int_equal(pl_diagnose(&whole, &options, &d, NULL), POPLINER_OK);
     bool *program_seen = test_new_array(f->num_programs, sizeof *program_seen);

@@ -217,8 +217,7 @@ static void check_model(void **state, const char *options, const char *layer_pat
                                     bytes_like(sqlite, "Accum!_!_!_", tail_pattern);
     assert_int_equal(accumulators_of_last > 0, has_accumulators);
     assert_int_equal(pl_has_accumulators(c.profile), has_accumulators);
-    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (size_t i = 0; i < NUM_SCHEDULES; i++) {
         uint64_t all = i < FIRST_TO_TRAIN ? 0 : weights_like(sqlite, "%");
         assert_true(i < FIRST_TO_TRAIN || all > 1000);

@@ -90,8 +90,7 @@ static void check_chain(const golden_case *c, const popliner_layers *layers, uin
     pl_stage_meter *meter;
     const struct pl_pass_usage *own;
     pl_account account = {0};
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_meter_pass_usage(meter, &own, NULL), POPLINER_OK);
     assert_int_equal(
         pl_account_create(&account, chain->model, c->profile, c->operations, NULL, NULL),
@@ -165,8 +164,7 @@ static void check_operations(const golden_case *c) {
     pl_stage_meter *meter;
     pl_part_sums *sums;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_operation_sums_measure(c->operations, meter, NULL, &sums, NULL),
                      POPLINER_OK);
     for (size_t i = 0; i < popliner_operations_count(c->operations); i++) {
@@ -201,8 +199,7 @@ static void are_not_possible_everywhere(void **state) {
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
-        assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
-                         POPLINER_OK);
+        assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
         assert_int_equal(pl_part_sums_are_possible(meter), model == POPLINER_MEMORY_MODEL_FULL);
         for (size_t step = 0; step < chain->num_steps; step++)
             chain->operation_of_step[step] = PL_NONE;

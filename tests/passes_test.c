@@ -28,8 +28,7 @@ static popliner_costs *measure(const golden_case *c, const popliner_chain *chain
                                const pl_interval_options *options) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
-    if (pl_intervals_measure(c->profile, c->operations, chain, options, &costs, NULL, &error) !=
-        POPLINER_OK)
+    if (pl_intervals_measure(chain, options, &costs, NULL, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return costs;
 }
@@ -86,8 +85,7 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
     naive_passes n;
     naive_begin(&n, c, chain);
     bool train = !n.trains;
-    assert_int_equal(pl_intervals_are_training(c->profile, c->operations, chain, &train, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_intervals_are_training(chain, &train, NULL), POPLINER_OK);
     assert_int_equal(train, n.trains);
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
@@ -95,8 +93,7 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
     uint64_t *stash = calloc(num_tiles, sizeof *stash);
     uint64_t *expected = calloc(num_tiles, sizeof *expected);
     assert_true(stash != NULL && expected != NULL);
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_costs *plain = measure(c, chain, NULL);
     options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
@@ -177,8 +174,7 @@ static void keeps_what_the_host_feeds(void **state) {
     size_t num_tiles = c.profile->target.num_tiles;
     uint64_t *stash = test_new_array(num_tiles, sizeof *stash);
     pl_stage_meter *meter;
-    assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_measure_stash(meter, POPLINER_RECOMPUTE_FULL, 0,
                                             popliner_chain_num_units(chain) - 1, stash, NULL),
                      POPLINER_OK);
@@ -197,8 +193,7 @@ static void check_training(const golden_case *c) {
          model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         popliner_chain *chain = make_chain(c, layers, model);
         bool train = false;
-        assert_int_equal(pl_intervals_are_training(c->profile, c->operations, chain, &train, NULL),
-                         POPLINER_OK);
+        assert_int_equal(pl_intervals_are_training(chain, &train, NULL), POPLINER_OK);
         assert_int_equal(train, is_training(c));
         pl_chain_free(chain);
     }
@@ -400,14 +395,14 @@ static void leaves_out_what_is_above_a_limit(void **state) {
 
 /* In the full model a longer interval never needs less on any tile. */
 static void check_growth(const golden_case *c, const popliner_chain *chain) {
+    (void)c;
     if (chain->model->id != POPLINER_MEMORY_MODEL_FULL)
         return;
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
     popliner_stage_memory longer = {0};
     size_t num_units = popliner_chain_num_units(chain);
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units; last++) {
             pl_stage_measure_units(meter, first, last, &memory, NULL);
@@ -495,8 +490,7 @@ static void check_shared(const golden_case *c, const popliner_chain *chain) {
         return;
     naive_passes naive;
     naive_begin(&naive, c, chain);
-    assert_int_equal(pl_stage_meter_create(c->profile, c->operations, chain, &shared.meter, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &shared.meter, NULL), POPLINER_OK);
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline = shared.pipeline;
     popliner_costs *costs = measure(c, chain, &options);
@@ -561,7 +555,7 @@ static void check_parameters(const golden_case *c) {
     naive_begin(&n, c, chain);
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};
-    assert_int_equal(pl_stage_meter_create(p, c->operations, chain, &meter, NULL), POPLINER_OK);
+    assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
     for (size_t unit = 0; unit < n.num_units; unit++) {
         uint64_t expected = 0;
         for (size_t v = 0; v < p->num_variables; v++) {

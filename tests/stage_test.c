@@ -14,10 +14,10 @@
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
 
-static pl_stage_meter *make_meter(const golden_case *c, const popliner_chain *chain) {
+static pl_stage_meter *make_meter(const popliner_chain *chain) {
     pl_stage_meter *meter;
     popliner_error error = {.message = ""};
-    if (pl_stage_meter_create(c->profile, c->operations, chain, &meter, &error) != POPLINER_OK)
+    if (pl_stage_meter_create(chain, &meter, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return meter;
 }
@@ -54,7 +54,7 @@ static void check_golden_arrays(const golden_case *c) {
     json_t *arrays = golden_json(c, "arrays.json");
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *meter = make_meter(c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     assert_int_equal(
         pl_stage_measure_units(meter, 0, pl_layers_num_units(layers) - 1, &memory, NULL),
@@ -276,7 +276,7 @@ static void check_random_stages(const golden_case *c) {
                                       ? assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS)
                                       : assign_at_random(c, (size_t)round, &random);
         popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-        pl_stage_meter *meter = make_meter(c, chain);
+        pl_stage_meter *meter = make_meter(chain);
         /* one meter measures stages of all sizes, one after another */
         for (unsigned size = 0; size < 4; size++) {
             static const unsigned chance[] = {500, 20, 900, 100}; /* of 1000 */
@@ -312,7 +312,7 @@ static void measures_units_as_their_operations(void **state) {
     uint64_t random = 4;
     popliner_layers *layers = assign_at_random(&c, 7, &random);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     size_t count = popliner_operations_count(c.operations);
     size_t *chosen = calloc(count, sizeof *chosen);
     assert_non_null(chosen);
@@ -353,7 +353,7 @@ static void needs_nothing_for_no_operation(void **state) {
     golden_load(&c, "popart-wide");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     /* after a stage that needs much, into the same arrays */
     assert_int_equal(pl_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
@@ -386,7 +386,7 @@ static void keeps_every_rule(void **state) {
     golden_case c = made_case();
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *meter = make_meter(&c, chain);
+    pl_stage_meter *meter = make_meter(chain);
     /* Operations 1 and 3 are in layers. Operation 1 touches variables of 1000, 10 and 500 bytes
      * that live at step 0, steps 1 and 2, and step 4; operation 3 one of 7 bytes at steps 0 and 3;
      * operation 0 one of 90 bytes that is always live. Compute sets: 3 of A and 1 of D in
@@ -460,17 +460,17 @@ static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers 
     popliner_stage_memory fresh = {0};
     popliner_stage_memory after = {0};
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *exact = make_meter(c, chain);
+    pl_stage_meter *exact = make_meter(chain);
     assert_int_equal(pl_stage_measure(exact, &operation, 1, &alone, NULL), POPLINER_OK);
     for (size_t later = operation + 1; later < popliner_operations_count(c->operations); later++) {
         const size_t both[] = {operation, later};
         if (popliner_layers_at(layers, later)->unit != 0)
             continue;
-        pl_stage_meter *meter = make_meter(c, chain);
+        pl_stage_meter *meter = make_meter(chain);
         pl_stage_meter_remember_peaks(meter, true);
         assert_int_equal(pl_stage_measure(meter, both, 2, &fresh, NULL), POPLINER_OK);
         pl_stage_meter_free(meter);
-        meter = make_meter(c, chain);
+        meter = make_meter(chain);
         pl_stage_meter_remember_peaks(meter, true);
         assert_int_equal(pl_stage_measure(meter, &operation, 1, &after, NULL), POPLINER_OK);
         assert_int_equal(pl_stage_measure(meter, both, 2, &after, NULL), POPLINER_OK);
@@ -531,8 +531,8 @@ static void remembers_several_sets_of_variables(void **state) {
     golden_load(&c, "popart-inf");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    pl_stage_meter *exact = make_meter(&c, chain);
-    pl_stage_meter *remembering = make_meter(&c, chain);
+    pl_stage_meter *exact = make_meter(chain);
+    pl_stage_meter *remembering = make_meter(chain);
     pl_stage_meter_remember_peaks(remembering, true);
     popliner_stage_memory a = {0};
     popliner_stage_memory b = {0};

@@ -491,8 +491,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                  model <= POPLINER_MEMORY_MODEL_FULL; model++) {
                 popliner_costs *costs;
                 popliner_chain *chain = make_chain(&c, layers, model);
-                assert_int_equal(pl_intervals_measure(c.profile, c.operations, chain, NULL, &costs,
-                                                      NULL, &error),
+                assert_int_equal(pl_intervals_measure(chain, NULL, &costs, NULL, &error),
                                  POPLINER_OK);
                 popliner_costs_free(costs);
                 pl_chain_free(chain);
@@ -629,8 +628,7 @@ static bool diagnoses(const char *path) {
         popliner_chain *chain = make_chain(&c, layers, model);
         pl_stage_meter *meter;
         popliner_diagnosis diagnosis = {0};
-        assert_int_equal(pl_stage_meter_create(c.profile, c.operations, chain, &meter, &error),
-                         POPLINER_OK);
+        assert_int_equal(pl_stage_meter_create(chain, &meter, &error), POPLINER_OK);
         const pl_diagnosis_subject whole = {c.profile, c.operations, layers, chain, meter};
         options.memory_model = model;
         assert_int_equal(pl_diagnose(&whole, &options, &diagnosis, &error), POPLINER_OK);

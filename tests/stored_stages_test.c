@@ -58,12 +58,10 @@ static void measure(stored_case *s, const popliner_chain *chain, size_t place) {
         .max_stages = 1};
     options.with_cycles = true;
     /* of pipelines of any length, whatever most_stages are */
-    assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options, NULL,
-                                          &s->measured[place].details, NULL),
+    assert_int_equal(pl_intervals_measure(chain, &options, NULL, &s->measured[place].details, NULL),
                      POPLINER_OK);
     options.pipeline.max_stages = PLACES;
-    assert_int_equal(pl_intervals_measure(s->c.profile, s->c.operations, chain, &options,
-                                          &s->costs[place], NULL, NULL),
+    assert_int_equal(pl_intervals_measure(chain, &options, &s->costs[place], NULL, NULL),
                      POPLINER_OK);
     assert_int_equal(pl_costs_max_stages_to_end(s->costs[place]), trains ? PLACES : 1);
 }
@@ -200,8 +198,7 @@ static void makes_tables_of_any_length(void **state) {
         assert_int_equal(pl_stage_details_costs(s.measured[0].details, s.measured[0].chain,
                                                 &pipeline, POPLINER_NEED_EXPECTED, &costs, NULL),
                          POPLINER_OK);
-        assert_int_equal(pl_intervals_measure(s.c.profile, s.c.operations, s.measured[0].chain,
-                                              &options, &expected, NULL, NULL),
+        assert_int_equal(pl_intervals_measure(s.measured[0].chain, &options, &expected, NULL, NULL),
                          POPLINER_OK);
         size_t num_places = pl_costs_max_stages_to_end(costs);
         assert_int_equal(num_places, most_stages < num_units ? most_stages : num_units);
@@ -382,7 +379,6 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
     const popliner_profile *p = pl_stored_analysis_profile(analysis);
     const popliner_operations *o = pl_stored_analysis_operations(analysis);
-    const popliner_chain *known = s.measured[0].chain;
     popliner_profile_info info = info_of(p);
     size_t num_tiles = p->target.num_tiles;
     assert_int_equal(info.num_variables, 0);
@@ -399,8 +395,13 @@ static void what_needs_variables_asks_for_them(void **state) {
     assert_true(steps_bytes != NULL && peaks != NULL);
     assert_needs_variables(
         pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_FULL, &chain, &error), &error);
-    assert_needs_variables(pl_stage_meter_create(p, o, known, &meter, &error), &error);
-    assert_needs_variables(pl_intervals_measure(p, o, known, NULL, &costs, NULL, &error), &error);
+    /* PopLiner's chain needs none */
+    assert_int_equal(
+        pl_chain_create(p, o, s.layers, POPLINER_MEMORY_MODEL_POPLINER, &chain, &error),
+        POPLINER_OK);
+    assert_needs_variables(pl_stage_meter_create(chain, &meter, &error), &error);
+    assert_needs_variables(pl_intervals_measure(chain, NULL, &costs, NULL, &error), &error);
+    pl_chain_free(chain);
     assert_needs_variables(pl_sharing_measure(p, o, s.layers, NULL, &sharing, &error), &error);
     assert_needs_variables(popliner_liveness_peaks(p, NULL, 0, info.num_steps, peaks, &error),
                            &error);

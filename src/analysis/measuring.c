@@ -32,8 +32,7 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(a, model, error);
     if (status == POPLINER_OK)
-        status =
-            pl_stage_meter_create(a->profile, a->operations, parts->chain, &parts->meter, error);
+        status = pl_stage_meter_create(parts->chain, &parts->meter, error);
     if (status == POPLINER_OK)
         pl_step(&a->listener,
                 model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
@@ -85,8 +84,7 @@ static popliner_status is_training_in_turn(popliner_analysis *analysis, popliner
     *is_training = false;
     popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)
-        status = pl_intervals_are_training(analysis->profile, analysis->operations, chain,
-                                           is_training, error);
+        status = pl_intervals_are_training(chain, is_training, error);
     return status;
 }
 
@@ -162,8 +160,7 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
     if (status == POPLINER_OK) {
         m->detail = pl_stage_detail_of(parts->meter, &m->memory);
         m->told = (popliner_measurement){&m->memory, &m->detail};
-        status = pl_stage_ipus_count(analysis->profile, analysis->operations, parts->chain, stages,
-                                     num_stages, &m->detail.num_ipus, error);
+        status = pl_stage_ipus_count(parts->chain, stages, num_stages, &m->detail.num_ipus, error);
     }
     if (status == POPLINER_OK) {
         *measurement = &m->told;

@@ -138,7 +138,7 @@ static popliner_status find_cycles(const task *t, const pl_stage_details *detail
     if (status == POPLINER_OK && has_links)
         pl_intervals_leave_out_links(costs, t->analysis->profile->target.clock_hz);
     if (status == POPLINER_OK)
-        status = pl_recomputing_add_cycles(t->analysis, t->chain, &pipeline, costs, error);
+        status = pl_recomputing_add_cycles(t->chain, &pipeline, costs, error);
     if (status == POPLINER_OK) {
         p->cycles = pl_new_array(details->num_cycles, sizeof *p->cycles);
         if (p->cycles == NULL)
@@ -183,8 +183,7 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
     if (status == POPLINER_OK) {
         double start = pl_clock_seconds();
         options.meter = a->models[model].meter;
-        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, NULL, measured,
-                                      error);
+        status = pl_intervals_measure(t->chain, &options, NULL, measured, error);
         *stages = *measured;
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages, for the page", start);
@@ -244,7 +243,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         popliner_recompute recompute;
     } usual[] = {{POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE},
                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
-    popliner_analysis *a = t->analysis;
     bool is_training = false;
     if (popliner_chain_num_units(t->chain) > MAX_UNITS) {
         pl_put_line(&t->json);
@@ -254,8 +252,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pl_put_texts(&t->json, "tile_needs", NULL, 0);
         return POPLINER_OK;
     }
-    popliner_status status =
-        pl_intervals_are_training(a->profile, a->operations, t->chain, &is_training, error);
+    popliner_status status = pl_intervals_are_training(t->chain, &is_training, error);
     if (status == POPLINER_OK)
         status = add_stages(t, &t->pipeline, error);
     for (size_t i = 0; status == POPLINER_OK && is_training && i < sizeof usual / sizeof *usual &&
@@ -345,7 +342,7 @@ static void put_unit_ipus(task *t) {
     for (size_t unit = 0; is_used != NULL && unit < t->chain->num_units; unit++) {
         const popliner_interval interval = {unit, unit, 1};
         memset(is_used, 0, num_ipus);
-        pl_stage_ipus_mark(p, t->analysis->operations, t->chain, &interval, 1, is_used);
+        pl_stage_ipus_mark(t->chain, &interval, 1, is_used);
         pl_put_open(&t->json, NULL, '[');
         for (size_t ipu = 0; ipu < num_ipus; ipu++)
             if (is_used[ipu] != 0)

@@ -111,7 +111,7 @@ static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_err
     size_t count = pl_recomputing_ways(&t->pipeline, t->ways, ways);
     popliner_status status = pl_variants_check_options(o, error);
     if (status == POPLINER_OK && pl_pipeline_keeps(&t->pipeline))
-        status = pl_recomputing_check(t->analysis, t->chain, error);
+        status = pl_recomputing_check(t->chain, error);
     o->without_reasons = true; /* they are not to be had of what was not measured */
     if (status == POPLINER_OK)
         status = choose_within(t, ways, count, pl_task_largest_limit(o), error);

@@ -39,8 +39,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     options.bounds = &a->bounds;
     options.meter = parts->meter;
     options.with_tile_needs = with_tile_needs;
-    popliner_status status = pl_intervals_measure(a->profile, a->operations, parts->chain, &options,
-                                                  NULL, &details, error);
+    popliner_status status = pl_intervals_measure(parts->chain, &options, NULL, &details, error);
     if (status != POPLINER_OK)
         return status;
     pl_stage_details_free(parts->stages[place]);
@@ -77,8 +76,7 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
     size_t num_units = popliner_chain_num_units(parts->chain);
     /* very long chains are measured when they are asked for: they would be most of the file */
     if (pl_analysis_can_keep_stages(num_units)) {
-        status =
-            pl_intervals_are_training(a->profile, a->operations, parts->chain, &is_training, error);
+        status = pl_intervals_are_training(parts->chain, &is_training, error);
         size_t num_wanted = is_training ? sizeof stored / sizeof *stored : 1;
         for (; status == POPLINER_OK && num_measured < num_wanted; num_measured++) {
             request.memory_model = model;

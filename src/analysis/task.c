@@ -402,15 +402,14 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
                                         error);
     } else {
         options.meter = a->models[t->model].meter;
-        status = pl_intervals_measure(a->profile, a->operations, t->chain, &options, &t->costs,
-                                      NULL, error);
+        status = pl_intervals_measure(t->chain, &options, &t->costs, NULL, error);
         if (status == POPLINER_OK)
             pl_step(&a->listener, "Measuring all stages", start);
     }
     if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
         pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
     if (status == POPLINER_OK)
-        status = pl_recomputing_add_cycles(a, t->chain, &t->pipeline, t->costs, error);
+        status = pl_recomputing_add_cycles(t->chain, &t->pipeline, t->costs, error);
     if (status == POPLINER_OK)
         status = popliner_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
     if (status == POPLINER_OK)
@@ -455,49 +454,45 @@ uint64_t pl_task_largest_limit(const popliner_solver_options *o) {
 /* ---- Recomputing ----------------------------------------------------------------------------- */
 
 /* What computing units once more takes: cycles[units], to be freed. */
-static popliner_status find_cycles(const popliner_analysis *a, const popliner_chain *chain,
-                                   uint64_t **cycles, bool *is_training, popliner_error *error) {
+static popliner_status find_cycles(const popliner_chain *chain, uint64_t **cycles,
+                                   bool *is_training, popliner_error *error) {
     pl_passes passes = {0};
     *cycles = pl_new_array(chain->num_units, sizeof **cycles);
-    popliner_status status = *cycles == NULL
-                                 ? pl_fail_memory(error, "the cycles of the layers")
-                                 : pl_passes_find(&passes, a->profile, a->operations, chain, error);
+    popliner_status status = *cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
+                                             : pl_passes_find(&passes, chain, error);
     if (status == POPLINER_OK)
-        status =
-            pl_unit_cycles_find_forward(a->profile, a->operations, chain, &passes, *cycles, error);
+        status = pl_unit_cycles_find(chain, &passes, true, *cycles, error);
     *is_training = passes.is_training;
     pl_passes_free(&passes);
     return status;
 }
 
-popliner_status pl_recomputing_add_cycles(const popliner_analysis *analysis,
-                                          const popliner_chain *chain,
+popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
                                           const popliner_pipeline *pipeline, popliner_costs *costs,
                                           popliner_error *error) {
     uint64_t *cycles = NULL;
     bool is_training;
     if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !popliner_costs_has_cycles(costs))
         return POPLINER_OK;
-    popliner_status status = find_cycles(analysis, chain, &cycles, &is_training, error);
+    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
     if (status == POPLINER_OK)
         pl_unit_cycles_add_forward(cycles, pipeline, costs);
     free(cycles);
     return status;
 }
 
-popliner_status pl_recomputing_check(const popliner_analysis *analysis, const popliner_chain *chain,
-                                     popliner_error *error) {
+popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error *error) {
     static const char remedy[] = "compile with the engine option profiler.includeCycleEstimates "
                                  "set to true, or say none, standard or full";
     uint64_t *cycles = NULL;
     bool is_training;
     bool has_any = false;
-    if (pl_profile_cycles_source(analysis->profile) < POPLINER_CYCLES_ESTIMATED)
+    if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the recomputation auto: what it costs is not known, for the profile has "
                        "no cycles of computing; %s",
                        remedy);
-    popliner_status status = find_cycles(analysis, chain, &cycles, &is_training, error);
+    popliner_status status = find_cycles(chain, &cycles, &is_training, error);
     for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
         has_any = has_any || cycles[unit] > 0;
     if (status == POPLINER_OK && is_training && !has_any)

@@ -59,15 +59,13 @@ uint64_t pl_task_largest_limit(const popliner_solver_options *options);
 
 /* Adds to the cycles of a table what its stages compute once more in the pipeline, if they do; see
  * pl_unit_cycles_add_forward. Errors: MEMORY. O(steps + units^2). */
-popliner_status pl_recomputing_add_cycles(const popliner_analysis *analysis,
-                                          const popliner_chain *chain,
+popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
                                           const popliner_pipeline *pipeline, popliner_costs *costs,
                                           popliner_error *error);
 
 /* Whether it is known what recomputing takes. Errors: USAGE where the profile tells no cycles, or
  * trains and has none of a forward pass; MEMORY. O(steps). */
-popliner_status pl_recomputing_check(const popliner_analysis *analysis, const popliner_chain *chain,
-                                     popliner_error *error);
+popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error *error);
 
 /* The ways that are to be measured of those that stages choose from (bits; 0: all), into
  * measured[PL_NUM_RECOMPUTES]; returns how many. With NONE, STANDARD need not be: it never needs

@@ -74,8 +74,7 @@ static popliner_status tell_ipu(const popliner_certificate *c, popliner_recomput
         popliner_status status =
             pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
         return status == POPLINER_OK
-                   ? pl_stage_ipus_count(in->profile, in->operations, in->chain, stages, num_stages,
-                                         &detail->num_ipus, error)
+                   ? pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error)
                    : status;
     }
     const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
@@ -85,8 +84,7 @@ static popliner_status tell_ipu(const popliner_certificate *c, popliner_recomput
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a certificate of %zu stages on one IPU needs a meter", num_stages);
     *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);
-    return pl_stage_ipus_count(in->profile, in->operations, in->chain, stages, num_stages,
-                               &detail->num_ipus, error);
+    return pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error);
 }
 
 /* What a stage recomputes. */

@@ -54,7 +54,8 @@ bool pl_chain_has_operations(const popliner_chain *chain, size_t unit) {
 
 /* Every step gets the operation that it runs for, or that of the last step that has one, or, before
  * all of them, the first one; PL_NONE throughout if there is none. */
-static bool place_steps(popliner_chain *chain, const popliner_operations *operations) {
+static bool place_steps(popliner_chain *chain) {
+    const popliner_operations *operations = chain->operations;
     chain->num_steps = operations->num_steps;
     chain->operation_of_step = pl_new_array(chain->num_steps, sizeof(uint32_t));
     if (chain->operation_of_step == NULL)
@@ -166,6 +167,8 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     popliner_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL)
         return pl_fail_memory(error, "the chain of layers");
+    chain->profile = profile;
+    chain->operations = operations;
     chain->layers = layers;
     chain->model = pl_memory_model_find(model);
     chain->num_operations = popliner_operations_count(operations);
@@ -173,10 +176,10 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     chain->layer = pl_new_array(max_units, sizeof *chain->layer);
     chain->unit_of_operation = pl_new_array(chain->num_operations, sizeof(uint32_t));
     if (chain->kind == NULL || chain->layer == NULL || chain->unit_of_operation == NULL ||
-        !place_steps(chain, operations)) {
+        !place_steps(chain)) {
         status = pl_fail_memory(error, "the chain of layers");
     } else {
-        status = chain->model->place_operations(chain, profile, operations, error);
+        status = chain->model->place_operations(chain, error);
     }
     if (status == POPLINER_OK) {
         number_units(chain);
@@ -208,7 +211,8 @@ bool pl_chain_is_same(const popliner_chain *chain, const popliner_chain *other) 
     return is_same;
 }
 
-popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operations *operations,
+popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
+                                  const popliner_operations *operations,
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error) {
     bool right =
@@ -219,9 +223,10 @@ popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operatio
     for (size_t i = 0; right && i < chain->num_operations; i++)
         right = chain->unit_of_operation[i] < chain->num_units;
     *is_right = right;
+    chain->profile = profile;
+    chain->operations = operations;
     chain->layers = layers;
-    if (right &&
-        (!describe_units(chain) || !place_steps(chain, operations) || !group_operations(chain)))
+    if (right && (!describe_units(chain) || !place_steps(chain) || !group_operations(chain)))
         return pl_fail_memory(error, "the chain of layers");
     return POPLINER_OK;
 }
@@ -259,17 +264,16 @@ static void mark_compute_set(const popliner_profile *p, uint32_t compute_set, ui
     }
 }
 
-size_t pl_stage_ipus_mark(const popliner_profile *profile, const popliner_operations *operations,
-                          const popliner_chain *chain, const popliner_interval *stages,
+size_t pl_stage_ipus_mark(const popliner_chain *chain, const popliner_interval *stages,
                           size_t num_stages, uint8_t *is_used) {
-    const popliner_profile *p = profile;
+    const popliner_profile *p = chain->profile;
     size_t count = 0;
     if (p->target.num_ipus <= 1 || p->target.tiles_per_ipu == 0) {
         memset(is_used, 1, p->target.num_ipus);
         return p->target.num_ipus;
     }
     for (size_t step = 0; step < p->num_steps; step++) {
-        const uint32_t operation = operations->step_operation[step];
+        const uint32_t operation = chain->operations->step_operation[step];
         const uint32_t compute_set = p->program_compute_set[p->step_program[step]];
         if (operation != PL_NONE && compute_set != PL_NONE &&
             holds(stages, num_stages, pl_chain_unit_of(chain, operation)))
@@ -280,15 +284,13 @@ size_t pl_stage_ipus_mark(const popliner_profile *profile, const popliner_operat
     return count;
 }
 
-popliner_status pl_stage_ipus_count(const popliner_profile *profile,
-                                    const popliner_operations *operations,
-                                    const popliner_chain *chain, const popliner_interval *stages,
+popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error) {
-    uint8_t *is_used = pl_new_array(profile->target.num_ipus, sizeof *is_used);
+    uint8_t *is_used = pl_new_array(chain->profile->target.num_ipus, sizeof *is_used);
     *num_ipus = 0;
     if (is_used == NULL)
         return pl_fail_memory(error, "the IPUs of a stage");
-    *num_ipus = pl_stage_ipus_mark(profile, operations, chain, stages, num_stages, is_used);
+    *num_ipus = pl_stage_ipus_mark(chain, stages, num_stages, is_used);
     free(is_used);
     return POPLINER_OK;
 }

@@ -16,6 +16,8 @@
 #include "popliner/profile.h"
 
 struct popliner_chain {
+    const popliner_profile *profile; /* what it is made of: none of the next three is owned */
+    const popliner_operations *operations;
     const popliner_layers *layers;
     const pl_memory_model *model;
     size_t num_units;
@@ -31,8 +33,8 @@ struct popliner_chain {
     struct pl_operation_usage *usage; /* owned; NULL if making the chain did not take it */
 };
 
-/* Makes the chain for a memory model, which says what is in it: popliner/operations.h. It refers to the
- * operations and layers. Owned by the caller; free with pl_chain_free.
+/* Makes the chain for a memory model, which says what is in it: popliner/operations.h. It refers to
+ * the profile, operations and layers. Owned by the caller; free with pl_chain_free.
  * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
  * pass over the variables that programs touch. */
 popliner_status pl_chain_create(const popliner_profile *profile,
@@ -64,7 +66,8 @@ size_t pl_chain_fields(popliner_chain *chain, pl_field *fields);
 
 /* Completes a chain whose memory model and whose arrays above are known; *is_right is whether they
  * belong to these operations and layers. Errors: MEMORY. */
-popliner_status pl_chain_complete(popliner_chain *chain, const popliner_operations *operations,
+popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
+                                  const popliner_operations *operations,
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error);
 
@@ -89,14 +92,11 @@ uint32_t pl_layer_key(const popliner_layers *layers, size_t operation);
  * is_used[target.num_ipus], which is 0; where that is not known, all of them. Returns how many are
  * marked. A stage of more than one was never compiled for one IPU: no tile tells what it would need
  * there. O(steps * runs of their vertices); of a profile of one IPU O(1). */
-size_t pl_stage_ipus_mark(const popliner_profile *profile, const popliner_operations *operations,
-                          const popliner_chain *chain, const popliner_interval *stages,
+size_t pl_stage_ipus_mark(const popliner_chain *chain, const popliner_interval *stages,
                           size_t num_stages, uint8_t *is_used);
 
 /* How many there are. Errors: MEMORY. */
-popliner_status pl_stage_ipus_count(const popliner_profile *profile,
-                                    const popliner_operations *operations,
-                                    const popliner_chain *chain, const popliner_interval *stages,
+popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error);
 
 #endif

@@ -147,9 +147,9 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
     return most == PLACE_UNKNOWN ? before : most;
 }
 
-static popliner_status place_by_touches(popliner_chain *chain, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        popliner_error *error) {
+static popliner_status place_by_touches(popliner_chain *chain, popliner_error *error) {
+    const popliner_profile *profile = chain->profile;
+    const popliner_operations *operations = chain->operations;
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;

@@ -363,8 +363,7 @@ static popliner_status find_account(pl_interval_inputs *inputs, popliner_error *
     popliner_status status = pl_account_create(&inputs->own_account, inputs->model, inputs->profile,
                                                inputs->operations, inputs->chain->usage, error);
     if (status == POPLINER_OK)
-        status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->profile, inputs->operations,
-                                    inputs->chain, inputs->account, error);
+        status = pl_pass_usage_find(&inputs->own_pass_usage, inputs->chain, inputs->account, error);
     return status;
 }
 
@@ -504,6 +503,8 @@ static popliner_status find_set_bits(pl_interval_inputs *inputs, popliner_error 
 
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages,
                                         bool with_all_needs, popliner_error *error) {
+    inputs->profile = inputs->chain->profile;
+    inputs->operations = inputs->chain->operations;
     inputs->model = inputs->chain->model;
     inputs->first_data_unit = pl_chain_first_data_unit(inputs->chain);
     popliner_status status = find_account(inputs, error);

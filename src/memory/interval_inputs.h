@@ -154,8 +154,8 @@ static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint6
 }
 
 /* Finds them out for a pipeline of at most so many stages, and for all needs or the one of the
- * options. The caller has set the profile, operations, chain and options, to which the inputs refer,
- * and all else to 0; free with pl_interval_inputs_free, also after an error. Errors: MEMORY. Cost:
+ * options. The caller has set the chain and options, to which the inputs refer, and all
+ * else to 0; free with pl_interval_inputs_free, also after an error. Errors: MEMORY. Cost:
  * two passes over the variables that programs touch, unless the options have a meter that made
  * them, and O((vertex types + sets) * tiles). */
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages,

@@ -253,8 +253,8 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
     popliner_status status = cycles == NULL ? pl_fail_memory(error, "the cycles of the layers")
                                             : pl_costs_add_cycles(costs, error);
     if (status == POPLINER_OK)
-        status = pl_unit_cycles_find(inputs->profile, inputs->operations, inputs->chain,
-                                     &inputs->pass_usage->passes, cycles, error);
+        status =
+            pl_unit_cycles_find(inputs->chain, &inputs->pass_usage->passes, false, cycles, error);
     for (size_t first = 0; status == POPLINER_OK && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
@@ -429,15 +429,12 @@ static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *
     return find_variables(meter->inputs, *details, error);
 }
 
-popliner_status pl_intervals_measure(const popliner_profile *profile,
-                                     const popliner_operations *operations,
-                                     const popliner_chain *chain,
+popliner_status pl_intervals_measure(const popliner_chain *chain,
                                      const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error) {
     static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
     options = options == NULL ? &usual : options;
-    pl_interval_inputs inputs = {
-        .profile = profile, .operations = operations, .chain = chain, .options = options};
+    pl_interval_inputs inputs = {.chain = chain, .options = options};
     pl_tile_meter meter = {0};
     popliner_costs *made = NULL;
     pl_stage_details *made_details = NULL;
@@ -446,7 +443,7 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
         *costs = NULL;
     if (details != NULL)
         *details = NULL;
-    popliner_status status = pl_profile_require_variables(profile, error);
+    popliner_status status = pl_profile_require_variables(chain->profile, error);
     if (status == POPLINER_OK)
         status = popliner_costs_create(chain->num_units, 1, &made, error);
     if (status == POPLINER_OK) /* details are of pipelines of any length */
@@ -454,8 +451,9 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
                                          details == NULL ? options->pipeline.max_stages : SIZE_MAX,
                                          details != NULL, error);
     if (status == POPLINER_OK && details != NULL && options->with_tile_needs) {
-        tile_needs = pl_new_array(profile->target.num_tiles * pl_triangle_size(chain->num_units),
-                                  sizeof *tile_needs);
+        tile_needs =
+            pl_new_array(chain->profile->target.num_tiles * pl_triangle_size(chain->num_units),
+                         sizeof *tile_needs);
         if (tile_needs == NULL)
             status = pl_fail_memory(error, "the needs of the tiles");
     }
@@ -484,12 +482,10 @@ popliner_status pl_intervals_measure(const popliner_profile *profile,
     return status;
 }
 
-popliner_status pl_intervals_are_training(const popliner_profile *profile,
-                                          const popliner_operations *operations,
-                                          const popliner_chain *chain, bool *train,
+popliner_status pl_intervals_are_training(const popliner_chain *chain, bool *train,
                                           popliner_error *error) {
     pl_passes passes = {0};
-    popliner_status status = pl_passes_find(&passes, profile, operations, chain, error);
+    popliner_status status = pl_passes_find(&passes, chain, error);
     *train = status == POPLINER_OK && passes.is_training;
     pl_passes_free(&passes);
     return status;

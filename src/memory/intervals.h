@@ -19,9 +19,7 @@
 /* Whether the layers of the chain train: one that is not the last of those that compute computes
  * again after the last one has begun. Without it no pipeline keeps anything. Errors: MEMORY.
  * O(steps). */
-popliner_status pl_intervals_are_training(const popliner_profile *profile,
-                                          const popliner_operations *operations,
-                                          const popliner_chain *chain, bool *train,
+popliner_status pl_intervals_are_training(const popliner_chain *chain, bool *train,
                                           popliner_error *error);
 
 /* Fills a table of costs for the chain, in its memory model, and tables of what
@@ -68,9 +66,7 @@ popliner_status pl_intervals_are_training(const popliner_profile *profile,
  * is), once for all variables that the same units touch; segments are the steps between the ends of
  * parts and of units. Each thread takes O(units^2 + steps + parts + sets of units * their units)
  * bytes; see pl_stage_details_size. The listener is called by the calling thread alone. */
-popliner_status pl_intervals_measure(const popliner_profile *profile,
-                                     const popliner_operations *operations,
-                                     const popliner_chain *chain,
+popliner_status pl_intervals_measure(const popliner_chain *chain,
                                      const pl_interval_options *options, popliner_costs **costs,
                                      pl_stage_details **details, popliner_error *error);
 

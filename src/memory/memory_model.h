@@ -32,9 +32,7 @@ typedef struct pl_memory_model {
 
     /* Gives every operation of a chain without units its place, as its unit. Errors: MEMORY; USAGE
      * if it needs the variables and they are not loaded. */
-    popliner_status (*place_operations)(popliner_chain *chain, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        popliner_error *error);
+    popliner_status (*place_operations)(popliner_chain *chain, popliner_error *error);
 
     /* ---- code and vertex state ---- */
 

@@ -57,11 +57,10 @@ static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
 }
 
 /* The unit that works at the step, SIZE_MAX for none. */
-static size_t working_unit(const pl_passes *passes, const popliner_profile *p,
-                           const popliner_operations *operations, const popliner_chain *chain,
-                           size_t step) {
+static size_t working_unit(const pl_passes *passes, const popliner_chain *chain, size_t step) {
+    const popliner_profile *p = chain->profile;
     uint8_t type = p->program_type[p->step_program[step]];
-    uint32_t operation = operations->step_operation[step];
+    uint32_t operation = chain->operations->step_operation[step];
     bool works = type == POPLINER_PROGRAM_ON_TILE_EXECUTE || type == POPLINER_PROGRAM_DO_EXCHANGE ||
                  type == POPLINER_PROGRAM_GLOBAL_EXCHANGE;
     return works && operation != PL_NONE && passes->step_runs[step] != 0
@@ -69,12 +68,11 @@ static size_t working_unit(const pl_passes *passes, const popliner_profile *p,
                : SIZE_MAX;
 }
 
-static void find_turn(pl_passes *passes, const popliner_profile *p,
-                      const popliner_operations *operations, const popliner_chain *chain) {
+static void find_turn(pl_passes *passes, const popliner_chain *chain) {
     passes->turn_step = SIZE_MAX;
     bool is_found = false;
-    for (size_t step = 0; step < p->num_steps; step++) {
-        size_t unit = working_unit(passes, p, operations, chain, step);
+    for (size_t step = 0; step < chain->profile->num_steps; step++) {
+        size_t unit = working_unit(passes, chain, step);
         if (unit == SIZE_MAX || chain->kind[unit] != POPLINER_UNIT_LAYER)
             continue;
         if (!is_found || unit > passes->last_layer) {
@@ -91,28 +89,27 @@ static void find_turn(pl_passes *passes, const popliner_profile *p,
 }
 
 /* Marks the operations that do not begin before a step. */
-static void mark_behind(const pl_passes *passes, const popliner_profile *p,
-                        const popliner_operations *operations, size_t step_behind,
+static void mark_behind(const pl_passes *passes, const popliner_chain *chain, size_t step_behind,
                         uint8_t *is_behind) {
+    const popliner_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
         is_behind[i] = operations->first_step[i] >= step_behind;
     /* where an operation has steps of its own, those of other calls of its programs do not matter;
      * its first one comes last here */
-    for (size_t step = p->num_steps; step-- > 0;) {
+    for (size_t step = chain->profile->num_steps; step-- > 0;) {
         uint32_t operation = operations->step_operation[step];
         if (operation != PL_NONE && passes->step_runs[step] != 0)
             is_behind[operation] = step >= step_behind;
     }
 }
 
-static void find_border_steps(pl_passes *passes, const popliner_profile *p,
-                              const popliner_operations *operations, const popliner_chain *chain) {
+static void find_border_steps(pl_passes *passes, const popliner_chain *chain) {
     size_t num_units = chain->num_units;
     size_t *backward_of_unit = passes->backward_step; /* shifted by one unit in the end */
     for (size_t unit = 0; unit < num_units; unit++)
         passes->forward_step[unit] = passes->backward_step[unit] = SIZE_MAX;
-    for (size_t step = p->num_steps; step-- > 0;) {
-        size_t unit = working_unit(passes, p, operations, chain, step);
+    for (size_t step = chain->profile->num_steps; step-- > 0;) {
+        size_t unit = working_unit(passes, chain, step);
         if (unit == SIZE_MAX)
             continue;
         bool is_backward = step >= passes->turn_step;
@@ -134,41 +131,38 @@ static void find_border_steps(pl_passes *passes, const popliner_profile *p,
     }
 }
 
-popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profile,
-                               const popliner_operations *operations, const popliner_chain *chain,
+popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
                                popliner_error *error) {
     pl_arrays *own = &passes->arrays;
-    passes->step_runs = pl_arrays_new(own, profile->num_steps, 1);
-    passes->operation_is_backward = pl_arrays_new(own, operations->count, 1);
-    passes->operation_is_behind = pl_arrays_new(own, operations->count, 1);
+    passes->step_runs = pl_arrays_new(own, chain->profile->num_steps, 1);
+    passes->operation_is_backward = pl_arrays_new(own, chain->num_operations, 1);
+    passes->operation_is_behind = pl_arrays_new(own, chain->num_operations, 1);
     passes->forward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->forward_step);
     passes->backward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->backward_step);
-    if (own->failed || !find_running_steps(passes, profile))
+    if (own->failed || !find_running_steps(passes, chain->profile))
         return pl_fail_memory(error, "the passes of the training");
-    find_turn(passes, profile, operations, chain);
-    mark_behind(passes, profile, operations, passes->turn_step, passes->operation_is_backward);
-    find_border_steps(passes, profile, operations, chain);
+    find_turn(passes, chain);
+    mark_behind(passes, chain, passes->turn_step, passes->operation_is_backward);
+    find_border_steps(passes, chain);
     size_t behind = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
-    mark_behind(passes, profile, operations, behind, passes->operation_is_behind);
+    mark_behind(passes, chain, behind, passes->operation_is_behind);
     return POPLINER_OK;
 }
 
 static popliner_status find_usage(const pl_passes *passes, pl_unit_usage *usage,
-                                  const popliner_profile *profile,
-                                  const popliner_operations *operations,
                                   const popliner_chain *chain, const pl_account *account,
                                   popliner_error *error) {
-    uint32_t *unit = pl_new_array(operations->count, sizeof *unit);
+    uint32_t *unit = pl_new_array(chain->num_operations, sizeof *unit);
     if (unit == NULL)
         return pl_fail_memory(error, "the passes of the training");
-    for (size_t i = 0; i < operations->count; i++) {
+    for (size_t i = 0; i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
         if (!pl_begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
     const pl_unit_map map = {unit, 2 * chain->num_units, account->variable_flags != NULL};
     popliner_status status =
-        pl_unit_usage_find(usage, profile, operations, chain->usage, &map, error);
+        pl_unit_usage_find(usage, chain->profile, chain->operations, chain->usage, &map, error);
     free(unit);
     return status;
 }
@@ -197,13 +191,11 @@ pl_pass_bounds *pl_passes_bounds(const pl_passes *passes, const pl_unit_usage *u
     return bounds;
 }
 
-popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *profile,
-                                   const popliner_operations *operations,
-                                   const popliner_chain *chain, const pl_account *account,
-                                   popliner_error *error) {
-    popliner_status status = pl_passes_find(&own->passes, profile, operations, chain, error);
+popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_chain *chain,
+                                   const pl_account *account, popliner_error *error) {
+    popliner_status status = pl_passes_find(&own->passes, chain, error);
     if (status == POPLINER_OK)
-        status = find_usage(&own->passes, &own->usage, profile, operations, chain, account, error);
+        status = find_usage(&own->passes, &own->usage, chain, account, error);
     if (status == POPLINER_OK &&
         (own->bounds = pl_passes_bounds(&own->passes, &own->usage)) == NULL)
         status = pl_fail_memory(error, "the passes of the training");
@@ -469,10 +461,10 @@ static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_oper
     return NULL;
 }
 
-/* Adds them up by unit: those of all steps, or of the forward passes alone. */
-static popliner_status sum_by_unit(const popliner_profile *p, const popliner_operations *operations,
-                                   const popliner_chain *chain, const pl_passes *passes,
-                                   bool is_forward, uint64_t *cycles, popliner_error *error) {
+popliner_status pl_unit_cycles_find(const popliner_chain *chain, const pl_passes *passes,
+                                    bool is_forward, uint64_t *cycles, popliner_error *error) {
+    const popliner_profile *p = chain->profile;
+    const popliner_operations *operations = chain->operations;
     uint64_t *of_steps = find_step_cycles(p, operations, passes);
     size_t end = p->num_steps;
     if (of_steps == NULL)
@@ -491,20 +483,6 @@ static popliner_status sum_by_unit(const popliner_profile *p, const popliner_ope
     }
     free(of_steps);
     return POPLINER_OK;
-}
-
-popliner_status pl_unit_cycles_find(const popliner_profile *p,
-                                    const popliner_operations *operations,
-                                    const popliner_chain *chain, const pl_passes *passes,
-                                    uint64_t *cycles, popliner_error *error) {
-    return sum_by_unit(p, operations, chain, passes, false, cycles, error);
-}
-
-popliner_status pl_unit_cycles_find_forward(const popliner_profile *p,
-                                            const popliner_operations *operations,
-                                            const popliner_chain *chain, const pl_passes *passes,
-                                            uint64_t *cycles, popliner_error *error) {
-    return sum_by_unit(p, operations, chain, passes, true, cycles, error);
 }
 
 void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,

@@ -46,8 +46,7 @@ typedef struct pl_passes {
 
 /* Zero-initialise before, free with pl_passes_free, also after an error. Errors: MEMORY. O(steps +
  * operations). */
-popliner_status pl_passes_find(pl_passes *passes, const popliner_profile *profile,
-                               const popliner_operations *operations, const popliner_chain *chain,
+popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
                                popliner_error *error);
 void pl_passes_free(pl_passes *passes);
 
@@ -105,10 +104,8 @@ typedef struct pl_pass_usage {
 
 /* Zero-initialise before, free with pl_pass_usage_free, also after an error. Errors: MEMORY. Cost:
  * those of pl_passes_find and pl_unit_usage_find. */
-popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_profile *profile,
-                                   const popliner_operations *operations,
-                                   const popliner_chain *chain, const pl_account *account,
-                                   popliner_error *error);
+popliner_status pl_pass_usage_find(pl_pass_usage *own, const popliner_chain *chain,
+                                   const pl_account *account, popliner_error *error);
 void pl_pass_usage_free(pl_pass_usage *own);
 
 /* Those of all sets of the usage of a pl_pass_usage: [usage->sets.count], to be freed; NULL when
@@ -207,20 +204,13 @@ static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const poplin
 
 /* The cycles of each unit in one run of the main program: those of the programs of its steps that
  * run, each as often as the Repeats around it repeat it. Steps that run for no operation count for
- * nobody. Into cycles[num_units], at most POPLINER_MAX_CYCLES each. Errors: MEMORY. O(steps). */
-popliner_status pl_unit_cycles_find(const popliner_profile *profile,
-                                    const popliner_operations *operations,
-                                    const popliner_chain *chain, const pl_passes *passes,
-                                    uint64_t *cycles, popliner_error *error);
-
-/* Of the cycles above those of the forward pass, which computing a unit once more takes: of the
+ * nobody. If is_forward, those of the forward pass, which computing a unit once more takes: of the
  * steps before the turn. Of the last layer and of what is behind it, where the turn cannot be told,
- * those of all steps before an earlier unit works backward, which is the most that it can be. All 0
- * without training. Into cycles[num_units]. Errors: MEMORY. O(steps). */
-popliner_status pl_unit_cycles_find_forward(const popliner_profile *profile,
-                                            const popliner_operations *operations,
-                                            const popliner_chain *chain, const pl_passes *passes,
-                                            uint64_t *cycles, popliner_error *error);
+ * those of all steps before an earlier unit works backward, which is the most that it can be; all 0
+ * without training. Into cycles[num_units], at most POPLINER_MAX_CYCLES each. Errors: MEMORY.
+ * O(steps). */
+popliner_status pl_unit_cycles_find(const popliner_chain *chain, const pl_passes *passes,
+                                    bool is_forward, uint64_t *cycles, popliner_error *error);
 
 /* Adds to the cycles of all stages what they recompute in the pipeline: with FULL what its units
  * take once more. A stage that ends with the last unit recomputes nothing, unless copies of the

@@ -18,11 +18,7 @@
 /* ---- the chain ---- */
 
 /* Every operation is where its layer is. */
-static popliner_status place_operations(popliner_chain *chain, const popliner_profile *profile,
-                                        const popliner_operations *operations,
-                                        popliner_error *error) {
-    (void)profile;
-    (void)operations;
+static popliner_status place_operations(popliner_chain *chain, popliner_error *error) {
     (void)error;
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);

@@ -32,15 +32,13 @@ uint64_t pl_stage_code_bytes(const struct pl_stage_meter *meter,
 struct pl_pass_usage;
 
 /* Measures stages of one profile, reusing its work space: not for several threads at once. Refers
- * to the profile, operations and chain that it was made from. Owned by the caller; free with
+ * to the chain that it was made from, and to what that is made of. Owned by the caller; free with
  * pl_stage_meter_free. */
 typedef struct pl_stage_meter pl_stage_meter;
 
 /* Errors: USAGE if the variables are not loaded; MEMORY. Takes 5 to 6 bytes per lowered variable,
  * and one per vertex type and tile. */
-popliner_status pl_stage_meter_create(const popliner_profile *profile,
-                                      const popliner_operations *operations,
-                                      const popliner_chain *chain, pl_stage_meter **meter,
+popliner_status pl_stage_meter_create(const popliner_chain *chain, pl_stage_meter **meter,
                                       popliner_error *error);
 void pl_stage_meter_free(pl_stage_meter *meter);
 

@@ -22,8 +22,7 @@ popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_u
     if (meter->has_pass_usage)
         return POPLINER_OK;
     popliner_status status =
-        pl_pass_usage_find(&meter->pass_usage, meter->profile, meter->operations, meter->chain,
-                           &meter->account, error);
+        pl_pass_usage_find(&meter->pass_usage, meter->chain, &meter->account, error);
     meter->has_pass_usage = status == POPLINER_OK;
     if (!meter->has_pass_usage)
         pl_pass_usage_free(&meter->pass_usage);

@@ -47,35 +47,32 @@ static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_ti
     return made ? POPLINER_OK : pl_fail_memory(error, "the memory of a stage");
 }
 
-popliner_status pl_stage_meter_create(const popliner_profile *profile,
-                                      const popliner_operations *operations,
-                                      const popliner_chain *chain, pl_stage_meter **result,
+popliner_status pl_stage_meter_create(const popliner_chain *chain, pl_stage_meter **result,
                                       popliner_error *error) {
     *result = NULL;
-    popliner_status status = pl_profile_require_variables(profile, error);
+    popliner_status status = pl_profile_require_variables(chain->profile, error);
     if (status != POPLINER_OK)
         return status;
-    size_t num_operations = popliner_operations_count(operations);
     pl_stage_meter *meter = calloc(1, sizeof *meter);
     if (meter == NULL)
         return pl_fail_memory(error, "the stages");
-    meter->profile = profile;
-    meter->operations = operations;
+    const popliner_profile *profile = meter->profile = chain->profile;
+    meter->operations = chain->operations;
     meter->chain = chain;
     pl_arrays *own = &meter->arrays;
     meter->program_seen = pl_arrays_new(own, profile->num_programs, sizeof(uint32_t));
     meter->variable_seen = pl_arrays_new(own, profile->num_variables, 1);
     /* not cleared: a meter that measures no stage by itself never touches it */
     meter->variables = malloc((profile->num_variables + 1) * sizeof *meter->variables);
-    meter->operation_buffer = pl_arrays_new(own, num_operations, sizeof(size_t));
+    meter->operation_buffer = pl_arrays_new(own, chain->num_operations, sizeof(size_t));
     if (own->failed || meter->variables == NULL ||
         !pl_number_sort_begin(&meter->variable_order, profile->num_variables))
         status = pl_fail_memory(error, "the stages");
     if (status == POPLINER_OK)
         status = pl_code_counter_begin(&meter->code, chain->model, profile, error);
     if (status == POPLINER_OK)
-        status = pl_account_create(&meter->account, chain->model, profile, operations, chain->usage,
-                                   error);
+        status = pl_account_create(&meter->account, chain->model, profile, chain->operations,
+                                   chain->usage, error);
     if (status == POPLINER_OK)
         status = chain->model->begin_work(meter, error);
     if (status == POPLINER_OK)

@@ -217,7 +217,8 @@ static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
         r.details->largest[need].unused = PL_NONE;
     }
     if (status == POPLINER_OK)
-        status = pl_chain_complete(r.chain, operations, wanted->layers, &is_right, error);
+        status = pl_chain_complete(r.chain, analysis->profile, operations, wanted->layers,
+                                   &is_right, error);
     is_right = is_right && (wanted->chain == NULL || pl_chain_is_same(r.chain, wanted->chain));
     if (status == POPLINER_OK && (!is_right || !is_consistent(&r, analysis->profile)))
         status = pl_array_reader_fail(reader, "its stages", error);

@@ -137,8 +137,7 @@ static popliner_status find_cycles(const pl_section_source *source, uint64_t **c
     *cycles = pl_new_array(source->chain->num_units, sizeof **cycles);
     if (*cycles == NULL)
         return pl_fail_memory(error, "the cycles of the layers");
-    return pl_unit_cycles_find(source->profile, source->operations, source->chain, &usage->passes,
-                               *cycles, error);
+    return pl_unit_cycles_find(source->chain, &usage->passes, false, *cycles, error);
 }
 
 /* What each unit needs by itself. */
