@@ -287,9 +287,9 @@ static void bounds_find_what_grew_by_more(void **state) {
     assert_int_equal(info->bounds[3].num_compared, 1);
     assert_int_equal(info->bounds[3].num_exceeded, 0);
     for (int of = 0; of < POPLINER_NUM_GROWTHS; of++)
-        assert_non_null(popliner_growth_name((popliner_growth)of));
-    assert_null(popliner_growth_name(POPLINER_NUM_GROWTHS));
-    assert_null(popliner_growth_name((popliner_growth)-1));
+        assert_non_null(pl_growth_name((popliner_growth)of));
+    assert_null(pl_growth_name(POPLINER_NUM_GROWTHS));
+    assert_null(pl_growth_name((popliner_growth)-1));
     popliner_changes_free(c);
 }
 

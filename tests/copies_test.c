@@ -287,7 +287,7 @@ static void files_of_costs_take_them(void **state) {
                 popliner_costs_file *file = NULL;
                 pipeline.copies.num_micro_batches = 3;
                 assert_int_equal(
-                    popliner_costs_file_parse(text, strlen(text), "a text", &pipeline, &file, NULL),
+                    popliner_costs_file_read("a text", text, strlen(text), &pipeline, &file, NULL),
                     POPLINER_OK);
                 const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
                 for (size_t to_end = 1; to_end <= (most == 1 ? 1 : 4); to_end++)

@@ -22,7 +22,7 @@
 static popliner_costs_file *read_good(const char *path, const popliner_pipeline *pipeline) {
     popliner_costs_file *file = NULL;
     popliner_error error = {0};
-    if (popliner_costs_file_read(path, pipeline, &file, &error) != POPLINER_OK)
+    if (popliner_costs_file_read(path, NULL, 0, pipeline, &file, &error) != POPLINER_OK)
         print_message("%s\n", error.message);
     assert_non_null(file);
     return file;
@@ -187,7 +187,7 @@ static void long_pipelines_need_little_memory(void **state) {
     pl_text_add(&text, "]}");
     assert_false(text.failed);
     assert_int_equal(
-        popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, NULL),
+        popliner_costs_file_read("a text", text.data, text.length, &pipeline, &file, NULL),
         POPLINER_OK);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     assert_int_equal(pl_costs_max_stages_to_end(costs), N);
@@ -430,7 +430,8 @@ static void assert_refused(const char *directory, const char *text, const char *
     popliner_error error = {0};
     char *path = test_path(directory, "costs.json");
     test_write_bytes(path, text, strlen(text));
-    assert_int_equal(popliner_costs_file_read(path, NULL, &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_costs_file_read(path, NULL, 0, NULL, &file, &error),
+                     POPLINER_ERROR_INPUT);
     assert_null(file);
     assert_memory_equal(error.message, path, strlen(path));
     assert_string_equal(error.message + strlen(path) + 2, message);
@@ -461,10 +462,11 @@ static void refuses_what_is_no_file_of_costs(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_refused(*state, cases[i][0], cases[i][1]);
-    assert_int_equal(popliner_costs_file_read("/no/file", NULL, &file, &error),
+    assert_int_equal(popliner_costs_file_read("/no/file", NULL, 0, NULL, &file, &error),
                      POPLINER_ERROR_INPUT);
     assert_string_equal(error.message, "/no/file: cannot be read: No such file or directory");
-    assert_int_equal(popliner_costs_file_read(*state, NULL, &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_costs_file_read(*state, NULL, 0, NULL, &file, &error),
+                     POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, ": cannot be read: Is a directory"));
     assert_null(file);
 }
@@ -478,14 +480,14 @@ static void reads_texts_in_memory(void **state) {
     uint8_t *bytes = test_read_bytes(path, &size);
     char *text = calloc(size + 1, 1);
     memcpy(text, bytes, size);
-    assert_int_equal(popliner_costs_file_parse(text, size, "a text", NULL, &file, &error),
+    assert_int_equal(popliner_costs_file_read("a text", text, size, NULL, &file, &error),
                      POPLINER_OK);
     memset(text, 0, size); /* it is not kept */
     assert_string_equal(popliner_costs_file_get_info(file)->unit_names[1], "embedding");
     popliner_costs_file_free(file);
     memcpy(text, bytes, size);
     text[size / 2] = '\0';
-    assert_int_equal(popliner_costs_file_parse(text, size / 2, "a text", NULL, &file, &error),
+    assert_int_equal(popliner_costs_file_read("a text", text, size / 2, NULL, &file, &error),
                      POPLINER_ERROR_INPUT);
     assert_null(file);
     assert_int_equal(strncmp(error.message, "a text: line ", 13), 0);
@@ -557,14 +559,14 @@ static void reading_can_be_stopped(void **state) {
             .max_stages = 4, .should_stop = count_asked, .should_stop_user = &a};
         write_units(&text, format, 40);
         popliner_status status =
-            popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, &error);
+            popliner_costs_file_read("a text", text.data, text.length, &pipeline, &file, &error);
         if (status != POPLINER_OK)
             fail_msg("%zu: %s", format, error.message);
         popliner_costs_file_free(file);
         assert_true(a.count > 0);
         a = (asked){.stop_at = 1};
         assert_int_equal(
-            popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, &error),
+            popliner_costs_file_read("a text", text.data, text.length, &pipeline, &file, &error),
             POPLINER_ERROR_STOPPED);
         assert_string_equal(error.message, "a text: reading the costs was stopped");
         assert_null(file);
@@ -578,7 +580,7 @@ static void reading_can_be_stopped(void **state) {
     popliner_pipeline pipeline = {.should_stop = count_asked, .should_stop_user = &a};
     write_units(&text, 0, 6000);
     assert_int_equal(
-        popliner_costs_file_parse(text.data, text.length, "a text", &pipeline, &file, NULL),
+        popliner_costs_file_read("a text", text.data, text.length, &pipeline, &file, NULL),
         POPLINER_ERROR_STOPPED);
     assert_null(file);
     free(text.data);
@@ -588,7 +590,7 @@ static void refuses_what_has_no_end(void **state) {
     popliner_costs_file *file = NULL;
     popliner_error error = {0};
     (void)state;
-    assert_int_equal(popliner_costs_file_read("/dev/zero", NULL, &file, &error),
+    assert_int_equal(popliner_costs_file_read("/dev/zero", NULL, 0, NULL, &file, &error),
                      POPLINER_ERROR_INPUT);
     assert_null(file);
     test_assert_sentence(error.message);
@@ -755,7 +757,7 @@ static void a_file_cut_off_anywhere_is_refused(void **state) {
             popliner_costs_file *file = NULL;
             popliner_error error = {0};
             test_write_bytes(cut_path, bytes, size);
-            assert_int_equal(popliner_costs_file_read(cut_path, NULL, &file, &error),
+            assert_int_equal(popliner_costs_file_read(cut_path, NULL, 0, NULL, &file, &error),
                              POPLINER_ERROR_INPUT);
             assert_null(file);
         }
@@ -782,7 +784,8 @@ static void a_file_with_a_wrong_byte_is_read_or_refused(void **state) {
             uint8_t right = bytes[at];
             bytes[at] = (uint8_t)wrong[at % (sizeof wrong - 1)];
             test_write_bytes(wrong_path, bytes, size);
-            popliner_status status = popliner_costs_file_read(wrong_path, &pipeline, &file, &error);
+            popliner_status status =
+                popliner_costs_file_read(wrong_path, NULL, 0, &pipeline, &file, &error);
             assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
             assert_true((status == POPLINER_OK) == (file != NULL));
             popliner_costs_file_free(file);

@@ -114,8 +114,8 @@ static void solving(void **state) {
     size_t sizes[2];
     uint8_t *bytes[2];
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(popliner_solver_write(costs, i == 0 ? &given : NULL, POPLINER_PROGRAM_LP,
-                                               paths[i], NULL),
+        assert_int_equal(popliner_solver_write(costs, i == 0 ? &given : NULL, NULL,
+                                               POPLINER_PROGRAM_LP, paths[i], NULL),
                          POPLINER_OK);
         bytes[i] = test_read_bytes(paths[i], &sizes[i]);
     }
@@ -216,7 +216,8 @@ static void errors(void **state) {
     assert_int_equal(pl_stored_analysis_open(missing, &stored, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
-    assert_int_equal(popliner_costs_file_read(missing, NULL, &file, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_costs_file_read(missing, NULL, 0, NULL, &file, NULL),
+                     POPLINER_ERROR_INPUT);
     assert_int_equal(pl_layers_assign(c.profile, c.operations, &bad_regex, &no_layers, NULL),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
@@ -232,7 +233,7 @@ static void errors(void **state) {
     assert_int_equal(pl_solve(costs, &no_stage, &plan, NULL), POPLINER_ERROR_USAGE);
     assert_int_equal(pl_solve_greedily(0, ask_peak, costs, NULL, &plan, NULL),
                      POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_solver_write(costs, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
+    assert_int_equal(popliner_solver_write(costs, NULL, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
                      POPLINER_ERROR_OUTPUT);
     c.profile->lacks_variables = true;
     char *text;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
+#include "emit/emit_data.h"
 #include "popliner/emit.h"
 #include "solve/plan_data.h"
 
@@ -153,9 +154,9 @@ static void formats_have_names(void **state) {
                                         "tensorflow", "popart",  "popxl"};
     assert_int_equal(sizeof names / sizeof *names, POPLINER_NUM_EMIT_FORMATS);
     for (size_t i = 0; i < POPLINER_NUM_EMIT_FORMATS; i++)
-        assert_string_equal(popliner_emit_format_name((popliner_emit_format)i), names[i]);
-    assert_null(popliner_emit_format_name(POPLINER_NUM_EMIT_FORMATS));
-    assert_null(popliner_emit_format_name((popliner_emit_format)-1));
+        assert_string_equal(pl_emit_format_name((popliner_emit_format)i), names[i]);
+    assert_null(pl_emit_format_name(POPLINER_NUM_EMIT_FORMATS));
+    assert_null(pl_emit_format_name((popliner_emit_format)-1));
 }
 
 static void samples_are_as_documented(void **state) {
@@ -451,8 +452,7 @@ static void ipus_are_sayable_or_not(void **state) {
             bool may = (rules[r].needs == 0 || (maps[m].is & rules[r].needs) != 0) &&
                        (maps[m].is & rules[r].more) == rules[r].more;
             if (can_emit(&s, &o, rules[r].format) != may)
-                fail_msg("map %zu, %s: expected %d", m, popliner_emit_format_name(rules[r].format),
-                         may);
+                fail_msg("map %zu, %s: expected %d", m, pl_emit_format_name(rules[r].format), may);
             num_said += may;
         }
     }
@@ -513,7 +513,7 @@ static void head_and_tail_may_stand_alone(void **state) {
         snprintf(expected, sizeof expected,
                  "%s: stage 2 begins behind the last layer; give the modules that run there: "
                  "tail_modules",
-                 popliner_emit_format_name(modules[i]));
+                 pl_emit_format_name(modules[i]));
         assert_refuses(&s, &o, modules[i], expected);
     }
     assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
@@ -604,7 +604,7 @@ static void counted_layers_have_numbers(void **state) {
                              .ends = {0, 2},
                              .ipus = {0, 1}};
             if (can_emit(&s, &o, counts[k]) != cases[i].may)
-                fail_msg("case %zu, %s", i, popliner_emit_format_name(counts[k]));
+                fail_msg("case %zu, %s", i, pl_emit_format_name(counts[k]));
         }
     const split s = {.num_units = 3,
                      .names = cases[4].names,

@@ -31,7 +31,7 @@ static popliner_status read_costs(void *user, char **result, popliner_error *err
                                         .max_stages = 3};
     popliner_costs_file *file;
     pl_text text = {0};
-    popliner_status status = popliner_costs_file_read(user, &pipeline, &file, error);
+    popliner_status status = popliner_costs_file_read(user, NULL, 0, &pipeline, &file, error);
     if (status != POPLINER_OK) {
         assert_null(file);
         return status;

@@ -15,7 +15,7 @@ static popliner_status read_text(const char *directory, const char *text,
                                  popliner_costs_file **file, popliner_error *error) {
     char *path = test_path(directory, "graph");
     test_write_bytes(path, text, strlen(text));
-    popliner_status status = popliner_costs_file_read(path, NULL, file, error);
+    popliner_status status = popliner_costs_file_read(path, NULL, 0, NULL, file, error);
     free(path);
     return status;
 }
@@ -242,7 +242,7 @@ static void text_may_end_anywhere(void **state) {
         popliner_costs_file *file = NULL;
         popliner_error error = {0};
         test_write_bytes(path, text_graph, size);
-        popliner_status status = popliner_costs_file_read(path, NULL, &file, &error);
+        popliner_status status = popliner_costs_file_read(path, NULL, 0, NULL, &file, &error);
         assert_true(status == POPLINER_OK || status == POPLINER_ERROR_INPUT);
         assert_true((status == POPLINER_OK) == (file != NULL));
         refused += status != POPLINER_OK;
@@ -262,7 +262,7 @@ static popliner_costs_file *read_published(const char *name, size_t max_stages) 
     popliner_error error = {0};
     if (path == NULL)
         return NULL;
-    if (popliner_costs_file_read(path, &pipeline, &file, &error) != POPLINER_OK)
+    if (popliner_costs_file_read(path, NULL, 0, &pipeline, &file, &error) != POPLINER_OK)
         print_message("%s\n", error.message);
     assert_non_null(file);
     free(path);

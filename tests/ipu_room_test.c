@@ -169,7 +169,7 @@ static popliner_costs_file *draw_file(uint64_t *random, const popliner_pipeline 
         PUT("], \"memory\": [%u, %u]}", DRAW(30), DRAW(30));
     }
     PUT("]}");
-    if (popliner_costs_file_parse(text, length, "drawn", pipeline, &file, &error) != POPLINER_OK)
+    if (popliner_costs_file_read("drawn", text, length, pipeline, &file, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     return file;
 }

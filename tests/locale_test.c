@@ -119,7 +119,8 @@ static void add_messages(pl_text *all, const popliner_costs *costs, const char *
     static const char wrong[] = "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "
                                 "[{\"name\": \"a\", \"cycles\": -2.25}]}";
     test_write_bytes(path, wrong, strlen(wrong));
-    assert_int_equal(popliner_costs_file_read(path, NULL, &file, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(popliner_costs_file_read(path, NULL, 0, NULL, &file, &error),
+                     POPLINER_ERROR_INPUT);
     pl_text_format(all, "%s\n", error.message);
     free(path);
 }
@@ -133,7 +134,7 @@ static void add_program(pl_text *all, const popliner_costs *costs, const char *d
     options.num_objectives = 1;
     char *path = test_path(directory, "program");
     size_t size;
-    assert_int_equal(popliner_solver_write(costs, &options, format, path, NULL), POPLINER_OK);
+    assert_int_equal(popliner_solver_write(costs, &options, NULL, format, path, NULL), POPLINER_OK);
     uint8_t *bytes = test_read_bytes(path, &size);
     pl_text_append(all, (const char *)bytes, size);
     free(bytes);
@@ -158,7 +159,7 @@ static char *tell_everything(const char *directory) {
     popliner_costs_file *file;
     char *path = test_path(directory, "costs.json");
     test_write_bytes(path, costs_json, strlen(costs_json));
-    assert_int_equal(popliner_costs_file_read(path, NULL, &file, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_file_read(path, NULL, 0, NULL, &file, NULL), POPLINER_OK);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
     add_certificate(&all, costs);
     add_reports(&all, &c);
@@ -167,7 +168,7 @@ static char *tell_everything(const char *directory) {
     add_program(&all, costs, directory, POPLINER_PROGRAM_MPS);
     popliner_costs_file_free(file);
     test_write_bytes(path, graph, strlen(graph));
-    assert_int_equal(popliner_costs_file_read(path, NULL, &file, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_file_read(path, NULL, 0, NULL, &file, NULL), POPLINER_OK);
     pl_text_format(
         &all, "%llu",
         (unsigned long long)popliner_costs_cycles(popliner_costs_file_get_info(file)->costs, 0, 0));

@@ -224,12 +224,11 @@ static void expect_reports(const char *directory, const char *expected) {
     popliner_reports *reports = NULL;
     popliner_error error;
     assert_int_equal(popliner_reports_find(directory, &reports, &error), POPLINER_OK);
-    for (size_t i = 0; i < popliner_reports_count(reports); i++) {
+    for (size_t i = 0; i < reports->count; i++) {
         strcat(found, i == 0 ? "" : " ");
-        strcat(found, popliner_reports_at(reports, i));
+        strcat(found, reports->names[i]);
     }
     assert_string_equal(found, expected);
-    assert_null(popliner_reports_at(reports, popliner_reports_count(reports)));
     popliner_reports_free(reports);
 }
 

@@ -202,35 +202,35 @@ static void verdicts_change_at_the_needs(void **state) {
         {UINT64_MAX, POPLINER_FITS_FOR_CERTAIN, "fits for certain"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(popliner_verdict_of(&d, cases[i].limit), cases[i].verdict);
+        assert_int_equal(popliner_verdict_of(&d, cases[i].limit, NULL), cases[i].verdict);
         assert_string_equal(pl_verdict_text(cases[i].verdict), cases[i].text);
     }
     assert_string_equal(pl_verdict_text((popliner_verdict)5), "");
     assert_string_equal(pl_verdict_text((popliner_verdict)-1), "");
     /* tiles of several IPUs tell what one does not have, but not what it has */
     d.num_ipus = 2;
-    assert_int_equal(popliner_verdict_of(&d, 99), POPLINER_FITS_NOT);
-    assert_int_equal(popliner_verdict_of(&d, 100), POPLINER_FITS_UNKNOWN);
-    assert_int_equal(popliner_verdict_of(&d, UINT64_MAX), POPLINER_FITS_UNKNOWN);
+    assert_int_equal(popliner_verdict_of(&d, 99, NULL), POPLINER_FITS_NOT);
+    assert_int_equal(popliner_verdict_of(&d, 100, NULL), POPLINER_FITS_UNKNOWN);
+    assert_int_equal(popliner_verdict_of(&d, UINT64_MAX, NULL), POPLINER_FITS_UNKNOWN);
     assert_string_equal(pl_verdict_text(POPLINER_FITS_UNKNOWN), "is not known to fit");
     d.num_ipus = 1;
     /* where all are one, there is no doubt */
     d.need_bytes[POPLINER_NEED_LEAST] = d.need_bytes[POPLINER_NEED_MOST] = 200;
-    assert_int_equal(popliner_verdict_of(&d, 199), POPLINER_FITS_NOT);
-    assert_int_equal(popliner_verdict_of(&d, 200), POPLINER_FITS_FOR_CERTAIN);
+    assert_int_equal(popliner_verdict_of(&d, 199, NULL), POPLINER_FITS_NOT);
+    assert_int_equal(popliner_verdict_of(&d, 200, NULL), POPLINER_FITS_FOR_CERTAIN);
 }
 
 static void margins_are_in_spreads(void **state) {
     (void)state;
     popliner_stage_detail d = {.tile_bytes = 1000};
     d.need_bytes[POPLINER_NEED_EXPECTED] = 1000; /* a spread is 34 bytes */
-    assert_true(fabs(popliner_margin_spreads(&d, 1000)) < 1e-9);
-    assert_true(fabs(popliner_margin_spreads(&d, 1034) - 1) < 1e-9);
-    assert_true(fabs(popliner_margin_spreads(&d, 1102) - 3) < 1e-9);
-    assert_true(fabs(popliner_margin_spreads(&d, 983) + 0.5) < 1e-9);
-    assert_true(fabs(popliner_margin_spreads(&d, 0) + 1 / POPLINER_SPREAD) < 1e-9);
+    assert_true(fabs(pl_margin_spreads(&d, 1000)) < 1e-9);
+    assert_true(fabs(pl_margin_spreads(&d, 1034) - 1) < 1e-9);
+    assert_true(fabs(pl_margin_spreads(&d, 1102) - 3) < 1e-9);
+    assert_true(fabs(pl_margin_spreads(&d, 983) + 0.5) < 1e-9);
+    assert_true(fabs(pl_margin_spreads(&d, 0) + 1 / POPLINER_SPREAD) < 1e-9);
     d.need_bytes[POPLINER_NEED_EXPECTED] = 0;
-    assert_true(popliner_margin_spreads(&d, 10) == 0);
+    assert_true(pl_margin_spreads(&d, 10) == 0);
 }
 
 int main(void) {

@@ -8,6 +8,8 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
+#include "solve/objective.h"
+#include "solve/plan_data.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -76,7 +78,7 @@ static popliner_status by_ways(const popliner_costs *costs, const popliner_solve
 
 static popliner_status by_program(const popliner_costs *costs, const popliner_solver_options *o,
                                   popliner_error *error) {
-    return popliner_solver_write(costs, o, POPLINER_PROGRAM_LP, "/dev/null", error);
+    return popliner_solver_write(costs, o, NULL, POPLINER_PROGRAM_LP, "/dev/null", error);
 }
 
 /* A certificate of a good plan, with these options. */
@@ -299,11 +301,11 @@ static void has_no_names_of_what_there_is_not(void **state) {
     (void)state;
     static const int far[] = {-1, 1000, 1 << 30};
     for (size_t i = 0; i < 3; ++i) {
-        assert_null(popliner_objective_name((popliner_objective)far[i]));
-        assert_null(popliner_proof_name((popliner_proof)far[i]));
+        assert_null(pl_objective_name((popliner_objective)far[i]));
+        assert_null(pl_proof_name((popliner_proof)far[i]));
     }
-    assert_null(popliner_objective_name(POPLINER_NUM_OBJECTIVES));
-    assert_null(popliner_proof_name(POPLINER_NUM_PROOFS));
+    assert_null(pl_objective_name(POPLINER_NUM_OBJECTIVES));
+    assert_null(pl_proof_name(POPLINER_NUM_PROOFS));
 }
 
 /* ---- anything at all ---- */

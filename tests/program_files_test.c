@@ -9,6 +9,7 @@
 #include "test_data.h"
 
 #include "popliner/solver.h"
+#include "solve/objective.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -204,8 +205,8 @@ static void write_one(const popliner_costs *costs, const popliner_solver_options
     if (expected == POPLINER_OK && options->should_stop == NULL && options->max_stages % 2 == 0)
         assert_int_equal(popliner_solve(costs, &solving, &plan, NULL), POPLINER_OK);
     popliner_status status =
-        plan != NULL ? popliner_solver_write_solved(costs, options, plan, format, file, &error)
-                     : popliner_solver_write(costs, options, format, file, &error);
+        plan != NULL ? popliner_solver_write(costs, options, plan, format, file, &error)
+                     : popliner_solver_write(costs, options, NULL, format, file, &error);
     popliner_plan_free(plan);
     if (status != expected)
         fail_msg("%s: status %d: %s", file, (int)status, error.message);
@@ -249,7 +250,7 @@ static bool is_empty(const popliner_costs *costs, const popliner_solver_options 
                      const char *path) {
     popliner_error error = {.message = ""};
     popliner_status status =
-        popliner_solver_write(costs, options, POPLINER_PROGRAM_LP, path, &error);
+        popliner_solver_write(costs, options, NULL, POPLINER_PROGRAM_LP, path, &error);
     return status == POPLINER_ERROR_USAGE &&
            strstr(error.message, "there is no integer program to write") != NULL;
 }
@@ -275,7 +276,7 @@ static bool check_instance(const kind *k, uint64_t seed, const char *path) {
         if (difference[0] != '\0') {
             print_error("program_files_test %s %" PRIu64 "\n", k->name, seed);
             print_instance(&in);
-            fail_msg("%s: %s", popliner_objective_name(objective), difference);
+            fail_msg("%s: %s", pl_objective_name(objective), difference);
         }
     }
     free_instance(&in);
@@ -368,8 +369,8 @@ static void longer_chains_have_the_same_optimum(void **state) {
             popliner_plan_free(plan);
         }
         if (difference[0] != '\0')
-            fail_msg("chain %zu of %zu units, %s: %s", i, num_units,
-                     popliner_objective_name(objective), difference);
+            fail_msg("chain %zu of %zu units, %s: %s", i, num_units, pl_objective_name(objective),
+                     difference);
         popliner_costs_free(costs);
     }
     free(path);

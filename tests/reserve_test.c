@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "popliner/solver.h"
+#include "solve/options.h"
 
 static const popliner_reserve reserves[] = {{0, 0},    {1, 0},     {37, 0},    {0, 1},    {0, 700},
                                             {0, 3333}, {0, 9999},  {0, 10000}, {5, 5000}, {100, 1},
@@ -36,7 +37,7 @@ static void finds_the_smallest_memory(void **state) {
             uint64_t memory = 0;
             uint64_t left = 0;
             uint64_t least = 1;
-            bool is_known = popliner_reserve_memory(&reserves[i], limit, &memory);
+            bool is_known = pl_reserve_memory(&reserves[i], limit, &memory);
             while (least <= 1000000 &&
                    (!popliner_reserve_limit(&reserves[i], least, &left) || left < limit))
                 ++least;
@@ -45,10 +46,10 @@ static void finds_the_smallest_memory(void **state) {
                 assert_int_equal(memory, least);
         }
     uint64_t memory = 0;
-    assert_true(popliner_reserve_memory(&reserves[0], INT64_MAX, &memory));
+    assert_true(pl_reserve_memory(&reserves[0], INT64_MAX, &memory));
     assert_true(memory == INT64_MAX);
-    assert_false(popliner_reserve_memory(&reserves[0], (uint64_t)INT64_MAX + 1, &memory));
-    assert_false(popliner_reserve_memory(&reserves[1], INT64_MAX, &memory));
+    assert_false(pl_reserve_memory(&reserves[0], (uint64_t)INT64_MAX + 1, &memory));
+    assert_false(pl_reserve_memory(&reserves[1], INT64_MAX, &memory));
 }
 
 int main(void) {

@@ -6,6 +6,7 @@
 
 #include "popliner/costs.h"
 #include "popliner/solver.h"
+#include "solve/objective.h"
 #include "solve/plan_data.h"
 
 #include <inttypes.h>
@@ -339,8 +340,7 @@ static bool check(const popliner_costs *costs, const popliner_solver_options *op
         assert_int_equal(plan.values[i].objective, options->objectives[i]);
         if (plan.values[i].bound != bests[i])
             fail_msg("%s: the bound is %" PRIu64 ", not %" PRIu64,
-                     popliner_objective_name(options->objectives[i]), plan.values[i].bound,
-                     bests[i]);
+                     pl_objective_name(options->objectives[i]), plan.values[i].bound, bests[i]);
         assert_true(plan.values[i].value == value_of(costs, &plan, options->objectives[i]));
     }
     assert_int_equal(plan.num_stages, num_stages);

@@ -55,7 +55,7 @@ static void check_proofs(const popliner_plan *plan, popliner_method method, char
     for (size_t i = 0; i < plan->num_values && plan->status == POPLINER_PLAN_OPTIMAL; ++i)
         is_right = is_right && is_proof_of(plan->values[i].proof, method);
     if (!is_right)
-        snprintf(difference, 200, "proof: %s", popliner_proof_name(plan->proof));
+        snprintf(difference, 200, "proof: %s", pl_proof_name(plan->proof));
 }
 
 static void check_method(const kind *k, uint64_t seed, const instance *in, popliner_method method,

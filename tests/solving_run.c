@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json_schema.h"
+#include "solve/objective.h"
 #include "solve/plan_data.h"
 
 static command_run run;
@@ -300,7 +301,7 @@ void ask_objectives(asked *a, const char *list) {
     for (char *name = strtok_r(copy, ",", &place); name != NULL;
          name = strtok_r(NULL, ",", &place)) {
         int objective = 0;
-        while (strcmp(popliner_objective_name((popliner_objective)objective), name) != 0)
+        while (strcmp(pl_objective_name((popliner_objective)objective), name) != 0)
             objective++;
         a->objectives[a->options.num_objectives++] = (popliner_objective)objective;
     }
@@ -519,7 +520,7 @@ static void read_plan(const asked *a, const json_t *answer, popliner_plan *plan)
         const json_t *json = json_array_get(objectives, i);
         const char *name = json_string_value(json_object_get(json, "name"));
         popliner_plan_value *value = &plan->values[i];
-        while (strcmp(popliner_objective_name(value->objective), name) != 0)
+        while (strcmp(pl_objective_name(value->objective), name) != 0)
             value->objective = (popliner_objective)(value->objective + 1);
         after_cycles = after_cycles || value->objective == POPLINER_OBJECTIVE_CYCLES;
         bool is_time = value->objective == POPLINER_OBJECTIVE_CYCLES ||

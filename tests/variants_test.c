@@ -376,7 +376,7 @@ static void every_split_with_every_choice(void **state) {
         assert_int_equal(
             popliner_copies_parse(copies[test_below(&random, 5)], &pipeline.copies, &error),
             POPLINER_OK);
-        if (popliner_costs_file_parse(m.text, m.length, "made", &pipeline, &file, &error) !=
+        if (popliner_costs_file_read("made", m.text, m.length, &pipeline, &file, &error) !=
                 POPLINER_OK ||
             popliner_variants_solve(file, &q.options, &answer, &error) != POPLINER_OK)
             fail_msg("%s\n%s", error.message, m.text);
@@ -431,7 +431,7 @@ static void layers_choose_one_by_one(void **state) {
     popliner_costs_file *file = NULL;
     popliner_variants_answer *answer = NULL;
     assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_file_parse(text, length, "made", &pipeline, &file, NULL),
+    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
                      POPLINER_OK);
     o.objectives = objectives;
     o.num_objectives = 1;
@@ -463,7 +463,7 @@ static void layers_choose_one_by_one(void **state) {
     assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_ERROR_USAGE);
     popliner_costs_file_free(file);
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;
-    assert_int_equal(popliner_costs_file_parse(text, length, "made", &pipeline, &file, NULL),
+    assert_int_equal(popliner_costs_file_read("made", text, length, &pipeline, &file, NULL),
                      POPLINER_OK);
     o.device_map = NULL;
     o.num_mapped_stages = 0;
@@ -493,7 +493,7 @@ static void the_search_can_be_stopped(void **state) {
     popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = SIZE_MAX};
     popliner_costs_file *file = NULL;
     assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);
-    assert_int_equal(popliner_costs_file_parse(m.text, m.length, "made", &pipeline, &file, NULL),
+    assert_int_equal(popliner_costs_file_read("made", m.text, m.length, &pipeline, &file, NULL),
                      POPLINER_OK);
     question q = {.m = &m, .pipeline = &pipeline, .options = POPLINER_SOLVER_OPTIONS_INIT};
     q.objectives[0] = POPLINER_OBJECTIVE_CYCLES;
@@ -543,7 +543,7 @@ static void looking_for_reasons_can_be_stopped(void **state) {
                                   .max_stages = SIZE_MAX};
     popliner_costs_file *file = NULL;
     assert_int_equal(
-        popliner_costs_file_parse(text, sizeof text - 1, "made", &pipeline, &file, NULL),
+        popliner_costs_file_read("made", text, sizeof text - 1, &pipeline, &file, NULL),
         POPLINER_OK);
     popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
     o.max_stages = 2;

@@ -163,8 +163,9 @@ static void written_programs_say_what_is_not_known(void **state) {
     size_t size;
     draw_chain(&in, 1);
     in.options.objectives = NULL;
-    assert_int_equal(popliner_solver_write(in.costs, &in.options, POPLINER_PROGRAM_LP, path, NULL),
-                     POPLINER_OK);
+    assert_int_equal(
+        popliner_solver_write(in.costs, &in.options, NULL, POPLINER_PROGRAM_LP, path, NULL),
+        POPLINER_OK);
     uint8_t *text = test_read_bytes(path, &size);
     text[size - 1] = '\0';
     assert_non_null(strstr((const char *)text, "it is not known of all stages"));

@@ -131,7 +131,11 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
 
 /* The reports that a directory holds: its sub-directories with a profile.pop, as training and
  * inference. Owned by the caller; free with popliner_reports_free. */
-typedef struct popliner_reports popliner_reports;
+typedef struct popliner_reports {
+    const char *const
+        *names; /* [count] as they are in the directory, in the order of their bytes */
+    size_t count;
+} popliner_reports;
 
 /* Finds them; there may be none. Also those that cannot be examined, as a directory that may not be
  * opened, a link that leads nowhere or a directory called profile.pop: reading them says why, where
@@ -142,12 +146,6 @@ popliner_status popliner_reports_find(const char *directory, popliner_reports **
 
 /* NULL is fine. */
 void popliner_reports_free(popliner_reports *reports);
-
-size_t popliner_reports_count(const popliner_reports *reports);
-
-/* The name of one, as it is in the directory, in the order of their bytes; NULL behind the last. As
- * long as the list lives. */
-const char *popliner_reports_at(const popliner_reports *reports, size_t i);
 
 /* Reads a profile and, beside it, the debug information, from where popliner_analysis_locate finds
  * them; both are opened read-only. Without debug information programs are grouped by their own

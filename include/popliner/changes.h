@@ -147,9 +147,6 @@ typedef struct popliner_changes_info {
 /* As long as the comparison. O(1). */
 const popliner_changes_info *popliner_changes_get_info(const popliner_changes *changes);
 
-/* "largest-tile", "tiles", "categories", "layers", "stages", "cycles"; NULL for no such kind. */
-const char *popliner_growth_name(popliner_growth of);
-
 /* The quantity of this kind that grew by most, among items of both sides; the first of equals, NULL
  * if none grew. `what` may be NULL for units of any kind. O(quantities). */
 const popliner_change *popliner_changes_most_grown(const popliner_changes *changes,

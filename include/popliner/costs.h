@@ -192,7 +192,9 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
 /* A file that was read. Owned by the caller that read it; free with popliner_costs_file_free. */
 typedef struct popliner_costs_file popliner_costs_file;
 
-/* Reads the file at `path`, in whichever of the formats it is written.
+/* Reads the file at `path`, in whichever of the formats it is written; or, if `text` is not NULL,
+ * what is in memory already: `length` bytes and a NUL behind them, which errors call `path`. Neither
+ * is kept.
  *
  * `pipeline` (NULL for none) matters to popliner's own format if it schedules training for several
  * stages and the file says what a stage stashes ("stash", or "inputs" if it recomputes all): then
@@ -212,14 +214,9 @@ typedef struct popliner_costs_file popliner_costs_file;
  * or has more than 16384 units; MEMORY; STOPPED by pipeline->should_stop, which is not asked while
  * the bytes are read and JSON is parsed. Cost: O(bytes) and, for n units, O(n^2) times the number
  * of regions. */
-popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
+popliner_status popliner_costs_file_read(const char *path, const char *text, size_t length,
+                                         const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
-
-/* The same for a text that is in memory already: `length` bytes and a NUL behind them. `name` is
- * what errors call it. Neither is kept. */
-popliner_status popliner_costs_file_parse(const char *text, size_t length, const char *name,
-                                          const popliner_pipeline *pipeline,
-                                          popliner_costs_file **file, popliner_error *error);
 void popliner_costs_file_free(popliner_costs_file *file);
 
 /* What a file says. */

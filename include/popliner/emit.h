@@ -34,9 +34,6 @@ typedef enum popliner_emit_format {
     POPLINER_NUM_EMIT_FORMATS,
 } popliner_emit_format;
 
-/* "json", "optimum", "poptorch", ... as above; NULL for a format that there is not. */
-const char *popliner_emit_format_name(popliner_emit_format format);
-
 /* What a plan does not know of the model. Begin with POPLINER_EMIT_OPTIONS_INIT. Strings and arrays
  * are the caller's. */
 typedef struct popliner_emit_options {

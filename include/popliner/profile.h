@@ -284,8 +284,8 @@ typedef struct popliner_compute_set {
     size_t struct_size;
     const char *name;       /* may be "" */
     uint64_t debug_context; /* id in debug.cbor; 0: none */
-    /* Its vertices are first_vertices ... first_vertices + num_vertex_types - 1: a popliner_vertices
-     * for each type. */
+    /* A popliner_vertices for each type: numbers first_vertices ... first_vertices +
+     * num_vertex_types - 1. */
     size_t first_vertices;
     size_t num_vertex_types;
     uint64_t num_vertices; /* on all tiles */

@@ -173,9 +173,6 @@ typedef enum popliner_section {
     POPLINER_NUM_SECTIONS,
 } popliner_section;
 
-/* "summary", "plan", ...; NULL for one that there is not. */
-const char *popliner_section_name(popliner_section section);
-
 /* Makes the text of a section, complete with its last line end, which the caller frees with free():
  * as CSV by RFC 4180, as TSV, or as JSON with an object for each row. `certificate` is that of
  * PLAN, and must be one of `analysis`; for the others it may be NULL. `model` says which operations

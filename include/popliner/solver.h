@@ -37,9 +37,6 @@ typedef enum popliner_objective {
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
 
-/* "memory", "cycles", "traffic", "ipus", "balance"; NULL for an objective that there is not. */
-const char *popliner_objective_name(popliner_objective objective);
-
 /* Makes a list of objectives that begins with BALANCE spread the work over the IPUs that were
  * given, as the command, the Python module and pages do where no device map says how many stages
  * there are: puts what people look at first before it, and takes it out where it comes later. That
@@ -77,10 +74,6 @@ typedef enum popliner_proof {
     POPLINER_PROOF_ENUMERATION,     /* of all splits */
     POPLINER_NUM_PROOFS,
 } popliner_proof;
-
-/* "none", "dynamic_program", "integer_program", "search", "enumeration"; NULL for a proof that
- * there is not. */
-const char *popliner_proof_name(popliner_proof proof);
 
 /* The value that was reached for one objective, within the best for those before it, and the bound:
  * no such split has a smaller one. */
@@ -295,10 +288,6 @@ typedef struct popliner_reserve {
 bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
                             uint64_t *limit_bytes);
 
-/* The smallest memory of which so much is left; false if there is none up to INT64_MAX. */
-bool popliner_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
-                             uint64_t *memory_bytes);
-
 /* How much of something, such as parameters, an IPU has with these stages (at least 1, ascending)
  * on it: never less when a stage grows or another one comes. Their stages_to_end mean nothing. */
 typedef uint64_t (*popliner_weight_function)(void *user, const popliner_interval *stages,
@@ -466,6 +455,9 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
  * their sake. A solve that is stopped leaves less out, and a comment says what is known; where IPUs
  * are shared the program may then have too small an optimum, and says so.
  * Coefficients are whole numbers, or have few digits before the point.
+ * `plan` is an answer of popliner_solve for these costs and options, which may have been stopped:
+ * then nothing is solved again but for what stages that share IPUs need, unless the answer says
+ * that nothing fits. NULL: none.
  * Errors: as popliner_solve, also USAGE if BALANCE comes first where stages share IPUs, and
  * OUTPUT. */
 typedef enum popliner_program_format {
@@ -474,17 +466,8 @@ typedef enum popliner_program_format {
 } popliner_program_format;
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
-                                      popliner_program_format format, const char *path,
-                                      popliner_error *error);
-
-/* The same with an answer of popliner_solve for these costs and options, which may have been
- * stopped: nothing is solved again but for what stages that share IPUs need, unless the answer says
- * that nothing fits. */
-popliner_status popliner_solver_write_solved(const popliner_costs *costs,
-                                             const popliner_solver_options *options,
-                                             const popliner_plan *plan,
-                                             popliner_program_format format, const char *path,
-                                             popliner_error *error);
+                                      const popliner_plan *plan, popliner_program_format format,
+                                      const char *path, popliner_error *error);
 
 /* ---- All best compromises ---- *
  *

@@ -130,12 +130,11 @@ typedef enum popliner_verdict {
     POPLINER_FITS_UNKNOWN, /* nothing tells: the profile has it on several IPUs */
 } popliner_verdict;
 
-/* Decides it; everything that shows a verdict has it from here. */
-popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes);
-
-/* How far what is expected is below so many bytes, or above them if less than 0, in spreads of
- * popliner/pipeline.h. */
-double popliner_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);
+/* Decides it; everything that shows a verdict has it from here. *margin_spreads (NULL: not asked
+ * for) is how far what is expected is below so many bytes, or above them if less than 0, in spreads
+ * of popliner/pipeline.h. */
+popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes,
+                                     double *margin_spreads);
 
 /* What was measured of stages that are together on one IPU. Owned by the caller that measured; free
  * with popliner_measurement_free. Later versions may append members, here and to what it points

@@ -51,6 +51,20 @@ const char *popliner_printable_take(const char *text, char shown[POPLINER_PRINTA
  * O(characters of the number). */
 const char *popliner_size_take(const char *text, uint64_t *bytes);
 
+/* ---- Names of enumerators ---- */
+
+/* Which enumeration. */
+typedef enum popliner_named {
+    POPLINER_NAMED_OBJECTIVE,   /* popliner_objective: "memory", "cycles", ... */
+    POPLINER_NAMED_SECTION,     /* popliner_section: "summary", "plan", ... */
+    POPLINER_NAMED_EMIT_FORMAT, /* popliner_emit_format: "json", "optimum", ... */
+    POPLINER_NAMED_GROWTH,      /* popliner_growth: "largest-tile", "tiles", ... */
+} popliner_named;
+
+/* What users of the command and documents know an enumerator by, from the first one, 0, on; NULL
+ * behind the last. Static. */
+const char *popliner_name_of(popliner_named kind, int value);
+
 #ifdef __cplusplus
 }
 #endif

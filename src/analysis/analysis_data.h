@@ -158,4 +158,7 @@ popliner_status pl_analysis_keep_section(popliner_analysis *analysis, popliner_s
                                          const popliner_certificate *certificate, pl_sheet *sheet,
                                          popliner_error *error);
 
+/* "summary", "plan", ...; NULL for one that there is not. */
+const char *pl_section_name(popliner_section section);
+
 #endif

@@ -51,7 +51,7 @@ static popliner_status keep(const popliner_changes_input *input, popliner_sectio
 
 static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
     for (size_t i = 0; i < input->num_bounds; i++) {
-        if (popliner_growth_name(input->bounds[i].of) == NULL)
+        if (pl_growth_name(input->bounds[i].of) == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE, "there is no bound of growth %d",
                            (int)input->bounds[i].of);
         if (input->bounds[i].of == POPLINER_GROWTH_STAGES && input->now_certificate == NULL)

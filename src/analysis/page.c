@@ -489,9 +489,8 @@ static void put_sections(pl_json *json, const section_work *w) {
     for (size_t i = 0; i < w->count; i++) {
         const page_section *s = &w->sections[i];
         pl_put_line(json);
-        pl_put_value(json, s->section == PL_SECTION_EXECUTION_SUMS
-                               ? "execution_sums"
-                               : popliner_section_name(s->section));
+        pl_put_value(json, s->section == PL_SECTION_EXECUTION_SUMS ? "execution_sums"
+                                                                   : pl_section_name(s->section));
         pl_text_add(json->text, s->text);
     }
     pl_put_close(json);

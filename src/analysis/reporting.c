@@ -7,13 +7,17 @@
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/structs.h"
+#include "emit/emit_data.h"
 #include "memory/chain_data.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/report.h"
+#include "popliner/utilities.h"
 #include "profile/profile_data.h"
 #include "show/plot.h"
 #include "show/trace.h"
+#include "solve/objective.h"
+#include "tables/changes_data.h"
 #include "tables/reports.h"
 #include "tables/sections.h"
 
@@ -223,8 +227,22 @@ static const struct {
     [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN, false},
 };
 
-const char *popliner_section_name(popliner_section section) {
+const char *pl_section_name(popliner_section section) {
     return (unsigned)section < POPLINER_NUM_SECTIONS ? sections[section].name : NULL;
+}
+
+const char *popliner_name_of(popliner_named kind, int value) {
+    switch (kind) {
+    case POPLINER_NAMED_OBJECTIVE:
+        return pl_objective_name((popliner_objective)value);
+    case POPLINER_NAMED_SECTION:
+        return pl_section_name((popliner_section)value);
+    case POPLINER_NAMED_EMIT_FORMAT:
+        return pl_emit_format_name((popliner_emit_format)value);
+    case POPLINER_NAMED_GROWTH:
+        return pl_growth_name((popliner_growth)value);
+    }
+    return NULL;
 }
 
 static popliner_status check_section(popliner_section section,

@@ -13,12 +13,22 @@
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "solve/search.h"
 #include "solve/options.h"
+#include "solve/search.h"
 
 /* ---- whether a stage fits ---- */
 
-popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes) {
+double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes) {
+    double expected_bytes = (double)detail->need_bytes[POPLINER_NEED_EXPECTED];
+    return expected_bytes > 0
+               ? ((double)limit_bytes - expected_bytes) / (POPLINER_SPREAD * expected_bytes)
+               : 0;
+}
+
+popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes,
+                                     double *margin_spreads) {
+    if (margin_spreads != NULL)
+        *margin_spreads = pl_margin_spreads(detail, limit_bytes);
     if (detail->num_ipus > 1 && detail->need_bytes[POPLINER_NEED_LEAST] <= limit_bytes)
         return POPLINER_FITS_UNKNOWN;
     if (detail->need_bytes[POPLINER_NEED_MOST] <= limit_bytes)
@@ -38,13 +48,6 @@ const char *pl_verdict_text(popliner_verdict verdict) {
         [POPLINER_FITS_UNKNOWN] = "is not known to fit",
     };
     return (unsigned)verdict < sizeof texts / sizeof *texts ? texts[verdict] : "";
-}
-
-double popliner_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes) {
-    double expected_bytes = (double)detail->need_bytes[POPLINER_NEED_EXPECTED];
-    return expected_bytes > 0
-               ? ((double)limit_bytes - expected_bytes) / (POPLINER_SPREAD * expected_bytes)
-               : 0;
 }
 
 /* ---- measuring ---- */
@@ -299,8 +302,8 @@ static popliner_status find_verdicts(popliner_certificate *c, popliner_error *er
     if (c->verdicts == NULL)
         return pl_fail_memory(error, "a report");
     for (size_t i = 0; i < c->plan.num_stages; i++)
-        c->verdicts[i] =
-            popliner_verdict_of(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu));
+        c->verdicts[i] = popliner_verdict_of(&c->details[i],
+                                             pl_certificate_limit(c, c->plan.stages[i].ipu), NULL);
     return POPLINER_OK;
 }
 

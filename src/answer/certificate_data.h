@@ -181,4 +181,7 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
 /* "fits for certain", "probably fits", "may not fit", "does not fit", "is not known to fit". */
 const char *pl_verdict_text(popliner_verdict verdict);
 
+/* What popliner_verdict_of tells of a margin. */
+double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);
+
 #endif

@@ -9,6 +9,7 @@
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "solve/ipus.h"
+#include "solve/objective.h"
 
 /* ---- what reports share ---- */
 
@@ -67,10 +68,10 @@ void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_by
     pl_put_number(json, "at_least_bytes", need_bytes[POPLINER_NEED_LEAST]);
     pl_put_number(json, "expected_bytes", need_bytes[POPLINER_NEED_EXPECTED]);
     pl_put_number(json, "at_most_bytes", need_bytes[POPLINER_NEED_MOST]);
-    pl_put_text(json, "verdict", pl_verdict_text(popliner_verdict_of(detail, limit_bytes)));
+    pl_put_text(json, "verdict", pl_verdict_text(popliner_verdict_of(detail, limit_bytes, NULL)));
     pl_put_signed(json, "margin_bytes",
                   (int64_t)(limit_bytes - need_bytes[POPLINER_NEED_EXPECTED]));
-    pl_put_real(json, "margin_spreads", popliner_margin_spreads(detail, limit_bytes));
+    pl_put_real(json, "margin_spreads", pl_margin_spreads(detail, limit_bytes));
     pl_put_close(json);
 }
 
@@ -236,7 +237,7 @@ static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *jso
 
 /* What proved something; null if nothing did. */
 static void put_proof(popliner_proof proof, pl_json *json) {
-    pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : popliner_proof_name(proof));
+    pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : pl_proof_name(proof));
 }
 
 void pl_certificate_objectives_json(const popliner_certificate *c, pl_json *json) {
@@ -246,7 +247,7 @@ void pl_certificate_objectives_json(const popliner_certificate *c, pl_json *json
         const popliner_plan_value *own = &plan->values[i];
         const uint64_t divisor = pl_certificate_divisor(c, own->objective);
         pl_put_open(json, NULL, '{');
-        pl_put_text(json, "name", popliner_objective_name(own->objective));
+        pl_put_text(json, "name", pl_objective_name(own->objective));
         pl_certificate_number_json(json, "value", own->value, divisor);
         put_known(json, "bound", plan->status != POPLINER_PLAN_INFEASIBLE, own->bound, divisor);
         put_proof(own->proof, json);

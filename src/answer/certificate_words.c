@@ -168,7 +168,7 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
     double smallest = 0;
     for (size_t i = 0; has_verdicts(c) && i < plan->num_stages; i++) {
         double margin =
-            popliner_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
+            pl_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
         if (c->verdicts[i] != POPLINER_FITS_UNKNOWN && (worst == SIZE_MAX || margin < smallest)) {
             smallest = margin;
             worst = i;
@@ -215,7 +215,7 @@ static void add_memory(const popliner_certificate *c, uint64_t limit_bytes, cons
                        pl_text *text) {
     const popliner_reserve *reserve = &c->input.options->reserve;
     uint64_t memory_bytes = limit_bytes;
-    bool is_known = popliner_reserve_memory(reserve, limit_bytes, &memory_bytes);
+    bool is_known = pl_reserve_memory(reserve, limit_bytes, &memory_bytes);
     pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
     if (!is_known)
         pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);

@@ -77,7 +77,7 @@ static void write_text(const popliner_certificate *c, size_t number, pl_text *te
                            ? " (the profile has its layers on several IPUs)"
                            : "",
                        d->need_bytes[POPLINER_NEED_LEAST], d->need_bytes[POPLINER_NEED_EXPECTED],
-                       d->need_bytes[POPLINER_NEED_MOST], popliner_margin_spreads(d, limit_bytes));
+                       d->need_bytes[POPLINER_NEED_MOST], pl_margin_spreads(d, limit_bytes));
     for (size_t i = 0; i < d->num_variables; i++) {
         const popliner_stage_variable *v = &d->variables[i];
         pl_text_format(text, "  %10" PRIu64 "  %-16s %s\n", v->size_bytes, v->category, v->name);

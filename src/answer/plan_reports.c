@@ -9,6 +9,7 @@
 #include "base/structs.h"
 #include "base/text.h"
 #include "popliner/replicas.h"
+#include "solve/objective.h"
 
 /* The plan as a certificate of which nothing is measured. */
 static popliner_certificate of_plan(const pl_certificate_input *names, const popliner_plan *plan) {
@@ -41,7 +42,7 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
     for (size_t i = 0; i < (num_objectives > 0 ? num_objectives : 2); i++) {
         const bool is_known = i < c.plan.num_values;
         const popliner_plan_value *own = is_known ? &c.plan.values[i] : NULL;
-        PL_COLUMN(sheet, known_ratio, popliner_objective_name(objectives[i]), is_known,
+        PL_COLUMN(sheet, known_ratio, pl_objective_name(objectives[i]), is_known,
                   is_known ? own->value : 0,
                   is_known ? pl_certificate_divisor(&c, own->objective) : 1);
     }
@@ -141,8 +142,8 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
 static void put_pareto(const popliner_pareto *pareto, const pl_certificate_input *names,
                        pl_json *json) {
     const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
-    const char *const objectives[] = {popliner_objective_name(summary->objectives[0]),
-                                      popliner_objective_name(summary->objectives[1])};
+    const char *const objectives[] = {pl_objective_name(summary->objectives[0]),
+                                      pl_objective_name(summary->objectives[1])};
     pl_put_open(json, NULL, '{');
     pl_put_texts(json, "pareto", objectives, 2);
     pl_put_flag(json, "complete", summary->is_complete);

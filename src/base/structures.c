@@ -102,6 +102,7 @@ static const popliner_structure structures[] = {
     PLAIN(replicas_candidate),
     BEGUN(replicas_options),
     PLAIN(replicas_summary),
+    PLAIN(reports),
     BEGUN(request),
     PLAIN(reserve),
     BEGUN(run),

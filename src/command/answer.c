@@ -390,11 +390,11 @@ static popliner_status write_programs(const session *s, const request *r, const 
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
     if (o->write_lp != NULL)
-        status = popliner_solver_write_solved(costs, &r->solver, plan, POPLINER_PROGRAM_LP,
-                                              o->write_lp, error);
+        status =
+            popliner_solver_write(costs, &r->solver, plan, POPLINER_PROGRAM_LP, o->write_lp, error);
     if (status == POPLINER_OK && o->write_mps != NULL)
-        status = popliner_solver_write_solved(costs, &r->solver, plan, POPLINER_PROGRAM_MPS,
-                                              o->write_mps, error);
+        status = popliner_solver_write(costs, &r->solver, plan, POPLINER_PROGRAM_MPS, o->write_mps,
+                                       error);
     return status;
 }
 

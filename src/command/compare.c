@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/changes.h"
+#include "popliner/utilities.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ static void tell_growth(session *s, const popliner_changes *changes,
 /* Some of what a bound is for grew by more. */
 static void tell_grown(session *s, const popliner_growth_result *r) {
     const popliner_change *d = r->exceeded[0];
-    const char *of = popliner_growth_name(r->bound.of);
+    const char *of = popliner_name_of(POPLINER_NAMED_GROWTH, r->bound.of);
     const char *unit = r->bound.of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
     char share[40] = "from nothing";
     char most[200] = "";
@@ -175,7 +176,7 @@ static void check_growth(session *s, const popliner_changes *changes) {
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "--max-growth %s=%g: there are none on both sides, so nothing can be said "
                         "of growth.",
-                        popliner_growth_name(r->bound.of), r->bound.max_percent);
+                        popliner_name_of(POPLINER_NAMED_GROWTH, r->bound.of), r->bound.max_percent);
         else if (r->num_exceeded > 0 && is_main)
             tell_growth(s, changes, &r->bound);
         else if (r->num_exceeded > 0)

@@ -61,12 +61,12 @@ static popliner_status list_directories(const char *path, reports *r, popliner_e
     popliner_status status = popliner_reports_find(path, &all, &told);
     if (status != POPLINER_OK)
         return fail(error, status, "--calibrate %s", told.message);
-    const size_t count = popliner_reports_count(all);
+    const size_t count = all->count;
     r->directories = calloc(count + 1, sizeof *r->directories);
     if (r->directories == NULL)
         status = fail_memory(error, "the reports");
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const char *name = popliner_reports_at(all, i);
+        const char *name = all->names[i];
         char *report = name[0] == '.' ? NULL : path_join(path, name);
         if (report != NULL)
             r->directories[r->num_directories++] = report;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
+#include "popliner/utilities.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +8,15 @@
 #include "popliner/solver.h"
 
 static const char *section_word(int i) {
-    return popliner_section_name((popliner_section)i);
+    return popliner_name_of(POPLINER_NAMED_SECTION, i);
 }
 
 static const char *emit_word(int i) {
-    return popliner_emit_format_name((popliner_emit_format)i);
+    return popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, i);
 }
 
 static const char *objective_word(int i) {
-    return popliner_objective_name((popliner_objective)i);
+    return popliner_name_of(POPLINER_NAMED_OBJECTIVE, i);
 }
 
 #define AT(member) offsetof(options, member)

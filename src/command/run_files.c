@@ -61,8 +61,8 @@ bool report_names_are_in(const char *directory) {
     popliner_reports *all = NULL;
     bool are_there = false;
     if (!is_report(directory) && popliner_reports_find(directory, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; !are_there && i < popliner_reports_count(all); i++) {
-            char *report = path_join(directory, popliner_reports_at(all, i));
+        for (size_t i = 0; !are_there && i < all->count; i++) {
+            char *report = path_join(directory, all->names[i]);
             are_there = report != NULL && is_report(report);
             free(report);
         }
@@ -78,9 +78,9 @@ static popliner_status fail_unknown(const options *o, const char *name, const po
     char others[400] = "; it has ";
     size_t length = strlen(others);
     nearest n = nearest_begin(name, strlen(name));
-    const size_t count = popliner_reports_count(all);
+    const size_t count = all->count;
     for (size_t i = 0; i < count; i++) {
-        const char *own = popliner_reports_at(all, i);
+        const char *own = all->names[i];
         nearest_offer(&n, own, strlen(own));
         if (i < MAX_NAMED && length < sizeof others)
             length += (size_t)snprintf(others + length, sizeof others - length, "%s%.60s",
@@ -94,19 +94,19 @@ static popliner_status fail_unknown(const options *o, const char *name, const po
 
 static bool has_report(const popliner_reports *all, const char *name) {
     size_t i = 0;
-    while (i < popliner_reports_count(all) && strcmp(popliner_reports_at(all, i), name) != 0)
+    while (i < all->count && strcmp(all->names[i], name) != 0)
         i++;
-    return i < popliner_reports_count(all);
+    return i < all->count;
 }
 
 /* Takes those that are asked for. */
 static popliner_status take(const options *o, const popliner_reports *all, report_names *found,
                             popliner_error *error) {
     const bool takes_all = options_are_together(o) && o->reports.count == 1;
-    const size_t count = takes_all ? popliner_reports_count(all) : o->reports.count;
+    const size_t count = takes_all ? all->count : o->reports.count;
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const char *name = takes_all ? popliner_reports_at(all, i) : o->reports.texts[i];
+        const char *name = takes_all ? all->names[i] : o->reports.texts[i];
         status = has_report(all, name) ? add_name(found, o->profile, name, error)
                                        : fail_unknown(o, name, all, error);
     }
@@ -127,7 +127,7 @@ popliner_status report_names_find(const options *o, report_names *found, popline
                           asked[0], o->profile);
     popliner_status status =
         S_ISDIR(info.st_mode) ? popliner_reports_find(o->profile, &all, error) : POPLINER_OK;
-    if (status == POPLINER_OK && (all == NULL || popliner_reports_count(all) == 0))
+    if (status == POPLINER_OK && (all == NULL || all->count == 0))
         status = fail(error, POPLINER_ERROR_INPUT,
                       "--report %s: %.300s is no directory with reports: none of its "
                       "sub-directories holds a profile.pop",
@@ -321,8 +321,8 @@ static void add_reports(file_list *list, const char *option, const char *path) {
     popliner_reports *all = NULL;
     add_report(list, option, path, NULL);
     if (popliner_reports_find(path, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; i < popliner_reports_count(all); i++) {
-            char *report = path_join(path, popliner_reports_at(all, i));
+        for (size_t i = 0; i < all->count; i++) {
+            char *report = path_join(path, all->names[i]);
             if (report != NULL)
                 add_report(list, option, report, NULL);
             list->failed = list->failed || report == NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/solve.h"
+#include "popliner/utilities.h"
 
 #include <stdlib.h>
 
@@ -92,8 +93,8 @@ static popliner_status tell_why(session *s, const request *r,
 
 /* Tells how many points there are, and whether there may be more. */
 static void tell_points(session *s, const popliner_pareto_summary *summary) {
-    const char *first = popliner_objective_name(summary->objectives[0]);
-    const char *second = popliner_objective_name(summary->objectives[1]);
+    const char *first = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]);
+    const char *second = popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]);
     if (summary->is_complete)
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     "SUCCESS: %zu best compromise%s of %s and %s, proven to be all.",

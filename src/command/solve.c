@@ -68,10 +68,10 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
     size_t length = 0;
     pipeline.should_stop = limits_are_over;
     if (!is_standard_input(o))
-        return popliner_costs_file_read(o->costs, &pipeline, file, error);
+        return popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error);
     popliner_status status = standard_input_read(&text, &length, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_file_parse(text, length, "standard input", &pipeline, file, error);
+        status = popliner_costs_file_read("standard input", text, length, &pipeline, file, error);
     free(text);
     return status;
 }

@@ -124,9 +124,9 @@ static void describe(popliner_costs_file *file) {
     info->ipu_links = file->links;
 }
 
-popliner_status popliner_costs_file_parse(const char *text, size_t length, const char *name,
-                                          const popliner_pipeline *pipeline,
-                                          popliner_costs_file **file, popliner_error *error) {
+static popliner_status parse(const char *text, size_t length, const char *name,
+                             const popliner_pipeline *pipeline, popliner_costs_file **file,
+                             popliner_error *error) {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     *file = NULL;
     popliner_costs_file *made = calloc(1, sizeof *made);
@@ -166,15 +166,17 @@ popliner_status popliner_costs_file_parse(const char *text, size_t length, const
     return POPLINER_OK;
 }
 
-popliner_status popliner_costs_file_read(const char *path, const popliner_pipeline *pipeline,
+popliner_status popliner_costs_file_read(const char *path, const char *text, size_t length,
+                                         const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error) {
-    pl_text text = {0};
+    pl_text own = {0};
     *file = NULL;
-    popliner_status status = read_text(path, &text, error);
+    if (text != NULL)
+        return parse(text, length, path, pipeline, file, error);
+    popliner_status status = read_text(path, &own, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_file_parse(text.data == NULL ? "" : text.data, text.length, path,
-                                           pipeline, file, error);
-    free(text.data);
+        status = parse(own.data == NULL ? "" : own.data, own.length, path, pipeline, file, error);
+    free(own.data);
     return status;
 }
 

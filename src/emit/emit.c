@@ -107,7 +107,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      .has_replicas = true},
 };
 
-const char *popliner_emit_format_name(popliner_emit_format format) {
+const char *pl_emit_format_name(popliner_emit_format format) {
     return (unsigned)format < POPLINER_NUM_EMIT_FORMATS ? formats[format].name : NULL;
 }
 
@@ -239,7 +239,7 @@ static popliner_status check_path(const pl_emission *e, popliner_error *error) {
 /* Begins an emission with the caller's options, complete and checked. */
 static popliner_status take_options(pl_emission *e, const popliner_emit_options *options,
                                     popliner_emit_format format, popliner_error *error) {
-    if (popliner_emit_format_name(format) == NULL)
+    if (pl_emit_format_name(format) == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d of plans", (int)format);
     e->format_name = formats[format].name;
     e->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;

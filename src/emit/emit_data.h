@@ -99,4 +99,7 @@ pl_emitter pl_emit_tensorflow;
 pl_emitter pl_emit_popart;
 pl_emitter pl_emit_popxl;
 
+/* "json", "optimum", ...; NULL for a format that there is not. */
+const char *pl_emit_format_name(popliner_emit_format format);
+
 #endif

@@ -352,7 +352,7 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     pl_put_flag(json, "is_calibrated", wishes->is_calibrated);
     pl_put_open(json, "objectives", '[');
     for (size_t i = 0; i < num_objectives; i++)
-        pl_put_text(json, NULL, popliner_objective_name(objectives[i]));
+        pl_put_text(json, NULL, pl_objective_name(objectives[i]));
     pl_put_close(json);
     pl_put_value(json, "slack_percent");
     pl_text_format(json->text, "%.17g", options->slack_percent);

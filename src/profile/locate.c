@@ -48,9 +48,11 @@ static char *directory_of(const char *path) {
 
 /* ---- the reports of a directory ---- */
 
-struct popliner_reports {
+/* What is handed out, with the names that it owns. */
+typedef struct own_reports {
+    popliner_reports told;
     pl_names names;
-};
+} own_reports;
 
 /* The order is the same in every locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) {
@@ -75,7 +77,7 @@ static bool is_report(const char *folder, const char *profile) {
 }
 
 /* Adds a name if that is a report. False without memory. */
-static bool add_report(popliner_reports *reports, const char *directory, const char *name) {
+static bool add_report(own_reports *reports, const char *directory, const char *name) {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return true;
     char *folder = join(directory, "", name);
@@ -91,7 +93,7 @@ static bool add_report(popliner_reports *reports, const char *directory, const c
 popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
                                       popliner_error *error) {
     struct dirent **entries = NULL;
-    popliner_reports *found = calloc(1, sizeof *found);
+    own_reports *found = calloc(1, sizeof *found);
     *reports = NULL;
     if (found == NULL)
         return pl_fail_memory(error, "file names");
@@ -107,35 +109,31 @@ popliner_status popliner_reports_find(const char *directory, popliner_reports **
         free(entries[i]);
     }
     free(entries);
-    if (status == POPLINER_OK)
-        *reports = found;
-    else
-        popliner_reports_free(found);
-    return status;
+    if (status != POPLINER_OK) {
+        popliner_reports_free(&found->told);
+        return status;
+    }
+    found->told = (popliner_reports){(const char *const *)found->names.items, found->names.count};
+    *reports = &found->told;
+    return POPLINER_OK;
 }
 
 void popliner_reports_free(popliner_reports *reports) {
-    if (reports == NULL)
+    own_reports *own = (own_reports *)reports; /* it is its first member */
+    if (own == NULL)
         return;
-    pl_names_free(&reports->names);
-    free(reports);
-}
-
-size_t popliner_reports_count(const popliner_reports *reports) {
-    return reports->names.count;
-}
-
-const char *popliner_reports_at(const popliner_reports *reports, size_t i) {
-    return i < reports->names.count ? reports->names.items[i] : NULL;
+    pl_names_free(&own->names);
+    free(own);
 }
 
 /* Adds those of the reports whose profiles can be examined to `readable`. False without memory. */
-static bool find_readable(const char *directory, const pl_names *reports, pl_names *readable) {
+static bool find_readable(const char *directory, const popliner_reports *reports,
+                          pl_names *readable) {
     bool memory = true;
     for (size_t i = 0; memory && i < reports->count; i++) {
-        char *profile = join(directory, reports->items[i], "/profile.pop");
+        char *profile = join(directory, reports->names[i], "/profile.pop");
         memory = profile != NULL &&
-                 (!is_file(profile) || pl_names_number(readable, reports->items[i]) != SIZE_MAX);
+                 (!is_file(profile) || pl_names_number(readable, reports->names[i]) != SIZE_MAX);
         free(profile);
     }
     return memory;
@@ -174,7 +172,7 @@ static popliner_status fail_no_profile(const char *directory, popliner_error *er
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s%s: cannot be read: %s", directory,
                        is_odd ? "/profile.pop" : "", strerror(fault));
     popliner_status status = popliner_reports_find(directory, &reports, error);
-    if (reports != NULL && !find_readable(directory, &reports->names, &readable))
+    if (reports != NULL && !find_readable(directory, reports, &readable))
         status = POPLINER_ERROR_MEMORY;
     list_reports(&readable, &text);
     popliner_reports_free(reports);

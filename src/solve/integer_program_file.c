@@ -399,7 +399,7 @@ static void describe(const writing *w, char *text, size_t size) {
              "z_K_I_J is 1 if stage K, or with K 0 some stage, is the units I to J\n"
              "T counts units of %.17g\n"
              "%s",
-             popliner_objective_name(w->asked->objective), known,
+             pl_objective_name(w->asked->objective), known,
              k->exists ? "left out: what costs more than that by itself\n" : "", w->unit,
              k->is_loose ? "it is not known of all stages whether they need too much together "
                            "on one IPU: the\n"

@@ -30,7 +30,7 @@ const pl_objective *pl_objective_of(popliner_objective objective) {
     return &objectives[objective];
 }
 
-const char *popliner_objective_name(popliner_objective objective) {
+const char *pl_objective_name(popliner_objective objective) {
     return (unsigned)objective < POPLINER_NUM_OBJECTIVES ? objectives[objective].name : NULL;
 }
 

@@ -162,4 +162,7 @@ void pl_windows_skip(pl_windows *windows, uint64_t width);
  * smaller, so that it does not hold that split. */
 void pl_windows_narrow(pl_windows *windows, uint64_t width, uint64_t max_value);
 
+/* "memory", "cycles", ...; NULL for an objective that there is not. */
+const char *pl_objective_name(popliner_objective objective);
+
 #endif

@@ -166,7 +166,7 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
     if (o->num_objectives > 0 && o->objectives == NULL)
         return fail_missing("objectives", o->num_objectives, error);
     for (size_t i = 0; i < o->num_objectives; ++i) {
-        const char *name = popliner_objective_name(o->objectives[i]);
+        const char *name = pl_objective_name(o->objectives[i]);
         if (name == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: there is no %d",
                            (int)o->objectives[i]);
@@ -327,8 +327,8 @@ bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_byt
     return kept <= memory_bytes;
 }
 
-bool popliner_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
-                             uint64_t *memory_bytes) {
+bool pl_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+                       uint64_t *memory_bytes) {
     const uint64_t most_bytes = INT64_MAX;
     uint64_t too_little = 0;
     uint64_t enough = limit_bytes > 0 ? limit_bytes : 1;

@@ -56,4 +56,8 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
 popliner_status pl_variants_check_options(const popliner_solver_options *options,
                                           popliner_error *error);
 
+/* The smallest memory of which so much is left; false if there is none up to INT64_MAX. */
+bool pl_reserve_memory(const popliner_reserve *reserve, uint64_t limit_bytes,
+                       uint64_t *memory_bytes);
+
 #endif

@@ -98,7 +98,7 @@ static popliner_status check(const popliner_solver_options *options, popliner_er
     if (options->num_objectives == 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "objectives: a compromise is between two of them, but there is only %s",
-                       popliner_objective_name(options->objectives[0]));
+                       pl_objective_name(options->objectives[0]));
     if (options->slack_percent > 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "slack_percent: %g, but the best compromises are exact: it must be 0",

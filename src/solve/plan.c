@@ -242,8 +242,7 @@ static popliner_status check_claims(const pl_problem *problem, const pl_filter *
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
                            "the solver says %" PRIu64 " for %s and that no split has less than "
                            "%" PRIu64 ", but its stages come to %" PRIu64,
-                           claim->value, popliner_objective_name(claim->objective), claim->bound,
-                           value);
+                           claim->value, pl_objective_name(claim->objective), claim->bound, value);
     }
     return POPLINER_OK;
 }
@@ -297,7 +296,7 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
 
 /* ---- what programs see ---- */
 
-const char *popliner_proof_name(popliner_proof proof) {
+const char *pl_proof_name(popliner_proof proof) {
     static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
                                         "enumeration"};
     return (unsigned)proof < POPLINER_NUM_PROOFS ? names[proof] : NULL;

@@ -45,4 +45,7 @@ void pl_plan_summarise(popliner_plan *plan);
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error);
 
+/* "none", "dynamic_program", ...; NULL for a proof that there is not. */
+const char *pl_proof_name(popliner_proof proof);
+
 #endif

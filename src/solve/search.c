@@ -197,15 +197,14 @@ static void tell_gap(pl_search *search, popliner_objective objective, uint64_t b
     if (bound >= value)
         pl_tell(listener, POPLINER_LEVEL_INFO,
                 "Objective %s: no split is better than the known one",
-                popliner_objective_name(objective));
+                pl_objective_name(objective));
     else if (bound > 0)
         pl_tell(listener, POPLINER_LEVEL_INFO,
                 "Objective %s: the known split is at most %.2f %% above the best",
-                popliner_objective_name(objective),
-                100.0 * (double)(value - bound) / (double)bound);
+                pl_objective_name(objective), 100.0 * (double)(value - bound) / (double)bound);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Objective %s: there is a split, but no bound yet",
-                popliner_objective_name(objective));
+                pl_objective_name(objective));
 }
 
 /* Raises the bound by what IPUs can hold, as far as it gets in that time. */

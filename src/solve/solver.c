@@ -264,15 +264,7 @@ static popliner_status write_with(const popliner_costs *costs,
 
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
-                                      popliner_program_format format, const char *path,
-                                      popliner_error *error) {
-    return write_with(costs, options, NULL, (program_file){format, path}, error);
-}
-
-popliner_status popliner_solver_write_solved(const popliner_costs *costs,
-                                             const popliner_solver_options *options,
-                                             const popliner_plan *plan,
-                                             popliner_program_format format, const char *path,
-                                             popliner_error *error) {
+                                      const popliner_plan *plan, popliner_program_format format,
+                                      const char *path, popliner_error *error) {
     return write_with(costs, options, plan, (program_file){format, path}, error);
 }

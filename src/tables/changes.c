@@ -421,7 +421,7 @@ static const struct {
     [POPLINER_GROWTH_CYCLES] = {"cycles", "device", "cycles"},
 };
 
-const char *popliner_growth_name(popliner_growth of) {
+const char *pl_growth_name(popliner_growth of) {
     return (unsigned)of < POPLINER_NUM_GROWTHS ? kinds[of].name : NULL;
 }
 

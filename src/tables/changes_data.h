@@ -115,4 +115,7 @@ popliner_status pl_changes_write_text(const popliner_changes *changes, char **te
 popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_format format,
                                       char **text, popliner_error *error);
 
+/* "largest-tile", "tiles", ...; NULL for no such kind. */
+const char *pl_growth_name(popliner_growth of);
+
 #endif

@@ -133,7 +133,7 @@ static void put_settings(pl_json *json, const popliner_changes *c) {
 
 static void put_bound(pl_json *json, const popliner_growth_result *r) {
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "of", popliner_growth_name(r->bound.of));
+    pl_put_text(json, "of", pl_growth_name(r->bound.of));
     pl_put_value(json, "max_percent");
     pl_text_format(json->text, "%.15g", r->bound.max_percent);
     pl_put_number(json, "num_compared", r->num_compared);

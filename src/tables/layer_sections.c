@@ -223,7 +223,7 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
     PL_COLUMN(sheet, signed, "headroom_bytes",
               (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
     PL_COLUMN(sheet, text, "verdict",
-              has_needs ? pl_verdict_text(popliner_verdict_of(d, limit_bytes)) : NULL);
+              has_needs ? pl_verdict_text(popliner_verdict_of(d, limit_bytes, NULL)) : NULL);
     PL_COLUMN(sheet, number, "largest_tile", d->tile);
     PL_COLUMN(sheet, number, "largest_tile_bytes", d->tile_bytes);
     PL_COLUMN(sheet, number, "peak_step", d->step);

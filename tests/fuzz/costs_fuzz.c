@@ -63,7 +63,7 @@ static uint64_t read(const char *text, size_t length, const popliner_pipeline *p
     popliner_costs_file *file = NULL;
     popliner_error error = {.message = ""};
     const popliner_status status =
-        popliner_costs_file_parse(text, length, "FILE", pipeline, &file, &error);
+        popliner_costs_file_read("FILE", text, length, pipeline, &file, &error);
     fuzz_check_status(status, &error, 1u << POPLINER_ERROR_INPUT, "FILE: ");
     *can = status == POPLINER_OK;
     FUZZ_CHECK(*can == (file != NULL));

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "popliner/certificate.h"
 #include "popliner/emit.h"
+#include "popliner/utilities.h"
 #include "solve/plan_data.h"
 
 enum {
@@ -246,7 +247,7 @@ static void check_emit(const question *q, popliner_emit_format format) {
     size_t num_warnings = 0;
     popliner_listener listener = {
         .struct_size = sizeof listener, .user = &num_warnings, .message = on_warning};
-    const char *name = popliner_emit_format_name(format);
+    const char *name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (int)format);
     char *text = NULL;
     o.layer_path = (q->bits & HAS_PATH) != 0 ? q->texts[0] : NULL;
     o.head_modules = (const char *const *)&q->texts[1];

@@ -25,7 +25,7 @@ class Counting:
     MAKERS = {
         "popliner_analysis_read": "analysis", "popliner_analysis_load": "analysis",
         "popliner_costs_create": "costs", "popliner_analysis_costs": "costs",
-        "popliner_costs_file_read": "costs_file", "popliner_costs_file_parse": "costs_file",
+        "popliner_costs_file_read": "costs_file",
         "popliner_analysis_solve": "certificate", "popliner_analysis_evaluate": "certificate",
         "popliner_certificate_create": "certificate", "popliner_solve": "plan",
         "popliner_pareto_solve": "pareto", "popliner_replicas_solve": "replicas",

@@ -18,9 +18,8 @@ MODULES = (analysis, changes, costs, diagnosis, files, plans, profile, records, 
 
 # what Python has no use for: names of enumerators, and what is there in another way
 LEFT_OUT = {
-    "popliner_objective_name", "popliner_proof_name", "popliner_section_name",  # enumerators
-    "popliner_growth_name", "popliner_emit_format_name",  # have them
-    "popliner_reserve_limit", "popliner_reserve_memory",  # subtractions
+    "popliner_name_of",  # enumerators have names
+    "popliner_reserve_limit",  # a subtraction
     "popliner_replicas_take_reason",  # Replicas.reason is a copy
     "popliner_error_fill",  # Python has exceptions
 }

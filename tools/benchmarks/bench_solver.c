@@ -517,7 +517,7 @@ static popliner_costs_file *make_file(const chain *c) {
             "%s{\"name\":\"u%zu\",\"memory\":%" PRIu64 ",\"stash\":%" PRIu64 "}",
             unit == 0 ? "" : ",", unit, c->own_bytes[unit], c->out_bytes[unit] / 8);
     length += (size_t)snprintf(text + length, size - length, "]}");
-    if (popliner_costs_file_parse(text, length, "made-up", &pipeline, &file, &error) != POPLINER_OK)
+    if (popliner_costs_file_read("made-up", text, length, &pipeline, &file, &error) != POPLINER_OK)
         give_up(error.message);
     free(text);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
@@ -583,8 +583,7 @@ static popliner_costs_file *make_interleaved_file(const chain *c, const benchmar
     fputs("]}", file);
     if (fclose(file) != 0)
         give_up("not enough memory");
-    if (popliner_costs_file_parse(text, length, "the benchmark", NULL, &made, &error) !=
-        POPLINER_OK)
+    if (popliner_costs_file_read("the benchmark", text, length, NULL, &made, &error) != POPLINER_OK)
         give_up(error.message);
     free(text);
     return made;

@@ -652,10 +652,13 @@ def reports(directory: Path) -> List[str]:
     """The names of the reports that a directory holds: its sub-directories with a profile.pop, as
     "training" and "inference". Also those that cannot be examined, which reading tells: a directory
     that may not be opened, a link that leads nowhere, a directory called profile.pop."""
-    handle = make(library.popliner_reports_find, file_name(directory, "the directory"),
-                  free=library.popliner_reports_free, turn=Turn())
-    return [os.fsdecode(library.popliner_reports_at(handle.pointer, i))
-            for i in range(library.popliner_reports_count(handle.pointer))]
+    found = ctypes.POINTER(c.popliner_reports)()
+    try:
+        call(library.popliner_reports_find, file_name(directory, "the directory"),
+             ctypes.byref(found))
+        return [os.fsdecode(name) for name in r.first(found.contents.names, found.contents.count)]
+    finally:
+        library.popliner_reports_free(found)
 
 
 def check_options(*, layer_name_regex: Optional[str] = None,

@@ -97,7 +97,7 @@ class Costs(Owner):
         """Reads a file in any of the formats of docs/costs.md. `schedule`, `recompute`,
         `max_stages` and `copies`, of a request, say for which pipeline; `should_stop` is asked now
         and then whether to raise StoppedError."""
-        return cls._read(pipeline, library.popliner_costs_file_read, file_name(path))
+        return cls._read(pipeline, library.popliner_costs_file_read, file_name(path), None, 0)
 
     @classmethod
     def parse(cls, document: Union[str, bytes, Mapping[str, Any]], name: str = "the costs",
@@ -110,8 +110,8 @@ class Costs(Owner):
             document = document.encode()
         if not isinstance(document, bytes):
             raise TypeError(f"the document is {document!r}, and no text or object")
-        return cls._read(pipeline, library.popliner_costs_file_parse, document, len(document),
-                         text(name, "name"))
+        return cls._read(pipeline, library.popliner_costs_file_read, text(name, "name"),
+                         document, len(document))
 
     @classmethod
     def of_units(cls, units: Iterable[Mapping[str, Any]], *,
@@ -517,7 +517,7 @@ class Costs(Owner):
         MPS."""
         asked = self._ask(request, members)
         handle = self._held()
-        call(library.popliner_solver_write, handle.pointer, ctypes.byref(asked.solver),
+        call(library.popliner_solver_write, handle.pointer, ctypes.byref(asked.solver), None,
              member(ProgramFormat, format, "format"), file_name(path), turns=(handle.turn,))
 
     def __repr__(self) -> str:

@@ -209,12 +209,15 @@ class Answer(Plan, Owner):
         handle, detail = self._detail(stage)
         if limit_bytes is None:
             return self._verdicts[stage]
-        return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes")))
+        return Verdict(library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes"), None))
 
     def margin_spreads(self, stage: int, limit_bytes: int) -> float:
         """How far what is expected is below so many bytes, in spreads of 3.4 %."""
         handle, detail = self._detail(stage)
-        return library.popliner_margin_spreads(detail, number(limit_bytes, "limit_bytes"))
+        margin = ctypes.c_double()
+        library.popliner_verdict_of(detail, number(limit_bytes, "limit_bytes"),
+                                    ctypes.byref(margin))
+        return margin.value
 
     def _detail(self, stage: int) -> Tuple[Handle, Any]:
         handle = self._held()
@@ -234,7 +237,7 @@ class Answer(Plan, Owner):
             pointer = costs.costs
         if pointer is None or self._asked is None:
             raise UsageError("this answer has no table of costs that a program could be written of")
-        call(library.popliner_solver_write_solved, pointer, ctypes.byref(self._asked.solver),
+        call(library.popliner_solver_write, pointer, ctypes.byref(self._asked.solver),
              costs.plan, member(ProgramFormat, format, "format"), file_name(path),
              turns=(handle.turn,))
 
