@@ -18,9 +18,9 @@ static bool is_path(const option_described *o) {
     return false;
 }
 
-/* Whether the value is a list of the choices, separated by ','. */
+/* Whether there is a value that is a list of the choices, separated by ','. */
 static bool is_list(const option_described *o) {
-    return strstr(o->value, "LIST") != NULL || strcmp(o->value, "A,B") == 0;
+    return o->value != NULL && (strstr(o->value, "LIST") != NULL || strcmp(o->value, "A,B") == 0);
 }
 
 /* What follows one of the choices: "=" where more has to come, as in SECTION=FILE; nothing where it

@@ -76,8 +76,8 @@ static popliner_status read_steps(const pl_database *database, execution *x,
     return status;
 }
 
-/* Cycles are the first of those that are read by the fields of the profile. */
-enum { STEP_ID, IPU, ACTIVE_TILES, TILE_BALANCE, CYCLES };
+/* Before those that are read by the fields of the profile. */
+enum { STEP_ID, IPU, CYCLES, ACTIVE_TILES, TILE_BALANCE, NUM_OWN_COLUMNS };
 
 /* Whether the current row of steps_by_ipu is of the part. One without an IPU is of all of them. */
 static bool is_of_part(const pl_rows *rows, const pl_part *part) {
@@ -87,7 +87,8 @@ static bool is_of_part(const pl_rows *rows, const pl_part *part) {
 }
 
 /* Puts the current row of steps_by_ipu, which has cycles, behind the others. */
-static popliner_status put_ipu(pl_rows *rows, execution *x, popliner_error *error) {
+static popliner_status put_ipu(pl_rows *rows, execution *x, uint64_t cycles,
+                               popliner_error *error) {
     popliner_profile *p = x->profile;
     pl_reading *r = x->reading;
     size_t i = p->num_execution_ipus;
@@ -98,6 +99,7 @@ static popliner_status put_ipu(pl_rows *rows, execution *x, popliner_error *erro
         return status;
     pl_rows_told(rows, IPU, &ipu);
     pl_rows_told(rows, ACTIVE_TILES, &num_tiles);
+    p->execution_cycles[i] = cycles;
     p->execution_ipu[i] = ipu < UINT32_MAX ? (uint32_t)ipu : UINT32_MAX;
     p->execution_active_tiles[i] = num_tiles < UINT32_MAX ? (uint32_t)num_tiles : UINT32_MAX;
     p->execution_tile_balance[i] = sqlite3_column_double(rows->statement, TILE_BALANCE);
@@ -121,13 +123,16 @@ static popliner_status take_ipu(void *user, pl_rows *rows, popliner_error *error
         return POPLINER_OK;
     /* both tables are read in the order of the steps */
     x->profile->execution_ipus_start[step + 1]++;
-    return put_ipu(rows, x, error);
+    return put_ipu(rows, x, cycles, error);
 }
 
 static popliner_status read_ipus(execution *x, popliner_error *error) {
-    static const pl_column columns[CYCLES] = {
-        {"step_id", false}, {"ipu", false}, {"active_tiles", false}, {"tile_balance", false}};
-    static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns, CYCLES,
+    static const pl_column columns[NUM_OWN_COLUMNS] = {{"step_id", false},
+                                                       {"ipu", false},
+                                                       {"cycles", false},
+                                                       {"active_tiles", false},
+                                                       {"tile_balance", false}};
+    static const pl_table table = {"steps_by_ipu", PL_TABLE_OPTIONAL, columns, NUM_OWN_COLUMNS,
                                    "ORDER BY 1, 2"};
     popliner_profile *p = x->profile;
     p->execution_ipus_start =

@@ -160,7 +160,7 @@ static const row rows[] = {
     ROW(execution_ipus_start, num_execution_steps, STARTS(num_execution_ipus),
         "runs and executed steps"),
     ROW(execution_ipu, num_execution_ipus, ANY, NULL),
-    READ(execution_cycles, num_execution_ipus, ANY, NULL, "cycles", TOLD),
+    ROW(execution_cycles, num_execution_ipus, ANY, NULL),
     READ(execution_first_cycle, num_execution_ipus, ANY, NULL, "cycles_base", TOLD),
     READ(execution_active_from, num_execution_ipus, ANY, NULL, "active_cycles_from_min", TOLD),
     READ(execution_active_to, num_execution_ipus, ANY, NULL, "active_cycles_to_max", TOLD),
