@@ -63,7 +63,7 @@ typedef enum popliner_named {
 
 /* What users of the command and documents know an enumerator by, from the first one, 0, on; NULL
  * behind the last. Static. */
-const char *popliner_name_of(popliner_named kind, int value);
+const char *popliner_name_of(popliner_named kind, size_t value);
 
 #ifdef __cplusplus
 }

@@ -231,7 +231,7 @@ const char *pl_section_name(popliner_section section) {
     return (unsigned)section < POPLINER_NUM_SECTIONS ? sections[section].name : NULL;
 }
 
-const char *popliner_name_of(popliner_named kind, int value) {
+const char *popliner_name_of(popliner_named kind, size_t value) {
     switch (kind) {
     case POPLINER_NAMED_OBJECTIVE:
         return pl_objective_name((popliner_objective)value);

@@ -8,15 +8,15 @@
 #include "popliner/solver.h"
 
 static const char *section_word(int i) {
-    return popliner_name_of(POPLINER_NAMED_SECTION, i);
+    return popliner_name_of(POPLINER_NAMED_SECTION, (size_t)i);
 }
 
 static const char *emit_word(int i) {
-    return popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, i);
+    return popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)i);
 }
 
 static const char *objective_word(int i) {
-    return popliner_name_of(POPLINER_NAMED_OBJECTIVE, i);
+    return popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i);
 }
 
 #define AT(member) offsetof(options, member)

@@ -137,7 +137,7 @@ static popliner_status check_emit(const options *o, popliner_error *error) {
                                   option_table[i].name);
         return POPLINER_OK;
     }
-    const char *name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, o->emits.items[0].what);
+    const char *name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)o->emits.items[0].what);
     if (splitting != SOLVE && splitting != EVALUATE)
         return fail_usage(error, "--emit %s: give --solve or --evaluate, whose plan it writes%s",
                           name, splitting != 0 ? ", not both" : "");
@@ -147,7 +147,7 @@ static popliner_status check_emit(const options *o, popliner_error *error) {
     for (size_t i = 0; i < o->emits.count; i++) {
         if (o->emits.items[i].path != NULL)
             continue;
-        name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, o->emits.items[i].what);
+        name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)o->emits.items[i].what);
         if (printed != NULL)
             return fail_usage(
                 error,

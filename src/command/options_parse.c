@@ -213,7 +213,7 @@ static popliner_growth find_growth(const option *o, const char *value, const cha
     char names[CHOICES_BYTES] = "";
     nearest n = nearest_begin(name, length);
     for (int i = 0; i < POPLINER_NUM_GROWTHS; i++) {
-        const char *own = popliner_name_of(POPLINER_NAMED_GROWTH, i);
+        const char *own = popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)i);
         if (strlen(own) == length && memcmp(own, name, length) == 0)
             return (popliner_growth)i;
         nearest_offer(&n, own, strlen(own));

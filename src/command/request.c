@@ -270,7 +270,7 @@ static popliner_status no_objective(const char *option, const char *list, const 
     char all[160] = "";
     nearest n = nearest_begin(name, length);
     for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
-        const char *known = popliner_name_of(POPLINER_NAMED_OBJECTIVE, i);
+        const char *known = popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i);
         size_t written = strlen(all);
         snprintf(all + written, sizeof all - written, "%s, ", known);
         if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
@@ -294,7 +294,7 @@ static popliner_status parse_objectives(request *r, const char *option, const ch
         size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
         int found = -1;
         for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
-            const char *own = popliner_name_of(POPLINER_NAMED_OBJECTIVE, i);
+            const char *own = popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i);
             if (strlen(own) == length && memcmp(own, name, length) == 0)
                 found = i;
         }

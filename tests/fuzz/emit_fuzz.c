@@ -247,7 +247,7 @@ static void check_emit(const question *q, popliner_emit_format format) {
     size_t num_warnings = 0;
     popliner_listener listener = {
         .struct_size = sizeof listener, .user = &num_warnings, .message = on_warning};
-    const char *name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (int)format);
+    const char *name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)format);
     char *text = NULL;
     o.layer_path = (q->bits & HAS_PATH) != 0 ? q->texts[0] : NULL;
     o.head_modules = (const char *const *)&q->texts[1];
