@@ -193,6 +193,8 @@ static void ends_reading_and_what_comes_after(void **state) {
     (void)state;
     for (int is_once = 0; is_once < 2; is_once++) {
         for (int n = 1; n < 40; n++) {
+            if (!test_takes_case((size_t)n - 1, 5))
+                continue;
             countdown c = {n, is_once == 1};
             popliner_error error = {0};
             popliner_analysis *analysis = NULL;

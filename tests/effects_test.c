@@ -540,7 +540,7 @@ static void check_golden(const golden_case *c) {
     uint64_t random = 83;
     popliner_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     popliner_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    check_chain(c, chain, 37, &random);
+    check_chain(c, chain, 67, &random);
     pl_chain_free(chain);
     pl_layers_free(layers);
 }
@@ -595,7 +595,7 @@ static void made_models_agree(void **state) {
         golden_load_directory(&c, directory);
         popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-        check_chain(&c, chain, 29, &random);
+        check_chain(&c, chain, 43, &random);
         pl_chain_free(chain);
         pl_layers_free(layers);
         golden_free(&c);

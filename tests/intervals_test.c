@@ -149,10 +149,11 @@ static void check_layers(const golden_case *c, popliner_layers *layers) {
 static void check_golden_regexes(const golden_case *c) {
     const char *const regexes[] = {NULL, golden_regex, golden_two_groups, golden_every_op,
                                    golden_no_layers};
-    for (size_t i = 0; i < sizeof regexes / sizeof *regexes; i++) {
-        check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS));
-        check_layers(c, assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_NATURAL));
-    }
+    for (size_t i = 0; i < 2 * sizeof regexes / sizeof *regexes; i++)
+        if (test_takes_case(i, 3))
+            check_layers(c, assign_layers(c, regexes[i / 2],
+                                          i % 2 == 0 ? POPLINER_LAYER_ORDER_STEPS
+                                                     : POPLINER_LAYER_ORDER_NATURAL));
 }
 
 static void agrees_with_measuring_every_stage(void **state) {
@@ -166,7 +167,7 @@ static void check_interleaved_layers(const golden_case *c) {
     check_layers(c, assign_layers(c, "(.)$", POPLINER_LAYER_ORDER_STEPS));
     check_layers(c, assign_layers(c, "(.)$", POPLINER_LAYER_ORDER_NATURAL));
     uint64_t random = 29;
-    for (size_t num_layers = 1; num_layers <= 25; num_layers += test_takes_all() ? 4 : 10)
+    for (size_t num_layers = 1; num_layers <= 25; num_layers += test_takes_all() ? 4 : 16)
         check_layers(c, assign_at_random(c, num_layers, &random));
 }
 
@@ -185,7 +186,8 @@ static void check_spoiled_code(const golden_case *c) {
     spoil_code(&spoiled, &random);
     for (int told = 0; told < 2; told++) {
         p->num_compute_set_states = told ? num_states : 0;
-        check_layers(&spoiled, assign_layers(&spoiled, NULL, POPLINER_LAYER_ORDER_STEPS));
+        if (told != 0 || test_takes_all())
+            check_layers(&spoiled, assign_layers(&spoiled, NULL, POPLINER_LAYER_ORDER_STEPS));
         check_layers(&spoiled, assign_at_random(&spoiled, 7, &random));
     }
     golden_free(&spoiled);
@@ -212,7 +214,8 @@ static void agrees_for_the_real_profile(void **state) {
     real_load(&c);
     uint64_t random = 31;
     check_layers(&c, assign_layers(&c, "of Set (\\d+)", POPLINER_LAYER_ORDER_STEPS));
-    check_layers(&c, assign_at_random(&c, 8, &random));
+    if (test_takes_all())
+        check_layers(&c, assign_at_random(&c, 8, &random));
     golden_free(&c);
 }
 

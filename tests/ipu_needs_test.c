@@ -67,18 +67,20 @@ static void equals_brute_force(void **state) {
         {MEMORY_LIMIT | TIGHT | DEVICE_MAP, PIPELINE | CONSTRAINTS | UNORDERED, 0, 1},
     };
     for (size_t k = 0; k < sizeof wishes / sizeof *wishes; ++k) {
+        size_t num_taken = 0;
         size_t num_found = 0;
         for (uint64_t seed = 0; seed < 2000; ++seed) {
             instance in;
-            if (!test_takes_case(seed, 4))
+            if (!test_takes_case(seed, 13))
                 continue;
+            num_taken++;
             draw_instance(&wishes[k], seed, &in);
             brute_answer answer = brute_force(in.costs, &in.options);
             if (answer.status == POPLINER_PLAN_INFEASIBLE && answer.split.exists)
                 num_found += check_instance(&in);
             free_instance(&in);
         }
-        assert_true(num_found > 100);
+        assert_true(num_found > num_taken / 20);
     }
 }
 

@@ -187,7 +187,7 @@ static void numbers_are_the_same_in_every_locale(void **state) {
     assert_non_null(strstr(plain, "slack_percent: -0.5"));
     assert_non_null(strstr(plain, "-2.25 is negative"));
     for (size_t i = 0; i < NUM_LOCALES; i++) {
-        if (!choose(*state, i))
+        if (!test_takes_case(i, 2) || !choose(*state, i))
             continue;
         num_chosen++;
         assert_string_equal(localeconv()->decimal_point, locales[i].point);

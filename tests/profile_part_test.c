@@ -19,7 +19,10 @@ enum { TILES = 8, IPUS = 3 };
 
 /* The profile of a pipeline, in the test's directory; the caller frees its path. */
 static char *make_pipeline(const char *directory) {
-    make_profile(directory, "--preset bert-tiny --training --tiles %d --pipeline '0|1'", TILES);
+    make_profile(directory,
+                 "--layers 3 --hidden 16 --sequence 8 --vocabulary 60 --training --tiles %d "
+                 "--pipeline '0|1'",
+                 TILES);
     return test_path(directory, "profile.pop");
 }
 

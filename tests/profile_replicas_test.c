@@ -427,7 +427,7 @@ static void every_split_of_made_profiles(void **state) {
     uint64_t random = 41;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         char *directory = test_path(*state, "made");
-        if (test_takes_case(i, 3)) {
+        if (test_takes_case(i, 6)) {
             make_profile(directory,
                          "--tiles 4 --hidden 16 --sequence 8 --vocabulary 60 --execution %s",
                          models[i]);

@@ -301,7 +301,7 @@ static void other_solvers_find_the_same_optimum(void **state) {
     size_t num_taken = 0;
     for (size_t i = 0; i < NUM_KINDS; ++i)
         for (uint64_t seed = 0; seed < kinds[i].num_instances; ++seed) {
-            if (!test_takes_case(seed, 20))
+            if (!test_takes_case(seed, 50))
                 continue;
             ++num_taken;
             num_feasible += check_instance(&kinds[i], seed, path);
@@ -358,7 +358,7 @@ static void longer_chains_have_the_same_optimum(void **state) {
         options.max_stage_bytes = popliner_costs_peak(costs, 0, num_units / 3, 1);
         if (objective == POPLINER_OBJECTIVE_BALANCE)
             options.min_units = 2; /* else one stage is best */
-        if (test_takes_case(i, 5)) {
+        if (test_takes_case(i, 9)) {
             assert_int_equal(popliner_solve(costs, &options, &plan, NULL), POPLINER_OK);
             bool is_feasible = popliner_plan_get_summary(plan)->status == POPLINER_PLAN_OPTIMAL;
             uint64_t value = popliner_plan_get_summary(plan)->values[0].value;

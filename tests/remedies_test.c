@@ -397,7 +397,7 @@ static void check_kind(void **state) {
     size_t num_with = 0;
     for (uint64_t seed = 0; seed < k->num_instances; ++seed) {
         bool has_remedies = false;
-        if (!test_takes_case(seed, 10))
+        if (!test_takes_case(seed, k->num_instances / 80))
             continue;
         current_seed = seed;
         num_found += check_instance(k, seed, false, &has_remedies);

@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum { NUM_STAGES = 6, MOST_UNITS = 48, NUM_TYPES = 5, MOST_OBJECTIVES = POPLINER_NUM_OBJECTIVES };
-/* The quick run has two chains, and three orders of each. */
-enum { NUM_INSTANCES = 64, QUICK_EVERY = 63, QUICK_ORDERS = 3 };
+/* The quick run has two chains, and an order of each. */
+enum { NUM_INSTANCES = 64, QUICK_EVERY = 63, QUICK_ORDERS = 1 };
 
 typedef struct chain {
     uint64_t random;
@@ -115,6 +115,7 @@ typedef struct walk {
     uint64_t max[MOST_OBJECTIVES]; /* by objective: what a split may have */
     popliner_objective objective;  /* that is made as small as possible */
     uint64_t code_bytes[1 << NUM_TYPES];
+    load to_end[MOST_UNITS + 1]; /* by unit: of this one and all after it */
     size_t first_units[NUM_STAGES];
     size_t num_splits;
     uint64_t best; /* and the earliest split that has it */
@@ -157,23 +158,30 @@ static void go_through(walk *w, size_t stage, const load *loads, uint64_t cut_by
     load now[NUM_STAGES];
     memcpy(now, loads, sizeof now);
     load *mine = &now[c->device_map[stage]];
+    if (to_come == 0) {
+        mine->own_bytes += w->to_end[first].own_bytes;
+        mine->cycles += w->to_end[first].cycles;
+        mine->types |= w->to_end[first].types;
+        look_at(w, now, cut_bytes);
+        return;
+    }
     for (size_t unit = first; unit + to_come < c->num_units; ++unit) {
         mine->own_bytes += c->own_bytes[unit];
         mine->cycles += c->cycles[unit];
         mine->types |= c->types[unit];
-        if (to_come > 0) {
-            w->first_units[stage + 1] = unit + 1;
-            go_through(w, stage + 1, now, cut_bytes + c->cut_bytes[unit + 1]);
-        }
+        w->first_units[stage + 1] = unit + 1;
+        go_through(w, stage + 1, now, cut_bytes + c->cut_bytes[unit + 1]);
     }
-    if (to_come == 0)
-        look_at(w, now, cut_bytes);
 }
 
 /* Leaves the best split in w, and in bounds[i] the best that objective i can be. */
 static void find_best(walk *w, const popliner_solver_options *options, uint64_t *bounds) {
     for (unsigned types = 0; types < 1 << NUM_TYPES; ++types)
         w->code_bytes[types] = code_of(w->c, types);
+    for (size_t unit = w->c->num_units; unit-- > 0;)
+        w->to_end[unit] = (load){w->to_end[unit + 1].own_bytes + w->c->own_bytes[unit],
+                                 w->to_end[unit + 1].cycles + w->c->cycles[unit],
+                                 w->to_end[unit + 1].types | w->c->types[unit]};
     memset(w->max, 0xff, sizeof w->max);
     w->spread_is_of_cycles = false;
     for (size_t i = 0; options->objectives[i] != POPLINER_OBJECTIVE_BALANCE; ++i)
@@ -260,7 +268,7 @@ static void balance_in_every_order(void **state) {
             options.num_mapped_stages = NUM_STAGES;
             options.objectives = o.objectives[order];
             options.num_objectives = o.lengths[order];
-            options.slack_percent = i == 0 ? 10.0 : 0.0;
+            options.slack_percent = i == seed % 2 ? 10.0 : 0.0;
             check(&c, &options);
         }
         popliner_costs_free(c.costs);

@@ -36,6 +36,8 @@ typedef struct stored_case {
     pl_measured_stages measured[NUM_MEASURED]; /* without effects: by recompute; of no pipeline */
     popliner_costs *costs[NUM_MEASURED];       /* measured without details, for PLACES */
     char *path;
+    uint8_t *bytes; /* of the file */
+    size_t size;
 } stored_case;
 
 static popliner_profile_info info_of(const popliner_profile *profile) {
@@ -80,6 +82,7 @@ static void begin(stored_case *s, void **state) {
     assert_int_equal(pl_stored_analysis_save(s->c.profile, s->c.operations, s->measured,
                                              NUM_MEASURED, NULL, s->path, NULL),
                      POPLINER_OK);
+    s->bytes = test_read_bytes(s->path, &s->size);
 }
 
 static void end(stored_case *s) {
@@ -91,6 +94,7 @@ static void end(stored_case *s) {
     }
     pl_layers_free(s->layers);
     golden_free(&s->c);
+    free(s->bytes);
     free(s->path);
 }
 
@@ -526,9 +530,7 @@ static void refuses_damaged_stages(void **state) {
             pl_measured_stages found;
             popliner_error error = {.message = ""};
             snprintf(sql, sizeof sql, changes[k], arrays[i]);
-            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured,
-                                                     NUM_MEASURED, NULL, s.path, NULL),
-                             POPLINER_OK);
+            test_rewrite_bytes(s.path, s.bytes, s.size);
             change(s.path, sql);
             popliner_status status = look(&s, &found, &error);
             /* nothing is left of nothing */
@@ -559,6 +561,7 @@ static void refuses_damaged_stages(void **state) {
 static void survives_stages_made_up_with_their_checksum(void **state) {
     stored_case s;
     uint64_t random = 71;
+    size_t num_taken = 0;
     size_t num_found = 0;
     begin(&s, state);
     for (size_t i = 0; i < NUM_ARRAYS; i++) {
@@ -568,9 +571,10 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
             sqlite3_stmt *select;
             sqlite3_stmt *update;
             snprintf(name, sizeof name, "stages/0/%s", arrays[i]);
-            assert_int_equal(pl_stored_analysis_save(s.c.profile, s.c.operations, s.measured,
-                                                     NUM_MEASURED, NULL, s.path, NULL),
-                             POPLINER_OK);
+            if (!test_takes_case((size_t)round, 7))
+                continue;
+            num_taken++;
+            test_rewrite_bytes(s.path, s.bytes, s.size);
             assert_int_equal(sqlite3_open(s.path, &sqlite), SQLITE_OK);
             assert_int_equal(sqlite3_prepare_v2(sqlite, "SELECT bytes FROM arrays WHERE name = ?1",
                                                 -1, &select, NULL),
@@ -615,7 +619,7 @@ static void survives_stages_made_up_with_their_checksum(void **state) {
             pl_measured_stages_clear(&found);
         }
     }
-    assert_true(num_found > 10 && num_found < NUM_ARRAYS * 16);
+    assert_true(num_found > num_taken / 24 && num_found < num_taken);
     end(&s);
 }
 

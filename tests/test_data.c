@@ -4,6 +4,7 @@
 #include "popliner/solver.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,14 @@ void test_write_bytes(const char *path, const void *bytes, size_t size) {
     if (size > 0)
         assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
+}
+
+void test_rewrite_bytes(const char *path, const void *bytes, size_t size) {
+    int file = open(path, O_RDWR);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, bytes, size, 0), size);
+    assert_int_equal(ftruncate(file, (off_t)size), 0);
+    close(file);
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------- */

@@ -54,6 +54,10 @@ char *test_path(const char *directory, const char *name);
 uint8_t *test_read_bytes(const char *path, size_t *size);
 void test_write_bytes(const char *path, const void *bytes, size_t size);
 
+/* The same for a file that is there, in place: file systems hurry to the disk with one that is
+ * emptied and written again. */
+void test_rewrite_bytes(const char *path, const void *bytes, size_t size);
+
 /* A zeroed array; the caller frees it. */
 void *test_new_array(size_t count, size_t item_size);
 

@@ -128,11 +128,36 @@ static void expect_same_error(const char *profile, const char *debug, popliner_s
 
 /* ---- Samples -------------------------------------------------------------------------------- */
 
+static void *samples; /* the directory of the one that is copied */
+
 /* A generated profile with enough rows for dozens of pieces. */
+static int begin_samples(void **state) {
+    int failed = test_begin_directory(&samples);
+    (void)state;
+    if (failed == 0)
+        make_profile(samples, "--layers 4 --tiles 24 --training");
+    return failed;
+}
+
+static int end_samples(void **state) {
+    (void)state;
+    return test_end_directory(&samples);
+}
+
+static char *copy_sample(const char *directory, const char *name) {
+    char *from = test_path(samples, name);
+    char *to = test_path(directory, name);
+    size_t size;
+    uint8_t *bytes = test_read_bytes(from, &size);
+    test_write_bytes(to, bytes, size);
+    free(bytes);
+    free(from);
+    return to;
+}
+
 static void make_sample(const char *directory, char **profile, char **debug) {
-    make_profile(directory, "--layers 4 --tiles 24 --training");
-    *profile = test_path(directory, "profile.pop");
-    *debug = test_path(directory, "debug.cbor");
+    *profile = copy_sample(directory, "profile.pop");
+    *debug = copy_sample(directory, "debug.cbor");
 }
 
 /* Replaces a table by one of the same rows in the order of `order`. */
@@ -357,5 +382,5 @@ int main(void) {
         IN_DIRECTORY(errors_of_the_debug_information_come_second),
         IN_DIRECTORY(warnings_of_the_debug_information_are_told),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin_samples, end_samples);
 }

@@ -31,7 +31,7 @@ static void random_instances_are_proven(void **state) {
         for (uint64_t seed = 0; seed < 400; ++seed) {
             instance in;
             popliner_plan plan = {0};
-            if (!test_takes_case(seed, 4))
+            if (!test_takes_case(seed, 7))
                 continue;
             draw_instance(&wishes[w], seed, &in);
             brute_answer expected = brute_force(in.costs, &in.options);
