@@ -1176,7 +1176,13 @@ def check_said(path, refused):
 def sample(rng, count):
     """Some pairs with every item in at least one."""
     pairs = all_pairs()
-    chosen = {rng.choice([pair for pair in pairs if label in pair]) for label in ITEMS}
+    chosen, left = set(), set(ITEMS)
+    for label in ITEMS:
+        if label in left:
+            own = [pair for pair in pairs if label in pair]
+            pair = rng.choice([pair for pair in own if left.issuperset(pair)] or own)
+            chosen.add(pair)
+            left.difference_update(pair)
     chosen |= set(rng.sample(pairs, count))
     return [pair for pair in pairs if pair in chosen]
 

@@ -95,7 +95,7 @@ function checkPasting() {
         spawnSync('dash', ['-c', `popliner() { :; }; ${line}`], { cwd: scratch });
         assert.ok(!fs.existsSync(path.join(scratch, 'STRANGE')), JSON.stringify(line));
     }
-    for (const name of HOSTILE) {
+    for (const name of HOSTILE.filter((_, i) => takesAll || i % 4 === 0)) {
         const report = path.join(scratch, name.replace(/\//g, ':'));
         const usual = name.startsWith('-') ? `./${name}` : name;
         fs.mkdirSync(report, { recursive: true });
@@ -446,7 +446,7 @@ function bestOf(splits, objectives, slack) {
 
 function checkSmall() {
     const seen = { optimal: 0, infeasible: 0 };
-    for (let i = 0; i < (takesAll ? 6000 : 600); i++) {
+    for (let i = 0; i < (takesAll ? 6000 : 300); i++) {
         const model = smallModel();
         const names = [...Model.OBJECTIVES];
         const objectives = [];
@@ -473,7 +473,7 @@ function checkSmall() {
         assert.deepStrictEqual(own.split && own.split.cuts, best && best.cuts, `${i}`);
         seen[own.status]++;
     }
-    const [fitting, others] = takesAll ? [1000, 600] : [100, 60];
+    const [fitting, others] = takesAll ? [1000, 600] : [50, 30];
     assert.ok(seen.optimal > fitting && seen.infeasible > others, JSON.stringify(seen));
 }
 
@@ -563,7 +563,7 @@ function checkSeveralIpus() {
 }
 
 const small = ['--preset', 'bert-tiny', '--layers', '4', '--tiles', '16', '--framework', 'popart',
-    '--debug-arguments', '10'];
+    '--debug-arguments', '10', '--debug-nesting', '0'];
 const cases = [
     [sample],
     [path.join(golden, 'popart-train'), '--schedule', 'tf-grouped'],

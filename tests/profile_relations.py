@@ -192,18 +192,17 @@ def split(variables):
     for size, offset, _, _ in variables:
         changes[offset] += 1
         changes[offset + size] -= 1
-    covered = depth = last = 0
-    shared = []  # where several variables are
+    covered = depth = last = bytes_below = 0
+    shared = {}  # by address: bytes below it where several variables are
     for address in sorted(changes):
         covered += address - last if depth else 0
-        if depth > 1:
-            shared.append((last, address))
+        bytes_below += address - last if depth > 1 else 0
+        shared[address] = bytes_below
         depth += changes[address]
         last = address
     alone, common = Counter(), Counter()
     for size, offset, _, category in variables:
-        bytes_shared = sum(max(0, min(end, offset + size) - max(first, offset))
-                           for first, end in shared)
+        bytes_shared = shared[offset + size] - shared[offset]
         alone[category] += size - bytes_shared
         common[category] += bytes_shared
     return covered, alone, common

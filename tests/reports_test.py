@@ -205,9 +205,11 @@ def tables(words, answer, pipeline, where):
     check(list(csv.reader(io.StringIO(by_comma))) == own, (where, by_comma, own))
 
 
-def evaluate(root, schema, pipeline):
+def evaluate(root, schema, pipeline, every):
     """--evaluate of every split."""
-    for places, cuts, told in every_split(root, pipeline, 3, 0):
+    for number, (places, cuts, told) in enumerate(every_split(root, pipeline, 3, 0)):
+        if not every and number % 3:
+            continue
         for limit in ("1G", "1K"):
             words = [root.command, "-q", root.place, "--report", NAMES[0], "--report", NAMES[1],
                      "--evaluate", "|".join(cuts) or "whole", *pipeline, "--mem-per-tile", limit]
@@ -223,9 +225,9 @@ def together(command, tool, schema, model, num_layers, every):
     with tempfile.TemporaryDirectory() as place:
         root = Root(command, tool, model, place)
         for number, pipeline in enumerate(PIPELINES):
-            if not every and (number + num_layers) % 3:
+            if not every and (number + num_layers) % 6:
                 continue
-            evaluate(root, schema, pipeline)
+            evaluate(root, schema, pipeline, every)
             for place_, objectives in enumerate(OBJECTIVES):
                 if place_ % (2 if every else 4) != number % (2 if every else 4):
                     continue

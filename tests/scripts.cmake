@@ -107,7 +107,7 @@ popliner_script(recompute_choices recompute_choices_test.py ARGUMENTS ${popliner
 
 # Pages: their file, without a browser and in one; their own evaluating and solving against the
 # command's.
-popliner_script(page_file page_file_test.py
+popliner_script(page_file page_file_test.py CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${CMAKE_CURRENT_BINARY_DIR}/page_file ${sample}
     ${golden}/popart-train-outline ${golden}/popart-inf-outline ${golden}/popart-train)
 popliner_script(page_tiles page_tiles_test.py CASES quick full
