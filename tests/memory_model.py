@@ -8,6 +8,7 @@ CUTS are like 'Head|1' (or 'whole'), EFFECTS like 'layout,passing,buffers' (or '
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import functools
 import json
 import os
 import sqlite3
@@ -50,6 +51,7 @@ def copies(schedule, behind, with_buffers=False):
     return behind if schedule == "tf-interleaved" else 0
 
 
+@functools.lru_cache(maxsize=None)
 def passes_by(touch, mask):
     """Whether one of the units lies between the first and the last one that touch something."""
     lowest, highest = touch & -touch, 1 << max(0, touch.bit_length() - 1)
