@@ -428,7 +428,8 @@ def main():
             report = os.path.join(scratch, "report")
             subprocess.run([mkprofile, "--preset", "bert-tiny", "--framework", framework,
                             f"--{kind}", "--tiles", str(TILES), "--pipeline", cuts, "--output",
-                            report, "--debug-arguments", "10", "--debug-nesting", "0", "--quiet", *(["--outline"] if number % 2 == 0 else [])],
+                            report, "--debug-arguments", "10", "--debug-nesting", "0",
+                            "--quiet", *(["--outline"] if number % 2 == 0 else [])],
                            check=True)
             check_ipus(popliner, report, scratch,
                        TABLES if takes_all else TABLES[1 - number::3])

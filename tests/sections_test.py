@@ -62,7 +62,8 @@ sqlite3.connect = connect_bytewise
 
 
 # what does something else to a terminal than to be shown, but for white space
-CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
+                     "\u2066-\u2069]")
 
 
 # ---- the second implementation ----
