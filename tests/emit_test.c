@@ -109,7 +109,8 @@ static char *emit(const split *s, const popliner_emit_options *options, popliner
     listener.user = t;
     listener.message = take_message;
     own.listener = &listener;
-    popliner_status status = popliner_emit(certificate, &own, format, &text, error);
+    own.certificate = certificate;
+    popliner_status status = popliner_emit(&own, format, &text, error);
     popliner_certificate_free(certificate);
     if (status == POPLINER_OK)
         return text;
@@ -680,42 +681,42 @@ static void options_are_checked(void **state) {
     popliner_error error;
     names.layer_path = "-p";
     o.option_names = &names;
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_TORCH, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_TORCH, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
                         "torch: names modules, and the plan has only the names of layers; give -p, "
                         "like model.layers.{}");
     assert_refuses(&sample, &o, POPLINER_EMIT_TORCH, error.message);
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_VLLM, NULL), POPLINER_OK);
-    assert_int_equal(popliner_emit_check(NULL, POPLINER_EMIT_JSON, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit(NULL, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_OK);
     const size_t map[] = {1, 0};
     o.device_map = map;
     o.num_mapped_stages = 2;
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, NULL), POPLINER_OK);
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_VLLM, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
                         "vllm: has stage k on IPU k, but this plan has them on 1,0; give another "
                         "device_map, or none, or choose a format that can say it, like json");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message, "json: -p model.layers.%d: has no {}, which stands for a "
                                        "layer's name, as in model.layers.{}");
     o.layer_path = "a.{}.b.{}";
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
                         "json: -p a.{}.b.{}: has {} twice, but a layer has one name");
     o.layer_path = "\xff{}";
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);
     o = with_modules();
     static const char *const empty[] = {"a", ""};
     o.tail_modules = empty;
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
                         "json: tail_modules: module 1 has no name, or one that is no UTF-8");
     o = with_modules();
     o.struct_size = 0;
-    assert_int_equal(popliner_emit_check(&o, POPLINER_EMIT_JSON, NULL), POPLINER_ERROR_USAGE);
-    assert_int_equal(popliner_emit_check(NULL, POPLINER_NUM_EMIT_FORMATS, NULL),
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(NULL, POPLINER_NUM_EMIT_FORMATS, NULL, NULL),
                      POPLINER_ERROR_USAGE);
 }
 
@@ -839,8 +840,9 @@ static void reserved_ipus(void **state) {
         input.costs = costs;
         input.unit_names = names;
         assert_int_equal(popliner_certificate_create(&input, &certificate, NULL), POPLINER_OK);
-        assert_int_equal(popliner_emit(certificate, &o, POPLINER_EMIT_POPTORCH, &text, NULL),
-                         POPLINER_OK);
+        popliner_emit_options own = o;
+        own.certificate = certificate;
+        assert_int_equal(popliner_emit(&own, POPLINER_EMIT_POPTORCH, &text, NULL), POPLINER_OK);
         snprintf(expected, sizeof expected, "reserves %zu IPUs for %zu:", cases[i][1], n);
         assert_int_equal(strstr(text, expected) != NULL, cases[i][1] != n);
         assert_int_equal(strstr(text, "autoRoundNumIPUs(True)") != NULL, cases[i][1] != n);
@@ -902,9 +904,10 @@ static void replicas_are_said(void **state) {
         {POPLINER_EMIT_VLLM, "VLLM_PP_LAYER_PARTITION=1,1\n"},
     };
     o = with_modules();
+    o.replicas = answer;
+    o.names = &input;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(popliner_emit_replicas(answer, &input, &o, cases[i].format, &text, &error),
-                         0);
+        assert_int_equal(popliner_emit(&o, cases[i].format, &text, &error), 0);
         if (strstr(text, cases[i].expected) == NULL)
             assert_string_equal(text, cases[i].expected);
         free(text);
@@ -915,8 +918,7 @@ static void replicas_are_said(void **state) {
     listener.user = &t;
     listener.message = take_message;
     o.listener = &listener;
-    assert_int_equal(
-        popliner_emit_replicas(answer, &input, &o, POPLINER_EMIT_MEGATRON, &text, &error), 0);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_MEGATRON, &text, &error), 0);
     assert_string_equal(t.last,
                         "megatron: This does not say that there are 2 pipelines beside each "
                         "other: start it on 4 devices.");
@@ -924,8 +926,8 @@ static void replicas_are_said(void **state) {
     popliner_replicas_free(answer);
     solver.max_stage_bytes = 40;
     assert_int_equal(popliner_replicas_solve(costs, &asked, &answer, NULL), POPLINER_OK);
-    assert_int_equal(popliner_emit_replicas(answer, &input, &o, POPLINER_EMIT_JSON, &text, &error),
-                     POPLINER_ERROR_USAGE);
+    o.replicas = answer;
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, &text, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message, "json: nothing fits, so there is no plan to write");
     assert_null(text);
     popliner_replicas_free(answer);

@@ -34,10 +34,16 @@ typedef enum popliner_emit_format {
     POPLINER_NUM_EMIT_FORMATS,
 } popliner_emit_format;
 
-/* What a plan does not know of the model. Begin with POPLINER_EMIT_OPTIONS_INIT. Strings and arrays
+/* What is written, and what a plan does not know of the model. Begin with POPLINER_EMIT_OPTIONS_INIT. Strings and arrays
  * are the caller's. */
 typedef struct popliner_emit_options {
     size_t struct_size;
+    /* What has the split: a certificate, or several numbers of stages and replicas, of which the
+     * best is written. `names` is then what popliner_report_replicas takes; its solver options say
+     * which units are layers (counted_units). Neither: the options are checked alone. */
+    const popliner_certificate *certificate;
+    const popliner_replicas *replicas;
+    const popliner_certificate_input *names;
     /* The path of a layer's module within the model: "model.layers.{}", where {} stands for the
      * layer's name. Needed by formats that name modules (POPTORCH, TORCH, TITAN, ACCELERATE);
      * TENSORFLOW takes it as the name of a Keras layer. NULL: unknown. */
@@ -51,44 +57,32 @@ typedef struct popliner_emit_options {
     size_t num_tail_modules;
     const popliner_option_names *option_names; /* in errors; NULL: the names of the fields */
     const popliner_listener *listener;         /* is told warnings; NULL for none */
-    /* The device map that a split will be asked for with, at least 1 stage, for popliner_emit_check
+    /* The device map that a split will be asked for with, at least 1 stage, for checking the options
      * alone: so what a format cannot say is known before anything is solved. NULL and 0: none. */
     const size_t *device_map;
     size_t num_mapped_stages;
 } popliner_emit_options;
 
 #define POPLINER_EMIT_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_emit_options), NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0 }
-
-/* Checks whether the options make sense, and are enough for the format with some split, on the IPUs
- * of the device map if there is one. Errors: USAGE, by the name of the format and of the option;
- * MEMORY. O(length of the options), and s log s for a device map of s stages. */
-popliner_status popliner_emit_check(const popliner_emit_options *options,
-                                    popliner_emit_format format, popliner_error *error);
+    { sizeof(popliner_emit_options), NULL, NULL, NULL, NULL, NULL, 0, NULL, 0, NULL, NULL, NULL, 0 }
 
 /* Makes a text, complete with its last line end, which the caller frees with free(). It says what
- * the split of the certificate says: which layers are in which stage, and where it runs. `options`
- * may be NULL. In the memory model of PopLiner, where what is in no layer has no place, that is
- * taken to run before and behind the layers. A best effort that exceeds its limits is written, with
- * a warning.
+ * the split says: which layers are in which stage, and where it runs. In the memory model of
+ * PopLiner, where what is in no layer has no place, that is taken to run before and behind the
+ * layers. A best effort that exceeds its limits is written, with a warning.
  *
- * Errors: USAGE for what the format cannot say, by its name and with the remedy: stages that share
- * an IPU, a stage without a layer, layers whose names are no numbers in their order where the
- * format counts layers, a certificate that has no split of the whole chain, options that are
- * missing; then *text is NULL and no warning was told. MEMORY. O(length of the text + layers
- * log layers). */
-popliner_status popliner_emit(const popliner_certificate *certificate,
-                              const popliner_emit_options *options, popliner_emit_format format,
+ * Without a split, and then `options` may be NULL: checks whether the options make sense, and are
+ * enough for the format with some split, on the IPUs of the device map if there is one. *text is
+ * NULL then, and `text` may be NULL.
+ *
+ * Errors: USAGE, by the name of the format and of the option; and for what the format cannot say,
+ * by its name and with the remedy: stages that share an IPU, a stage without a layer, layers whose
+ * names are no numbers in their order where the format counts layers, a certificate that has no
+ * split of the whole chain, replicas of which none fit, options that are missing; then *text is
+ * NULL and no warning was told. MEMORY. O(length of the text and the options + layers log layers),
+ * and s log s for a device map of s stages. */
+popliner_status popliner_emit(const popliner_emit_options *options, popliner_emit_format format,
                               char **text, popliner_error *error);
-
-/* The same for the best of several numbers of stages and replicas. `names` is what
- * popliner_report_replicas takes; its solver options say which units are layers (counted_units).
- * Errors: also USAGE if nothing fits. */
-popliner_status popliner_emit_replicas(const popliner_replicas *replicas,
-                                       const popliner_certificate_input *names,
-                                       const popliner_emit_options *options,
-                                       popliner_emit_format format, char **text,
-                                       popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -251,7 +251,7 @@ popliner_status emit_check(const options *o, popliner_error *error) {
     a.options.num_mapped_stages = r.solver.num_mapped_stages;
     for (size_t i = 0; status == POPLINER_OK && i < o->emits.count; i++)
         status = name_option(
-            popliner_emit_check(&a.options, (popliner_emit_format)o->emits.items[i].what, error),
+            popliner_emit(&a.options, (popliner_emit_format)o->emits.items[i].what, NULL, error),
             error);
     request_free(&r);
     free_asked(&a);
@@ -271,17 +271,16 @@ static popliner_status make_all(session *s, const source *from, emitted *made,
     asked a = {0};
     popliner_status status = take_asked(&a, o, error);
     a.options.listener = &s->listener;
+    a.options.certificate = from->certificate;
+    a.options.replicas = from->replicas;
+    a.options.names = from->names;
     made->texts = calloc(o->emits.count, sizeof *made->texts);
     made->num_texts = made->texts == NULL ? 0 : o->emits.count;
     if (status == POPLINER_OK && made->texts == NULL)
         status = fail_memory(error, "--emit");
     for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++) {
         popliner_emit_format format = (popliner_emit_format)o->emits.items[i].what;
-        status = from->certificate != NULL
-                     ? popliner_emit(from->certificate, &a.options, format, &made->texts[i], error)
-                     : popliner_emit_replicas(from->replicas, from->names, &a.options, format,
-                                              &made->texts[i], error);
-        status = name_option(status, error);
+        status = name_option(popliner_emit(&a.options, format, &made->texts[i], error), error);
     }
     free_asked(&a);
     return status;

@@ -466,13 +466,12 @@ static popliner_status check_map(pl_emission *e, const format_row *row, popliner
     return status == POPLINER_OK ? check_ipus(e, row, error) : status;
 }
 
-popliner_status popliner_emit_check(const popliner_emit_options *options,
-                                    popliner_emit_format format, popliner_error *error) {
-    pl_emission e = {0};
-    popliner_status status = take_options(&e, options, format, error);
-    if (status == POPLINER_OK && e.options.num_mapped_stages > 0)
-        status = check_map(&e, &formats[format], error);
-    free(e.stages);
+/* Whether a split on the IPUs of the device map could be written. */
+static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
+                                   popliner_error *error) {
+    popliner_status status =
+        e->options.num_mapped_stages > 0 ? check_map(e, &formats[format], error) : POPLINER_OK;
+    free(e->stages);
     return status;
 }
 
@@ -721,40 +720,39 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
     return status;
 }
 
-popliner_status popliner_emit(const popliner_certificate *certificate,
-                              const popliner_emit_options *options, popliner_emit_format format,
-                              char **text, popliner_error *error) {
-    pl_emission e = {.num_replicas = 1, .stage_choices = certificate->stage_choices};
-    *text = NULL;
-    popliner_status status = take_options(&e, options, format, error);
-    return status == POPLINER_OK
-               ? emit(&e, &certificate->input, &certificate->plan, format, text, error)
-               : status;
-}
-
-popliner_status popliner_emit_replicas(const popliner_replicas *replicas,
-                                       const popliner_certificate_input *names,
-                                       const popliner_emit_options *options,
-                                       popliner_emit_format format, char **text,
-                                       popliner_error *error) {
-    pl_emission e = {0};
+static popliner_status emit_best(pl_emission *e, popliner_emit_format format, char **text,
+                                 popliner_error *error) {
+    const popliner_replicas_summary *summary = popliner_replicas_get_summary(e->options.replicas);
+    const popliner_replicas_candidate *best =
+        summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
     pl_certificate_input input;
     popliner_solver_options solver;
     popliner_listener listener;
-    *text = NULL;
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
-    const popliner_replicas_candidate *best =
-        summary->best == SIZE_MAX ? NULL : &summary->candidates[summary->best];
-    popliner_status status = take_options(&e, options, format, error);
-    if (status == POPLINER_OK)
-        status = pl_certificate_take_input(names, &input, &solver, &listener, error);
+    popliner_status status =
+        pl_certificate_take_input(e->options.names, &input, &solver, &listener, error);
     if (status == POPLINER_OK && best == NULL)
-        status = pl_emit_refuse(&e, error, "nothing fits, so there is no plan to write");
+        status = pl_emit_refuse(e, error, "nothing fits, so there is no plan to write");
     if (status == POPLINER_OK)
         status = pl_certificate_check_plan(&input, best->plan, error);
     if (status != POPLINER_OK)
         return status;
-    e.num_replicas = best->num_replicas;
-    e.micro_batches = best->micro_batches;
-    return emit(&e, &input, best->plan, format, text, error);
+    e->num_replicas = best->num_replicas;
+    e->micro_batches = best->micro_batches;
+    return emit(e, &input, best->plan, format, text, error);
+}
+
+popliner_status popliner_emit(const popliner_emit_options *options, popliner_emit_format format,
+                              char **text, popliner_error *error) {
+    pl_emission e = {.num_replicas = 1};
+    if (text != NULL)
+        *text = NULL;
+    popliner_status status = take_options(&e, options, format, error);
+    const popliner_certificate *c = e.options.certificate;
+    if (status != POPLINER_OK)
+        return status;
+    if (c == NULL)
+        return e.options.replicas != NULL ? emit_best(&e, format, text, error)
+                                          : check_alone(&e, format, error);
+    e.stage_choices = c->stage_choices;
+    return emit(&e, &c->input, &c->plan, format, text, error);
 }

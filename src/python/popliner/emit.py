@@ -42,7 +42,7 @@ def check_emit(format: Format, *, layer_path: Optional[str] = None,
     """Raises what is missing, or makes no sense, for a format, whatever the split."""
     turn = Turn()
     emitting = Emitting(turn, layer_path, head_modules, tail_modules, None)
-    call(library.popliner_emit_check, ctypes.byref(emitting.options), format_of(format),
+    call(library.popliner_emit, ctypes.byref(emitting.options), format_of(format), None,
          turns=(turn,))
 
 

@@ -250,8 +250,9 @@ class Answer(Plan, Owner):
         `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
         handle = self._held()
         emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
-        return make_text(library.popliner_emit, handle.pointer, ctypes.byref(emitting.options),
-                         format_of(format), turns=(handle.turn,))
+        emitting.options.certificate = handle.pointer
+        return make_text(library.popliner_emit, ctypes.byref(emitting.options), format_of(format),
+                         turns=(handle.turn,))
 
 
 class Naming:
@@ -448,8 +449,10 @@ class Replicas(Tabled, Sequence[Candidate]):
         handle = self._held()
         names = self._naming.input()
         emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
-        return make_text(library.popliner_emit_replicas, handle.pointer, ctypes.byref(names),
-                         ctypes.byref(emitting.options), format_of(format), turns=(handle.turn,))
+        emitting.options.replicas = handle.pointer
+        emitting.options.names = ctypes.pointer(names)
+        return make_text(library.popliner_emit, ctypes.byref(emitting.options), format_of(format),
+                         turns=(handle.turn,))
 
     def __repr__(self) -> str:
         best = ("nothing fits" if self.best is None else
