@@ -28,8 +28,10 @@ extern "C" {
 /* One compiled program with its memory. Owned by the analysis that read it. */
 typedef struct popliner_profile popliner_profile;
 
-/* The notes that a framework and an application leave beside a profile, each in NAME.json. */
-#define POPLINER_NOTES(EACH) EACH("framework") EACH("app")
+/* The files of notes that a framework and an application leave beside a profile: the values of an
+ * array of POPLINER_NUM_NOTE_FILES names. */
+#define POPLINER_NOTE_FILES "framework.json", "app.json"
+#define POPLINER_NUM_NOTE_FILES 2
 
 /* ---- What the profile is of ---------------------------------------------------------------- */
 

@@ -14,8 +14,8 @@
 #include "memory/intervals.h"
 #include "profile/profile_data.h"
 #include "solve/greedy.h"
-#include "solve/plan_data.h"
 #include "solve/options.h"
+#include "solve/plan_data.h"
 
 /* ---- solving ---- */
 

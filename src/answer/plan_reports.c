@@ -35,7 +35,8 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
                      pl_sheet *sheet) {
     static const popliner_objective usual[] = {POPLINER_OBJECTIVE_MEMORY,
                                                POPLINER_OBJECTIVE_TRAFFIC};
-    const popliner_certificate c = of_plan(names, sheet->is_naming ? &(popliner_plan){0} : plan);
+    static const popliner_plan none = {0};
+    const popliner_certificate c = of_plan(names, sheet->is_naming ? &none : plan);
     const size_t num_objectives = names->options->num_objectives;
     const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
     PL_COLUMN(sheet, text, "status", status_of(plan));

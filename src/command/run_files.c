@@ -294,12 +294,10 @@ static void add_database(file_list *list, const char *option, const char *what, 
         add(list, FILE_READ, option, what, append(path, strlen(path), parts[i]));
 }
 
-#define NOTE_FILE(name) name ".json",
-
 /* All that is read of a report, or would be if it were there. `path` is as for
  * popliner_analysis_locate. */
 static void add_report(file_list *list, const char *option, const char *path, const char *debug) {
-    static const char *const notes[] = {POPLINER_NOTES(NOTE_FILE)};
+    static const char *const notes[] = {POPLINER_NOTE_FILES};
     char *profile = NULL;
     char *found = NULL;
     /* what cannot be found is refused when it is to be read */

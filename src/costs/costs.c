@@ -149,8 +149,7 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
                    "recompute %s and copies %s; make them for the pipeline that is asked for",
                    pl_schedule_name(wanted.schedule), pl_recompute_name(wanted.recompute),
                    pl_copies_rule_name(wanted.copies.rule), pl_schedule_name(made->schedule),
-                   pl_recompute_name(made->recompute),
-                   pl_copies_rule_name(made->copies.rule));
+                   pl_recompute_name(made->recompute), pl_copies_rule_name(made->copies.rule));
 }
 
 void pl_costs_follow_split(popliner_costs *costs) {

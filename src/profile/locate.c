@@ -208,35 +208,35 @@ static bool find_debug(const char *profile_path, char **debug_path) {
     return memory;
 }
 
-popliner_status popliner_analysis_locate(const char *profile, const char *debug,
-                                         char **profile_path, char **debug_path,
+popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
+                                         char **found_profile, char **found_debug,
                                          popliner_error *error) {
     struct stat info;
     bool memory = true;
-    *profile_path = NULL;
-    *debug_path = NULL;
-    if (stat(profile, &info) != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", profile,
+    *found_profile = NULL;
+    *found_debug = NULL;
+    if (stat(path, &info) != 0)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
                        strerror(errno));
     if (S_ISDIR(info.st_mode))
-        *profile_path = join(profile, "", "profile.pop");
+        *found_profile = join(path, "", "profile.pop");
     else
-        *profile_path = pl_copy_string(profile, strlen(profile));
-    memory = *profile_path != NULL;
-    if (memory && S_ISDIR(info.st_mode) && !is_file(*profile_path)) {
-        free(*profile_path);
-        *profile_path = NULL;
-        return fail_no_profile(profile, error);
+        *found_profile = pl_copy_string(path, strlen(path));
+    memory = *found_profile != NULL;
+    if (memory && S_ISDIR(info.st_mode) && !is_file(*found_profile)) {
+        free(*found_profile);
+        *found_profile = NULL;
+        return fail_no_profile(path, error);
     }
-    if (memory && debug != NULL) {
-        *debug_path = pl_copy_string(debug, strlen(debug));
-        memory = *debug_path != NULL;
+    if (memory && debug_path != NULL) {
+        *found_debug = pl_copy_string(debug_path, strlen(debug_path));
+        memory = *found_debug != NULL;
     } else if (memory) {
-        memory = find_debug(*profile_path, debug_path);
+        memory = find_debug(*found_profile, found_debug);
     }
     if (!memory) {
-        free(*profile_path);
-        *profile_path = NULL;
+        free(*found_profile);
+        *found_profile = NULL;
         return pl_fail_memory(error, "file names");
     }
     return POPLINER_OK;

@@ -36,9 +36,7 @@ typedef enum pl_note_kind {
 #define PL_NOTE_MOST_NUMBER (INT64_C(1) << 53)
 
 /* By the file, in popliner_profile.note_group. */
-#define PL_NOTE_GROUP(name) +1
-enum { PL_NUM_NOTE_GROUPS = 0 POPLINER_NOTES(PL_NOTE_GROUP) };
-extern const char *const pl_note_groups[PL_NUM_NOTE_GROUPS];
+extern const char *const pl_note_files[POPLINER_NUM_NOTE_FILES];
 
 /* More than a tile can have of anything, so that sums over variables, programs and tiles are right.
  * The state of a compute set is a sum of three such numbers. */

@@ -21,8 +21,7 @@
  */
 enum { MAX_FILE_BYTES = 1 << 20, MAX_ROWS = 10000, MAX_TEXT_BYTES = 4 << 20, MAX_DEPTH = 64 };
 
-#define GROUP(name) name,
-const char *const pl_note_groups[PL_NUM_NOTE_GROUPS] = {POPLINER_NOTES(GROUP)};
+const char *const pl_note_files[POPLINER_NUM_NOTE_FILES] = {POPLINER_NOTE_FILES};
 
 /* What the rows of a file are added to. */
 typedef struct notes {
@@ -234,14 +233,14 @@ static popliner_status read_notes(notes *n, const char *path, const popliner_lis
 popliner_status pl_report_notes_read(pl_reading *r, popliner_error *error) {
     const char *slash = strrchr(r->path, '/');
     const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - r->path);
-    const size_t num_groups = r->options->leaves_out_notes ? 0 : PL_NUM_NOTE_GROUPS;
+    const size_t num_groups = r->options->leaves_out_notes ? 0 : POPLINER_NUM_NOTE_FILES;
     popliner_status status = POPLINER_OK;
     size_t capacity = 0;
     for (uint8_t group = 0; status == POPLINER_OK && group < num_groups; group++) {
         notes n = {.profile = r->profile, .group = group, .capacity = capacity};
         pl_text path = {0};
         pl_text_append(&path, r->path, length);
-        pl_text_format(&path, "%s.json", pl_note_groups[group]);
+        pl_text_add(&path, pl_note_files[group]);
         status = path.failed ? pl_fail_memory(error, "file names")
                              : read_notes(&n, path.data, r->options->listener, error);
         capacity = n.capacity;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -93,7 +94,10 @@ static void add_memory(const popliner_profile *profile, const popliner_profile_i
 static void add_notes(const popliner_profile *profile, pl_sheet *sheet) {
     for (size_t i = 0; i < profile->num_notes; i++) {
         const char *value = pl_profile_string(profile, profile->note_value[i]);
-        pl_sheet_text(sheet, pl_note_groups[profile->note_group[i]]);
+        const char *file = pl_note_files[profile->note_group[i]];
+        char group[16]; /* "framework" of framework.json */
+        snprintf(group, sizeof group, "%.*s", (int)strcspn(file, "."), file);
+        pl_sheet_text(sheet, group);
         pl_sheet_text(sheet, pl_profile_string(profile, profile->note_name[i]));
         if (profile->note_kind[i] == PL_NOTE_NUMBER)
             pl_sheet_signed(sheet, strtoll(value, NULL, 10));

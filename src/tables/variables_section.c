@@ -192,7 +192,9 @@ static void add_row(const rows *own, const row *r, const pl_section_source *sour
     const popliner_profile *p = source->profile;
     const bool has_name = !sheet->is_naming && r->unlowered != PL_NONE;
     const bool has_steps = !sheet->is_naming && r->first_step != PL_NONE;
-    pl_text units = sheet->is_naming ? (pl_text){0} : units_text(own, r, source->chain);
+    pl_text units = {0};
+    if (!sheet->is_naming)
+        units = units_text(own, r, source->chain);
     PL_COLUMN(sheet, place, "variable", r->unlowered);
     PL_COLUMN(sheet, text, "name",
               has_name ? pl_profile_string(p, p->unlowered_name[r->unlowered]) : NULL);
