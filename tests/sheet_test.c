@@ -313,9 +313,10 @@ static void add_columns(pl_sheet *sheet, const uint64_t *values, size_t count) {
 static void columns_are_named_before_there_are_rows(void **state) {
     (void)state;
     static const uint64_t rows[][2] = {{1, 2}, {2, 3}};
+    const uint64_t *volatile no_values = NULL; /* gcc would warn that none are there to be read */
     pl_sheet sheet;
     pl_sheet_begin(&sheet, POPLINER_FORMAT_TSV, "columns");
-    add_columns(&sheet, NULL, 2);
+    add_columns(&sheet, no_values, 2);
     pl_sheet_end_names(&sheet);
     for (size_t i = 0; i < 2; i++)
         add_columns(&sheet, rows[i], 2);
