@@ -62,7 +62,8 @@ static void what_ran_is_read(void **state) {
     const char *trace = in_scratch("trace.json");
     char table[600];
     snprintf(table, sizeof table, "execution=%s", in_scratch("execution.csv"));
-    make_profile(ran, MADE "--execution");
+    make_profile(ran,
+                 "--layers 2 --tiles 4 --hidden 32 --sequence 16 --vocabulary 200 --execution");
     write_text(notes,
                "{\"a\": [1, -2.5, 1e300, 12345678901234567], \"b\": {\"c\": null, \"\": true},"
                " \"d\": \"text \\u00e9\", \"e\": {}, \"f\": false}");
@@ -202,10 +203,13 @@ static void calibrations_are_read(void **state) {
     write_text(file, text);
     EXPECT(0, "\n", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--calibration",
            file);
+    size_t num_places = 0;
     /* whatever is not as it was is read, or refused with a sentence */
     for (char *at = text; (at = strpbrk(at, "\":,")) != NULL && at[1] != '\0'; at++) {
         static const char others[] = {'\0', '-', '"', '7', ' '};
         const char before = at[1];
+        if (!test_takes_case(num_places++, 11))
+            continue;
         for (size_t i = 0; i < sizeof others; i++) {
             popliner_request request;
             popliner_error error = {0};

@@ -17,13 +17,30 @@
 
 enum { TILES = 8, IPUS = 3 };
 
+static void *pipelines; /* the directory of the one that is copied */
+
+static int begin_pipelines(void **state) {
+    int failed = test_begin_directory(&pipelines);
+    (void)state;
+    if (failed == 0)
+        make_profile(pipelines,
+                     "--layers 3 --hidden 16 --sequence 8 --vocabulary 60 --training --tiles %d "
+                     "--pipeline '0|1'",
+                     TILES);
+    return failed;
+}
+
+static int end_pipelines(void **state) {
+    (void)state;
+    return test_end_directory(&pipelines);
+}
+
 /* The profile of a pipeline, in the test's directory; the caller frees its path. */
 static char *make_pipeline(const char *directory) {
-    make_profile(directory,
-                 "--layers 3 --hidden 16 --sequence 8 --vocabulary 60 --training --tiles %d "
-                 "--pipeline '0|1'",
-                 TILES);
-    return test_path(directory, "profile.pop");
+    char *from = test_path(pipelines, "profile.pop");
+    char *path = test_altered_copy(from, directory, "");
+    free(from);
+    return path;
 }
 
 /* Of this IPU, or of all for SIZE_MAX. */
@@ -226,5 +243,5 @@ int main(void) {
         IN_DIRECTORY(measurements_are_of_the_ipu),
         IN_DIRECTORY(programs_of_users_choose_an_ipu),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin_pipelines, end_pipelines);
 }

@@ -11,7 +11,7 @@ set(mkprofile $<TARGET_FILE:popliner-mkprofile>)
 # popliner_register. What a script builds is built by the generator of this build.
 function(popliner_script name script)
   cmake_path(ABSOLUTE_PATH script)
-  set(interpreter ${Python3_EXECUTABLE})
+  set(interpreter ${python})
   if(script MATCHES "[.]sh$")
     set(interpreter sh)
   elseif(script MATCHES "[.]js$")
