@@ -2048,6 +2048,8 @@ static void stops_when_interrupted(void **state) {
     char complaint[SCHEMA_COMPLAINT_SIZE];
     char *path = strdup(in_scratch("big.json"));
     for (size_t i = 0; i < 2; i++) {
+        if (!test_takes_case(i, 2))
+            continue;
         write_big(path, cases[i].num_units, memory);
         const char *const arguments[] = {"--costs",
                                          path,
@@ -2108,9 +2110,9 @@ static void stops_when_time_is_up(void **state) {
     const char *path = in_scratch("big.json");
     write_big(path, NUM_LONG_UNITS, memory);
     json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective", "memory,traffic",
-                              "--interleave=3", "--num-ipus=4", "--time-limit=1.5");
+                              "--interleave=3", "--num-ipus=4", "--time-limit=0.5");
     check_stopped(answer, 4, NUM_LONG_UNITS, memory);
-    assert_true(json_real_value(JSON_AT(answer, "options", "time_limit_seconds")) == 1.5);
+    assert_true(json_real_value(JSON_AT(answer, "options", "time_limit_seconds")) == 0.5);
     json_decref(answer);
     answer = RUN_JSON(&run, 1, "--costs", path, "--num-ipus", "12", "--time-limit", "0.000001");
     assert_string_equal(json_string_value(JSON_AT(answer, "infeasibility", "reason")), "unknown");

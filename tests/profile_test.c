@@ -514,6 +514,8 @@ static void refuses_blobs_of_wrong_length(void **state) {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         for (size_t k = 0; k < sizeof blobs / sizeof *blobs; k++) {
             char sql[300];
+            if (!test_takes_case(i + k, 3))
+                continue;
             snprintf(sql, sizeof sql,
                      "UPDATE %s SET %s = x'%s' WHERE rowid = (SELECT max(rowid) FROM %s)",
                      columns[i].table, columns[i].column, blobs[k].blob, columns[i].table);
@@ -1058,6 +1060,8 @@ static void refuses_a_file_cut_anywhere(void **state) {
         size_t length = i < CUTS                 ? size * (i + 1) / (CUTS + 1)
                         : i < CUTS + num_special ? special[i - CUTS]
                                                  : size - 1 - special[i - CUTS - num_special];
+        if (!test_takes_case(i, 3))
+            continue;
         test_write_bytes(path, bytes, length);
         char context[40];
         snprintf(context, sizeof context, "cut at %zu of %zu", length, size);

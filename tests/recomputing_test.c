@@ -105,7 +105,7 @@ static void recomputing_takes_the_forward_pass(void **state) {
         subject s;
         golden_case c;
         naive_passes n;
-        if (!test_takes_case(i, 3))
+        if (!test_takes_case(i, 4))
             continue;
         read_subject(&s, made[i].name, made[i].options);
         golden_load_directory(&c, s.directory);

@@ -951,12 +951,12 @@ class Comparison:
 
 # ---- cases ----
 
-def look(command, schema, place, solves, own_of=None, how=()):
-    """All sections of the profile in a directory; its second implementation is that of `own_of`,
-    which may be another file with the same numbers."""
+def look(command, schema, place, solves, own_of=None, how=(), sections=SECTIONS):
+    """Sections of the profile in a directory; its second implementation is that of `own_of`, which
+    may be another file with the same numbers."""
     c = Comparison(command, Schema(schema), place, place, *how)
     truth = Truth(own_of or place)
-    for section in SECTIONS:
+    for section in sections:
         if section == "pairs":
             c.pairs()
             continue
@@ -980,7 +980,7 @@ def look(command, schema, place, solves, own_of=None, how=()):
         c.section(section, "--memory-model", "popliner")
     for options in solves:
         c.plan(*options)
-    c.outputs(SECTIONS)
+    c.outputs(sections)
     return c.counts, c.problems
 
 
@@ -988,20 +988,20 @@ def make(tool, arguments, place):
     subprocess.run([tool, "--quiet", "--force", "--output", place, *arguments.split()], check=True)
 
 
-def make_and_look(command, tool, schema, arguments, solves):
+def make_and_look(command, tool, schema, arguments, solves, sections):
     with tempfile.TemporaryDirectory() as place:
         make(tool, arguments, place)
-        counts, problems = look(command, schema, place, solves)
+        counts, problems = look(command, schema, place, solves, sections=sections)
         return counts, [text.replace(place, f"mkprofile {arguments}") for text in problems]
 
 
-def one_ipu(command, tool, schema, arguments, ipu):
+def one_ipu(command, tool, schema, arguments, ipu, sections):
     """--ipu against the file cut down to it."""
     with tempfile.TemporaryDirectory() as scratch:
         report, alone = os.path.join(scratch, "report"), os.path.join(scratch, "alone")
         make(tool, arguments, report)
         pipeline_ipus_test.cut(report, alone, ipu)
-        counts, problems = look(command, schema, report, (), alone, ("--ipu", str(ipu)))
+        counts, problems = look(command, schema, report, (), alone, ("--ipu", str(ipu)), sections)
         return counts, [text.replace(scratch, f"mkprofile {arguments}") for text in problems]
 
 
@@ -1223,6 +1223,8 @@ def main():
             print(f"[  SKIPPED ] {folder} has no profile.pop")
             folders.remove(folder)
     sample = folders[0]
+    # the quick run has each section of one of the profiles, and of the sample
+    parts = [SECTIONS] * 2 if every else [SECTIONS[::2], SECTIONS[1::2]]
     if not every:
         folders = folders[:1]
     else:  # every third, the real one at the end among them
@@ -1231,9 +1233,9 @@ def main():
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         results = [pool.submit(look, command, schema, folder, SOLVES if every else SOLVES[2:3])
                    for folder in folders]
-        results += [pool.submit(make_and_look, command, tool, schema, *kind)
+        results += [pool.submit(make_and_look, command, tool, schema, *kind, parts[0])
                     for kind in (MADE[:3] if every else MADE[:1])]
-        results += [pool.submit(one_ipu, command, tool, schema, *kind)
+        results += [pool.submit(one_ipu, command, tool, schema, *kind, parts[1])
                     for kind in (PIPELINES[::2] if every else PIPELINES[:1])]
         results.append(pool.submit(hostile, command, schema, sample))
         results.append(pool.submit(advised, command, schema, sample))

@@ -186,7 +186,7 @@ static void equals_brute_force(void **state) {
             size_t i = random_below(&seed, n);
             max_stage_bytes = popliner_costs_peak(costs, i, i + random_below(&seed, n - i), 1);
         }
-        if (!test_takes_case(instance, 11)) {
+        if (!test_takes_case(instance, 17)) {
             popliner_costs_free(costs);
             continue;
         }
@@ -202,7 +202,7 @@ static void equals_brute_force(void **state) {
         for (size_t m = 0; m < 3; ++m) {
             popliner_plan plan;
             if (methods[m] == POPLINER_METHOD_ILP &&
-                (!test_takes_case(instance, 44) || !popliner_solver_has_glpk()))
+                (!test_takes_case(instance, 51) || !popliner_solver_has_glpk()))
                 continue;
             assert_int_equal(solve(costs, methods[m], max_stages, max_stage_bytes, &plan),
                              POPLINER_OK);
@@ -240,6 +240,7 @@ static void programs_are_exact_by_themselves(void **state) {
     if (!test_has_glpk())
         skip();
     uint64_t seed = 2;
+    size_t num_taken = 0;
     size_t num_found = 0;
     for (size_t instance = 0; instance < 60 * NUM_KINDS; ++instance) {
         table_kind kind = (table_kind)(instance % NUM_KINDS);
@@ -247,6 +248,11 @@ static void programs_are_exact_by_themselves(void **state) {
         size_t num_stages = 1 + random_below(&seed, n);
         popliner_costs *costs = random_costs(kind, n, &seed);
         popliner_solver_options options;
+        if (!test_takes_case(instance, 5)) {
+            popliner_costs_free(costs);
+            continue;
+        }
+        num_taken++;
         pl_problem problem = mapped_problem(costs, &options, num_stages);
         brute_answer expected = brute_force(costs, &options);
         bool is_possible = expected.status == POPLINER_PLAN_OPTIMAL;
@@ -291,7 +297,7 @@ static void programs_are_exact_by_themselves(void **state) {
         pl_problem_free(&problem);
         popliner_costs_free(costs);
     }
-    assert_in_range(num_found, 700, 3 * 60 * NUM_KINDS);
+    assert_in_range(60 * NUM_KINDS * num_found / num_taken, 700, 3 * 60 * NUM_KINDS);
 }
 
 /* Any split within the filter: as early cuts as there can be, whatever they cost. */

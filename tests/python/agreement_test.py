@@ -75,7 +75,7 @@ class Profiles(unittest.TestCase):
         return self.analysis.profile.info.cycles_source >= popliner.CyclesSource.ESTIMATED
 
     def test_solving(self):
-        for options, members in common.some(QUESTIONS, 5):
+        for options, members in common.some(QUESTIONS, 7):
             if not self.has_cycles() and {"auto", "cycles"} & set(options):
                 continue
             with self.subTest(options=options):
@@ -200,7 +200,7 @@ class Profiles(unittest.TestCase):
 
     def test_sections(self):
         answer = self.analysis.solve(max_stages=2, min_units=1)
-        for section in common.some(list(popliner.Section), 3):
+        for section in common.some(list(popliner.Section), 5):
             is_plan = section == popliner.Section.PLAN
             name = section.name.lower()
             options = ["--solve", "--num-ipus", "2"] if is_plan else []
