@@ -142,7 +142,8 @@ static void check_solving(const golden_case *c) {
             request.memory_model = models[i];
             request.schedule = POPLINER_SCHEDULE_POPART;
             request.solver = &options;
-            for (options.max_stages = 1; options.max_stages <= 4; options.max_stages++) {
+            for (options.max_stages = 1; options.max_stages <= 4;
+                 options.max_stages += test_takes_all() ? 1 : 2) {
                 uint64_t best_bytes = best_peak(costs, options.max_stages);
                 const uint64_t limits[] = {POPLINER_TARGET_BYTES, best_bytes, best_bytes - 1, 0};
                 for (size_t k = 0; k < 4; k++) {
@@ -162,7 +163,7 @@ static void check_solving(const golden_case *c) {
 static void solves_what_brute_force_finds(void **state) {
     (void)state;
     golden_for_each(check_solving);
-    assert_true(num_solved >= 50);
+    assert_true(num_solved >= (test_takes_all() ? 50 : 25));
 }
 
 /* Every split of a chain, given by the bits of `number`. */

@@ -206,7 +206,8 @@ static void check_model(void **state, const char *options, const char *layer_pat
     golden_load_directory(&c, directory);
     c.name = options;
     char *path = test_path(directory, "profile.pop");
-    sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READONLY);
+    sqlite3 *sqlite = test_open_to_write(path);
+    test_run_sql(sqlite, "CREATE INDEX by_name ON unlowered_vars(name)");
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
     popliner_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     size_t num_units = popliner_chain_num_units(chain);

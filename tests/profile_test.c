@@ -236,7 +236,7 @@ static void names_needed_tables_and_does_without_others(void **state) {
     for (size_t i = 0; i < num_tables; i++) {
         char sql[200];
         size_t place = find_needed(tables[i]);
-        if (place == NUM_NEEDED && !test_takes_case(i, 9)) {
+        if (place == NUM_NEEDED && !test_takes_case(i, 13)) {
             free(tables[i]);
             continue;
         }
@@ -269,7 +269,7 @@ static void names_needed_columns_and_does_without_others(void **state) {
             bool is_needed = false;
             for (size_t n = 0; n < 5 && needed[i].columns[n] != NULL; n++)
                 is_needed = is_needed || strcmp(needed[i].columns[n], columns[k]) == 0;
-            if (!test_takes_case(i + k, 8)) {
+            if (!test_takes_case(i + k, 13)) {
                 free(columns[k]);
                 continue;
             }

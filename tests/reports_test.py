@@ -210,7 +210,7 @@ def evaluate(root, schema, pipeline, every):
     for number, (places, cuts, told) in enumerate(every_split(root, pipeline, 3, 0)):
         if not every and number % 3:
             continue
-        for limit in ("1G", "1K"):
+        for limit in ("1G", "1K") if every or not number else ("1G",):
             words = [root.command, "-q", root.place, "--report", NAMES[0], "--report", NAMES[1],
                      "--evaluate", "|".join(cuts) or "whole", *pipeline, "--mem-per-tile", limit]
             done = run(*words, "--format", "json", status=(0,) if limit == "1G" else (1,))
@@ -238,7 +238,8 @@ def together(command, tool, schema, model, num_layers, every):
                 solve(root, schema, pipeline, own, 3, least - 1)
                 solve(root, schema, pipeline, own, 3, most, 0, ((0, least), (2, least * 2)))
                 solve(root, schema, pipeline, own, 3, 10**9, 1, (), ("0",))
-            solve(root, schema, pipeline, ["memory"], 16, 10**9)
+            if every:
+                solve(root, schema, pipeline, ["memory"], 16, 10**9)
             solve(root, schema, pipeline, ["memory", "ipus"], 16, 10**9, 0)
 
 

@@ -1223,19 +1223,20 @@ def main():
             print(f"[  SKIPPED ] {folder} has no profile.pop")
             folders.remove(folder)
     sample = folders[0]
-    # the quick run has each section of one of the profiles, and of the sample
-    parts = [SECTIONS] * 2 if every else [SECTIONS[::2], SECTIONS[1::2]]
+    # the quick run has each section of the sample, or of one that is made
+    parts = [SECTIONS] * 3 if every else [SECTIONS[::2], SECTIONS[1::2], SECTIONS[2::3]]
     if not every:
         folders = folders[:1]
     else:  # every third, the real one at the end among them
         folders = folders[:1] + folders[1::3]
     counts, problems = collections.Counter(), []
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = [pool.submit(look, command, schema, folder, SOLVES if every else SOLVES[2:3])
+        results = [pool.submit(look, command, schema, folder, SOLVES if every else SOLVES[2:3],
+                               sections=parts[0])
                    for folder in folders]
-        results += [pool.submit(make_and_look, command, tool, schema, *kind, parts[0])
+        results += [pool.submit(make_and_look, command, tool, schema, *kind, parts[1])
                     for kind in (MADE[:3] if every else MADE[:1])]
-        results += [pool.submit(one_ipu, command, tool, schema, *kind, parts[1])
+        results += [pool.submit(one_ipu, command, tool, schema, *kind, parts[2])
                     for kind in (PIPELINES[::2] if every else PIPELINES[:1])]
         results.append(pool.submit(hostile, command, schema, sample))
         results.append(pool.submit(advised, command, schema, sample))

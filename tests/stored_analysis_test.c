@@ -679,8 +679,11 @@ static void survives_any_other_byte(void **state) {
 static void survives_any_length(void **state) {
     damage d;
     begin_damage(&d, state);
+    size_t num_sizes = 0;
     for (size_t size = d.size - 1; size > 0; size -= size > 600 ? 499 : 1) {
         char how[100];
+        if (!test_takes_case(num_sizes++, 5))
+            continue;
         snprintf(how, sizeof how, "%zu bytes of %zu", size, d.size);
         assert_int_equal(truncate(d.path, (off_t)size), 0);
         assert_refused(&d.c, d.path, how);

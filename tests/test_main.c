@@ -9,6 +9,8 @@
 #include "cases.h"
 #include "concepts.h"
 
+#include <sqlite3.h>
+
 static int fail_usage(const char *program) {
     fprintf(stderr,
             "Usage: %s CONCEPT [--cases=quick|full|nightly | KIND SEED]\nConcepts:", program);
@@ -19,6 +21,7 @@ static int fail_usage(const char *program) {
 }
 
 int main(int num_arguments, char **arguments) {
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* what nobody asks for, with a lock each time */
     if (num_arguments < 2 || !test_choose_cases(num_arguments - 2, arguments + 2))
         return fail_usage(arguments[0]);
     for (const test_concept *concept = test_concepts; concept->name != NULL; concept ++) {
