@@ -48,7 +48,7 @@ static void for_each_chain(const golden_case *c,
     static const char *const regexes[] = {NULL, golden_two_groups, "(.)$"};
     uint64_t random = 53;
     for (size_t i = 0; i < 5; i++) {
-        if (!test_takes_case(i, 4))
+        if (!test_takes_case(i, 5))
             continue;
         popliner_layers *layers = i < 3 ? assign_layers(c, regexes[i], POPLINER_LAYER_ORDER_STEPS)
                                         : assign_at_random(c, 2 * i - 3, &random);

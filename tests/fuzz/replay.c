@@ -1,9 +1,11 @@
-/* Feeds inputs to a harness, without libFuzzer: replay LIST FOLDER feeds every line of the file
- * LIST, then every file of FOLDER in alphabetic order. A line is an input in the quoting of
- * libFuzzer's dictionaries: \xNN is a byte, \\ a backslash, any other visible character is itself.
- * A folder that does not exist is an empty one; no input at all is a mistake.
+/* Feeds inputs to a harness, without libFuzzer: replay [--cases=RUN] LIST FOLDER feeds every line of
+ * the file LIST, in the quick run one of four, then every file of FOLDER in alphabetic order. A
+ * line is an input in the quoting of libFuzzer's dictionaries: \xNN is a byte, \\ a backslash, any
+ * other visible character is itself. A folder that does not exist is an empty one; no input at all
+ * is a mistake.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cases.h"
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -67,6 +69,7 @@ static int replay_lines(const char *path) {
     char *line = NULL;
     size_t capacity = 0;
     int num_fed = 0;
+    size_t number = 0;
     ssize_t length;
     FILE *stream = fopen(path, "r");
     if (stream == NULL) {
@@ -74,11 +77,13 @@ static int replay_lines(const char *path) {
         return -1;
     }
     while (num_fed >= 0 && (length = getline(&line, &capacity, stream)) >= 0) {
+        if (!test_takes_case(number++, 4))
+            continue;
         line[strcspn(line, "\n")] = '\0';
-        printf("%s:%d\n", path, num_fed + 1);
+        printf("%s:%zu\n", path, number);
         const long size = unquote(line);
         if (size < 0 || !feed(line, (size_t)size)) {
-            fprintf(stderr, "%s:%d: not an input in libFuzzer's quoting\n", path, num_fed + 1);
+            fprintf(stderr, "%s:%zu: not an input in libFuzzer's quoting\n", path, number);
             num_fed = -1;
         } else {
             num_fed++;
@@ -129,12 +134,12 @@ static int replay_files(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) {
-        fprintf(stderr, "usage: %s LIST FOLDER\n", argv[0]);
+    if (argc < 3 || !test_choose_cases(argc - 3, argv + 1)) {
+        fprintf(stderr, "usage: %s [--cases=quick|full] LIST FOLDER\n", argv[0]);
         return EXIT_FAILURE;
     }
-    const int num_lines = replay_lines(argv[1]);
-    const int num_files = num_lines < 0 ? -1 : replay_files(argv[2]);
+    const int num_lines = replay_lines(argv[argc - 2]);
+    const int num_files = num_lines < 0 ? -1 : replay_files(argv[argc - 1]);
     if (num_files < 0)
         return EXIT_FAILURE;
     printf("inputs: %d\n", num_lines + num_files);

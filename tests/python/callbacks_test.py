@@ -426,7 +426,7 @@ class CtrlC(unittest.TestCase):
             with popliner.read(SAMPLE, step=lambda *_: None) as analysis:
                 analysis.solve(max_stages=2).text()
 
-        with Interrupting(4 if common.takes_all() else 1.5, lambda: counts["interrupted"] > 20) \
+        with Interrupting(4 if common.takes_all() else 0.7, lambda: counts["interrupted"] > 20) \
                 as interrupting:
             while interrupting.goes_on():
                 try:
