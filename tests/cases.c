@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cases.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +45,6 @@ bool test_is_nightly(void) {
 
 bool test_takes_case(size_t index, size_t every) {
     return index % every == 0 || test_takes_all();
-}
-
-bool test_has_share(size_t count, size_t num_taken, size_t percent) {
-    double chance = test_takes_all() ? 0.0 : sqrt((double)num_taken);
-    return (double)count + chance >= (double)(percent * num_taken) / 100.0;
 }
 
 bool test_replays(const char *kind, uint64_t *seed) {

@@ -25,11 +25,6 @@ bool test_is_nightly(void);
  * every `every`, from the first on. */
 bool test_takes_case(size_t index, size_t every);
 
-/* Whether `count` of `num_taken` cases are at least so many of a hundred. In the quick run, which
- * takes few, chance may leave it short of that by two standard deviations, which are no more than
- * the root of num_taken. */
-bool test_has_share(size_t count, size_t num_taken, size_t percent);
-
 /* Whether the test was started for a single instance, of this kind; then its seed is told. */
 bool test_replays(const char *kind, uint64_t *seed);
 

@@ -455,8 +455,12 @@ static void refuses_reserves_and_other_wrong_values(void **state) {
         assert_refused(&run, 2, "--reserve");
     }
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
+        char refusal[120];
+        snprintf(refusal, sizeof refusal,
+                 "--tolerance %s: expected a percentage from 0 to 100, like 2.5 or 2.5%%",
+                 tolerances[i]);
         RUN(&run, CASE_PROFILE, "--diagnose", "--tolerance", tolerances[i]);
-        assert_refused(&run, 2, ": expected a percentage from 0 to 100, like 2.5 or 2.5%");
+        assert_refused(&run, 2, refusal);
     }
     RUN(&run, CASE_PROFILE, "--evaluate=1", "--reserve", "1001", "--mem-per-tile=1000", "-q");
     assert_refused(&run, 2, "--reserve: 1001 bytes are more than a tile has (1000)");

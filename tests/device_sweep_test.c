@@ -40,19 +40,7 @@ static bool check(shared_instance *in) {
                          POPLINER_OK);
         assert_false(result.is_stopped);
         assert_false(gave_up);
-        assert_int_equal(split.num_stages, e.num_splits > 0 ? in->options.num_mapped_stages : 0);
-        if (e.num_splits > 0) {
-            uint64_t cut_bytes;
-            memcpy(e.first_units, split.first_units, split.num_stages * sizeof *e.first_units);
-            assert_true(is_split_fine(&e, &cut_bytes));
-            if (goals[g] == PL_GOAL_FEWEST_CUT_BYTES) {
-                assert_int_equal(cut_bytes, e.fewest_bytes);
-                assert_int_equal(result.bound_bytes, e.fewest_bytes);
-            }
-            if (goals[g] == PL_GOAL_EARLIEST_CUTS)
-                assert_memory_equal(split.first_units, e.earliest,
-                                    split.num_stages * sizeof *e.earliest);
-        }
+        assert_best_split(&e, goals[g], &split, &result);
         pl_split_clear(&split);
     }
     pl_shared_free(&shared);

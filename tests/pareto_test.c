@@ -131,13 +131,13 @@ static void check_kind(void **state) {
     size_t num_taken = 0;
     size_t num_points = 0;
     for (uint64_t seed = 0; seed < k->num_instances; ++seed) {
-        if (!test_takes_case(seed, 29)) /* of every list of objectives some */
+        if (!test_takes_case(seed, 19)) /* of every list of objectives some */
             continue;
         num_taken++;
         num_points += check_instance(k, seed);
     }
     /* the instances are what they are meant to be */
-    assert_true(test_has_share(num_points, num_taken, k->least_points));
+    assert_true(100 * num_points >= k->least_points * num_taken);
 }
 
 static kind kinds[] = {

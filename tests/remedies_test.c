@@ -397,14 +397,14 @@ static void check_kind(void **state) {
     size_t num_with = 0;
     for (uint64_t seed = 0; seed < k->num_instances; ++seed) {
         bool has_remedies = false;
-        if (!test_takes_case(seed, k->num_instances / 40))
+        if (!test_takes_case(seed, k->num_instances / 50))
             continue;
         current_seed = seed;
         num_found += check_instance(k, seed, false, &has_remedies);
         num_with += has_remedies;
     }
     current_seed = UINT64_MAX;
-    assert_true(num_found > 0 && test_has_share(num_with, num_found, k->least_remedies));
+    assert_true(num_found > 0 && 100 * num_with >= k->least_remedies * num_found);
 }
 
 static kind kinds[] = {

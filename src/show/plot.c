@@ -78,6 +78,18 @@ static unsigned in_cell(uint64_t eighths, size_t cell) {
 
 /* ---- columns ---- */
 
+/* Columns of two parts each, from the bottom up: height lines, of AXIS_WIDTH characters for the axis
+ * and count columns each. */
+typedef struct bars {
+    size_t count;
+    const uint64_t *base_bytes;  /* [count] */
+    const uint64_t *total_bytes; /* [count]: base and what is above it */
+    uint64_t top_bytes;          /* of the highest line; at least 1 */
+    uint64_t limit_bytes;        /* a line where it is below the top; 0: none */
+} bars;
+
+enum { AXIS_WIDTH = 10 };
+
 /* "312.0 KiB", as wide as the axis. */
 static void add_axis(pl_canvas *canvas, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -92,10 +104,10 @@ static void add_axis(pl_canvas *canvas, double bytes) {
     else
         snprintf(label, sizeof label, "%" PRIu64 ".%u %s", tenths / 10, (unsigned)(tenths % 10),
                  units[unit]);
-    pl_text_format(&canvas->text, "%*s ", PL_AXIS_WIDTH - 1, label);
+    pl_text_format(&canvas->text, "%*s ", AXIS_WIDTH - 1, label);
 }
 
-static void add_cell(pl_canvas *canvas, const pl_columns *columns, size_t column, size_t line,
+static void add_cell(pl_canvas *canvas, const bars *columns, size_t column, size_t line,
                      bool is_limit) {
     const size_t height = canvas->options.height;
     uint64_t total = eighths_of(columns->total_bytes[column], columns->top_bytes, height);
@@ -115,7 +127,7 @@ static void add_cell(pl_canvas *canvas, const pl_columns *columns, size_t column
     }
 }
 
-void pl_canvas_columns(pl_canvas *canvas, const pl_columns *columns) {
+static void draw_columns(pl_canvas *canvas, const bars *columns) {
     const size_t height = canvas->options.height;
     bool has_limit = columns->limit_bytes > 0 && columns->limit_bytes <= columns->top_bytes;
     uint64_t limit = has_limit ? eighths_of(columns->limit_bytes, columns->top_bytes, height) : 0;
@@ -124,7 +136,7 @@ void pl_canvas_columns(pl_canvas *canvas, const pl_columns *columns) {
         if ((height - 1 - line) % 4 == 0)
             add_axis(canvas, (double)columns->top_bytes * (double)(line + 1) / (double)height);
         else
-            pl_text_format(&canvas->text, "%*s", PL_AXIS_WIDTH, "");
+            pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "");
         for (size_t column = 0; column < columns->count; column++)
             add_cell(canvas, columns, column, line, is_limit);
         pl_text_add(&canvas->text, "\n");
@@ -157,7 +169,9 @@ void pl_canvas_bar(pl_canvas *canvas, size_t width, uint64_t bytes, uint64_t lim
     }
 }
 
-void pl_canvas_name(pl_canvas *canvas, const char *name, size_t width) {
+/* A name in exactly `width` characters: cut or filled. What a terminal would obey, and in ASCII
+ * what it cannot show, is replaced. */
+static void add_name(pl_canvas *canvas, const char *name, size_t width) {
     const bool is_ascii = canvas->options.is_ascii;
     size_t written = 0;
     while (*name != '\0' && written < width) {
@@ -173,13 +187,15 @@ void pl_canvas_name(pl_canvas *canvas, const char *name, size_t width) {
     pl_text_format(&canvas->text, "%*s", (int)(width - written), "");
 }
 
-void pl_canvas_sample(pl_canvas *canvas, pl_ink ink) {
+/* How a part of a bar looks, for captions. */
+static void add_sample(pl_canvas *canvas, pl_ink ink) {
     begin_ink(canvas, ink);
     pl_text_add(&canvas->text, full(canvas, ink));
     end_ink(canvas);
 }
 
-void pl_canvas_number(pl_canvas *canvas, uint64_t number) {
+/* "34,127" */
+static void add_number(pl_canvas *canvas, uint64_t number) {
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
     for (int i = 0; i < length; i++) {
@@ -275,9 +291,9 @@ static popliner_status draw(const series *s, uint64_t limit_bytes, pl_canvas *ca
             total_bytes[column] = s->total_bytes[s->shown[column]];
         }
         uint64_t top_bytes = has_limit && limit_bytes > most_bytes ? limit_bytes : most_bytes;
-        const pl_columns columns = {s->num_columns, base_bytes, total_bytes,
-                                    top_bytes == 0 ? 1 : top_bytes, has_limit ? limit_bytes : 0};
-        pl_canvas_columns(canvas, &columns);
+        const bars columns = {s->num_columns, base_bytes, total_bytes,
+                              top_bytes == 0 ? 1 : top_bytes, has_limit ? limit_bytes : 0};
+        draw_columns(canvas, &columns);
     }
     free(total_bytes);
     free(base_bytes);
@@ -287,23 +303,23 @@ static popliner_status draw(const series *s, uint64_t limit_bytes, pl_canvas *ca
 /* The numbers of the first and the last item under the columns. */
 static void add_ends(const series *s, pl_canvas *canvas) {
     size_t last = s->count == 0 ? 0 : s->count - 1;
-    pl_text_format(&canvas->text, "%*s0%*zu\n", PL_AXIS_WIDTH, "",
+    pl_text_format(&canvas->text, "%*s0%*zu\n", AXIS_WIDTH, "",
                    (int)(s->num_columns > 1 ? s->num_columns - 1 : 1), last);
 }
 
 /* What the parts of the columns are, and the largest item. */
 static void add_caption(const series *s, const char *what, const char *whats, pl_canvas *canvas) {
     pl_text *text = &canvas->text;
-    pl_canvas_sample(canvas, PL_INK_BASE);
+    add_sample(canvas, PL_INK_BASE);
     pl_text_add(text, " always live  ");
-    pl_canvas_sample(canvas, PL_INK_REST);
+    add_sample(canvas, PL_INK_REST);
     pl_text_add(text, " not always");
     if (s->count > s->num_columns)
         pl_text_format(text, "; a column is the largest of %zu %s",
                        (s->count + s->num_columns - 1) / s->num_columns, whats);
     if (s->count > 0) {
         pl_text_format(text, "\nLargest: %s %zu with ", what, largest_item(s));
-        pl_canvas_number(canvas, s->total_bytes[largest_item(s)]);
+        add_number(canvas, s->total_bytes[largest_item(s)]);
         pl_text_add(text, " bytes");
     }
 }
@@ -321,14 +337,14 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
     }
     if (status == POPLINER_OK)
-        status = find_columns(&s, options->width - PL_AXIS_WIDTH, error);
+        status = find_columns(&s, options->width - AXIS_WIDTH, error);
     if (status == POPLINER_OK)
         status = draw(&s, p->target.bytes_per_tile, &canvas, error);
     if (status == POPLINER_OK) {
         add_ends(&s, &canvas);
         add_caption(&s, "tile", "tiles", &canvas);
         pl_text_add(&canvas.text, " of ");
-        pl_canvas_number(&canvas, p->target.bytes_per_tile);
+        add_number(&canvas, p->target.bytes_per_tile);
         pl_text_add(&canvas.text, "\n");
     }
     free_series(&s);
@@ -343,15 +359,15 @@ static size_t unit_of_column(const series *s, const popliner_chain *chain, size_
 
 /* A line that says of which unit the columns are. */
 static void add_units(const series *s, const popliner_chain *chain, pl_canvas *canvas) {
-    pl_text_format(&canvas->text, "%*s", PL_AXIS_WIDTH, "layers ");
+    pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "layers ");
     for (size_t column = 0; column < s->num_columns;) {
         size_t unit = unit_of_column(s, chain, column);
         size_t end = column + 1;
         while (end < s->num_columns && unit_of_column(s, chain, end) == unit)
             end++;
         pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
-        pl_canvas_name(canvas, unit == SIZE_MAX ? "" : pl_chain_unit_at(chain, unit)->label,
-                       end - column - 1);
+        add_name(canvas, unit == SIZE_MAX ? "" : pl_chain_unit_at(chain, unit)->label,
+                 end - column - 1);
         column = end;
     }
     pl_text_add(&canvas->text, "\n");
@@ -374,7 +390,7 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain
         s.total_bytes[step] += always_bytes;
     }
     if (status == POPLINER_OK)
-        status = find_columns(&s, options->width - PL_AXIS_WIDTH, error);
+        status = find_columns(&s, options->width - AXIS_WIDTH, error);
     if (status == POPLINER_OK)
         status = draw(&s, 0, &canvas, error);
     if (status == POPLINER_OK) {
@@ -420,19 +436,19 @@ static popliner_status draw_plan(const popliner_certificate *c, pl_canvas *canva
         char *name = stage_name(c, i);
         if (name == NULL)
             return pl_fail_memory(error, "a plot");
-        pl_canvas_name(canvas, name, NAME_WIDTH);
+        add_name(canvas, name, NAME_WIDTH);
         free(name);
         pl_canvas_bar(canvas, width, bytes, pl_certificate_limit(c, c->plan.stages[i].ipu),
                       top_bytes);
         pl_text_add(&canvas->text, " ");
-        pl_canvas_number(canvas, bytes);
+        add_number(canvas, bytes);
         pl_text_add(&canvas->text, "\n");
     }
-    pl_canvas_sample(canvas, PL_INK_BASE);
+    add_sample(canvas, PL_INK_BASE);
     pl_text_add(&canvas->text, " bytes on the largest tile  ");
     pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
     pl_text_add(&canvas->text, " limit  ");
-    pl_canvas_sample(canvas, PL_INK_OVER);
+    add_sample(canvas, PL_INK_OVER);
     pl_text_add(&canvas->text, " above it\n");
     return POPLINER_OK;
 }

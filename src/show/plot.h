@@ -43,33 +43,9 @@ typedef struct pl_canvas {
     pl_text text;
 } pl_canvas;
 
-/* Columns of two parts each, from the bottom up: height lines, of left_width characters for the
- * axis and count columns each. */
-typedef struct pl_columns {
-    size_t count;
-    const uint64_t *base_bytes;  /* [count] */
-    const uint64_t *total_bytes; /* [count]: base and what is above it */
-    uint64_t top_bytes;          /* of the highest line; at least 1 */
-    uint64_t limit_bytes;        /* a line where it is below the top; 0: none */
-} pl_columns;
-
-enum { PL_AXIS_WIDTH = 10 };
-
-void pl_canvas_columns(pl_canvas *canvas, const pl_columns *columns);
-
 /* A bar to the right: `width` characters stand for top_bytes, and what it does not fill is left
  * empty. What is above the limit is marked as such, and so is the limit. */
 void pl_canvas_bar(pl_canvas *canvas, size_t width, uint64_t bytes, uint64_t limit_bytes,
                    uint64_t top_bytes);
-
-/* A name in exactly `width` characters: cut or filled. What a terminal would obey, and in ASCII
- * what it cannot show, is replaced. */
-void pl_canvas_name(pl_canvas *canvas, const char *name, size_t width);
-
-/* How a part of a bar looks, for captions. */
-void pl_canvas_sample(pl_canvas *canvas, pl_ink ink);
-
-/* "34,127" */
-void pl_canvas_number(pl_canvas *canvas, uint64_t number);
 
 #endif

@@ -101,8 +101,10 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
     }
 }
 
-void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
-                        uint8_t *ok) {
+/* Marks in ok[0 ... count - 1] what pl_stage_rule_allows says of the ends from `end_unit` on.
+ * O(count). */
+static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
+                      uint8_t *ok) {
     const pl_problem *p = rule->problem;
     const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
     const pl_stage_rule outer = pl_stage_rule_outer(rule);
@@ -141,7 +143,7 @@ void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end
 void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok) {
     pl_stage_rule rule = pl_stage_rule_of(problem, limits, stage, stages_to_end);
-    pl_stage_rule_mark(&rule, first_unit, first_unit + 1, problem->num_units - first_unit, ok);
+    mark_ends(&rule, first_unit, first_unit + 1, problem->num_units - first_unit, ok);
 }
 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
@@ -300,7 +302,7 @@ static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
         if (!pl_grow(&ends->ok, &ends->capacity, num_marks + count + 1, sizeof *ends->ok))
             return pl_fail_memory(error, "the intervals that may be stages");
         uint8_t *ok = ends->ok + num_marks;
-        pl_stage_rule_mark(rule, first, from, count, ok);
+        mark_ends(rule, first, from, count, ok);
         size_t skipped = 0;
         while (count > 0 && ok[count - 1] == 0)
             --count;

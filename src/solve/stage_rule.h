@@ -36,10 +36,6 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
 /* Whether the units first_unit ... end_unit - 1 may be that stage. O(1). */
 bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 
-/* Marks in ok[0 ... count - 1] the same for the ends from `end_unit` on. O(count). */
-void pl_stage_rule_mark(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
-                        uint8_t *ok);
-
 /* How many of the first places have a rule of their own: from there on, neither limits, speeds or
  * links of IPUs nor placements tell one from another. At most max_stages; all with a device map.
  * O(units + limits + speeds). */
