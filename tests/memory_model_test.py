@@ -32,7 +32,7 @@ EFFECTS = [",".join(some) or "none" for n in range(len(memory_model.EFFECTS) + 1
            for some in itertools.combinations(memory_model.EFFECTS, n)]
 ACCUMULATORS = ("none", "fp16", "fp32", "auto")
 RISKS = {"low": "at_most_bytes", "high": "at_least_bytes"}
-VERDICTS = {"at_most_bytes": "fits for certain", "expected_bytes": "probably fits",
+VERDICTS = {"at_most_bytes": "fits", "expected_bytes": "likely fits",
             "at_least_bytes": "may not fit"}
 # Of "mem", by the names that both use.
 SUMS = ("variables", "vertex_code", "vertex_state", "exchange_code", "control_code", "unexplained",

@@ -196,10 +196,10 @@ static void verdicts_change_at_the_needs(void **state) {
         {99, POPLINER_FITS_NOT, "does not fit"},
         {100, POPLINER_FITS_PERHAPS, "may not fit"},
         {199, POPLINER_FITS_PERHAPS, "may not fit"},
-        {200, POPLINER_FITS_PROBABLY, "probably fits"},
-        {299, POPLINER_FITS_PROBABLY, "probably fits"},
-        {300, POPLINER_FITS_FOR_CERTAIN, "fits for certain"},
-        {UINT64_MAX, POPLINER_FITS_FOR_CERTAIN, "fits for certain"},
+        {200, POPLINER_FITS_LIKELY, "likely fits"},
+        {299, POPLINER_FITS_LIKELY, "likely fits"},
+        {300, POPLINER_FITS, "fits"},
+        {UINT64_MAX, POPLINER_FITS, "fits"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(popliner_verdict_of(&d, cases[i].limit, NULL), cases[i].verdict);
@@ -217,7 +217,7 @@ static void verdicts_change_at_the_needs(void **state) {
     /* where all are one, there is no doubt */
     d.need_bytes[POPLINER_NEED_LEAST] = d.need_bytes[POPLINER_NEED_MOST] = 200;
     assert_int_equal(popliner_verdict_of(&d, 199, NULL), POPLINER_FITS_NOT);
-    assert_int_equal(popliner_verdict_of(&d, 200, NULL), POPLINER_FITS_FOR_CERTAIN);
+    assert_int_equal(popliner_verdict_of(&d, 200, NULL), POPLINER_FITS);
 }
 
 static void margins_are_in_spreads(void **state) {

@@ -123,9 +123,9 @@ typedef struct popliner_stage_detail {
 
 /* Whether a stage fits in so many bytes on its largest tile, by what is known of its needs. */
 typedef enum popliner_verdict {
-    POPLINER_FITS_FOR_CERTAIN, /* with what it needs at most */
-    POPLINER_FITS_PROBABLY,    /* with what is expected */
-    POPLINER_FITS_PERHAPS,     /* with what it needs at least */
+    POPLINER_FITS,         /* with what it needs at most */
+    POPLINER_FITS_LIKELY,  /* with what is expected */
+    POPLINER_FITS_PERHAPS, /* with what it needs at least */
     POPLINER_FITS_NOT,
     POPLINER_FITS_UNKNOWN, /* nothing tells: the profile has it on several IPUs */
 } popliner_verdict;

@@ -32,17 +32,17 @@ popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64
     if (detail->num_ipus > 1 && detail->need_bytes[POPLINER_NEED_LEAST] <= limit_bytes)
         return POPLINER_FITS_UNKNOWN;
     if (detail->need_bytes[POPLINER_NEED_MOST] <= limit_bytes)
-        return POPLINER_FITS_FOR_CERTAIN;
+        return POPLINER_FITS;
     if (detail->need_bytes[POPLINER_NEED_EXPECTED] <= limit_bytes)
-        return POPLINER_FITS_PROBABLY;
+        return POPLINER_FITS_LIKELY;
     return detail->need_bytes[POPLINER_NEED_LEAST] <= limit_bytes ? POPLINER_FITS_PERHAPS
                                                                   : POPLINER_FITS_NOT;
 }
 
 const char *pl_verdict_text(popliner_verdict verdict) {
     static const char *const texts[] = {
-        [POPLINER_FITS_FOR_CERTAIN] = "fits for certain",
-        [POPLINER_FITS_PROBABLY] = "probably fits",
+        [POPLINER_FITS] = "fits",
+        [POPLINER_FITS_LIKELY] = "likely fits",
         [POPLINER_FITS_PERHAPS] = "may not fit",
         [POPLINER_FITS_NOT] = "does not fit",
         [POPLINER_FITS_UNKNOWN] = "is not known to fit",

@@ -178,7 +178,7 @@ void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json
 /* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
 double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);
 
-/* "fits for certain", "probably fits", "may not fit", "does not fit", "is not known to fit". */
+/* The words of a verdict: "likely fits". */
 const char *pl_verdict_text(popliner_verdict verdict);
 
 /* What popliner_verdict_of tells of a margin. */

@@ -200,8 +200,8 @@ const Model = (() => {
     function verdict(needs, limit, isAlone, numIpus) {
         if (!isAlone || numIpus > 1)
             return needs.least <= limit ? 'is not known to fit' : 'does not fit';
-        return needs.most <= limit ? 'fits for certain'
-            : needs.expected <= limit ? 'probably fits'
+        return needs.most <= limit ? 'fits'
+            : needs.expected <= limit ? 'likely fits'
             : needs.least <= limit ? 'may not fit' : 'does not fit';
     }
 
