@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "command/commands.h"
 #include "command/request.h"
+#include "command/terminal.h"
 #include "popliner/report.h"
 #include "popliner/utilities.h"
 
@@ -54,47 +53,6 @@ popliner_status print_tables(const session *s, popliner_error *error) {
     return status;
 }
 
-/* ---- what standard output can show ---- */
-
-/* The value of a variable of the environment; NULL if it is empty, too. */
-static const char *variable(const char *name) {
-    const char *value = getenv(name);
-    return value == NULL || *value == '\0' ? NULL : value;
-}
-
-/* The first of these is the locale of characters (POSIX.1-2017, 8.2). */
-static bool is_utf8(void) {
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    const char *locale = NULL;
-    for (size_t i = 0; locale == NULL && i < sizeof names / sizeof *names; i++)
-        locale = variable(names[i]);
-    const char *encoding = locale == NULL ? NULL : strchr(locale, '.');
-    return encoding != NULL &&
-           (strncasecmp(encoding, ".UTF-8", 6) == 0 || strncasecmp(encoding, ".utf8", 5) == 0);
-}
-
-static size_t find_width(void) {
-    enum { USUAL = 80, MIN = 40, MAX = 1000 };
-    struct winsize size;
-    size_t width = USUAL;
-    const char *columns = variable("COLUMNS");
-    if (columns != NULL && strtoul(columns, NULL, 10) > 0)
-        width = (size_t)strtoul(columns, NULL, 10);
-    else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        width = size.ws_col;
-    return width < MIN ? MIN : width > MAX ? MAX : width;
-}
-
-static popliner_plot_options terminal_plot_options(void) {
-    popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
-    const char *terminal = variable("TERM");
-    how.width = find_width();
-    how.is_ascii = !is_utf8();
-    how.has_colour = isatty(STDOUT_FILENO) && variable("NO_COLOR") == NULL && terminal != NULL &&
-                     strcmp(terminal, "dumb") != 0;
-    return how;
-}
-
 /* ---- sections, plots, traces ---- */
 
 static popliner_status make_text(session *s, popliner_section section,
@@ -111,7 +69,11 @@ popliner_status print_shown(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     popliner_status status;
     if (o->has_plot) {
-        const popliner_plot_options how = terminal_plot_options();
+        const terminal shown = terminal_of(STDOUT_FILENO);
+        popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
+        how.width = shown.width;
+        how.is_ascii = shown.is_ascii;
+        how.has_colour = shown.has_colour;
         status = popliner_plot_text(s->analysis, o->plot,
                                     session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
                                     certificate, &how, &text, error);
