@@ -195,8 +195,8 @@ static popliner_changes_form form_of(const options *o) {
 static size_t take_bounds(const options *o, popliner_growth_bound *bounds) {
     size_t count = 0;
     for (int i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        if (o->max_growth_percent[i] >= 0)
-            bounds[count++] = (popliner_growth_bound){(popliner_growth)i, o->max_growth_percent[i]};
+        if (o->max_growth.percent[i] >= 0)
+            bounds[count++] = (popliner_growth_bound){(popliner_growth)i, o->max_growth.percent[i]};
     return count;
 }
 

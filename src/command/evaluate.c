@@ -211,7 +211,7 @@ popliner_status read_calibration(session *s, popliner_error *error) {
         return status;
     s->calibration = made_with.calibration;
     const char *other = made_with.schedule != o->schedule           ? "schedule"
-                        : made_with.recompute != o->recompute       ? "recompute"
+                        : made_with.recompute != o->recompute.way   ? "recompute"
                         : made_with.effects != o->effects           ? "effects"
                         : made_with.accumulators != o->accumulators ? "accumulators"
                                                                     : NULL;
@@ -278,17 +278,17 @@ static popliner_status parse_recomputes(const options *o, request *r, size_t num
                                         popliner_recompute **recomputes, popliner_error *error) {
     size_t count = 1;
     *recomputes = NULL;
-    if (o->recomputes == NULL)
+    if (o->recompute.each == NULL)
         return POPLINER_OK;
-    for (const char *c = o->recomputes; *c != '\0'; c++)
+    for (const char *c = o->recompute.each; *c != '\0'; c++)
         count += *c == ',';
     if (count != num_stages)
         return fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
-                          o->recomputes, count, o->evaluate, num_stages);
+                          o->recompute.each, count, o->evaluate, num_stages);
     *recomputes = calloc(count, sizeof **recomputes);
     if (*recomputes == NULL)
         return fail_memory(error, "the split");
-    const char *name = o->recomputes;
+    const char *name = o->recompute.each;
     for (size_t i = 0; i < count; i++) {
         (*recomputes)[i] = *name == 'n'   ? POPLINER_RECOMPUTE_NONE
                            : *name == 's' ? POPLINER_RECOMPUTE_STANDARD

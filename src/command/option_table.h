@@ -7,28 +7,45 @@
 
 #include "command/options.h"
 
-/* What an option does with its value; how it is taken: options_parse.c. */
-typedef enum kind {
-    KIND_HEADING,   /* no option: begins a group of the help */
-    KIND_FLAG,      /* bool at `offset` */
-    KIND_TEXT,      /* const char * at `offset` */
-    KIND_WRITTEN,   /* the same, the path of a file that is written */
-    KIND_READ,      /* of a file that is read */
-    KIND_REPORTS,   /* of a report, or of a directory with some */
-    KIND_COUNT,     /* size_t at `offset`, at least 1 */
-    KIND_NUMBER,    /* the same, but may be 0 */
-    KIND_BYTES,     /* uint64_t at `offset`, at least 1 */
-    KIND_PERCENT,   /* double at `offset`, 0 to 100 */
-    KIND_GROWTH,    /* percentages by what may grow, for --max-growth */
-    KIND_RESERVE,   /* bytes, "N%" or "gaps" */
-    KIND_EFFECTS,   /* names separated by ',', or "none" */
-    KIND_SECONDS,   /* double at `offset`, above 0 */
-    KIND_REPEATED,  /* repeated at `offset` */
-    KIND_CHOICE,    /* an enum at `offset`: one of the choices */
-    KIND_RECOMPUTE, /* one of the choices, several of them, or "auto:" and some */
-    KIND_OUTPUT,    /* "SECTION=FILE" */
-    KIND_EMIT,      /* "FORMAT" or "FORMAT=FILE" */
-} kind;
+typedef struct option option;
+
+/* Why a value is wrong, if that says more than what its kind expects. */
+typedef struct problem {
+    char text[240]; /* "": `expected` of the kind */
+    bool lacks_memory;
+    const char *before; /* of a value that is right: one of a list that counts no longer, or NULL */
+} problem;
+
+/* Fills *why and returns false. */
+bool problem_is(problem *why, const char *format, ...);
+
+/* A word of a value, and the number that stands for it. */
+typedef struct word {
+    const char *name; /* NULL after the last */
+    int number;
+} word;
+
+/* A kind of value: how it is read, how messages and completions describe it. */
+typedef struct value_kind {
+    const char *expected; /* the end of its messages: "bytes, like 600K"; NULL: one of the words */
+    const word *words;
+    const char *(*word_at)(int i); /* of names of the library instead; the number is the place */
+    /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
+     * as long as the options. */
+    bool (*parse)(const char *text, const option *row, void *field, problem *why);
+    size_t
+        size; /* of a member that is compared with the usual one; 0: what is given is not usual */
+    bool is_list; /* values add up; else the last one counts */
+    bool is_path;
+    path_use use; /* of a path */
+} value_kind;
+
+/* The rows use these; `number`: may be 0, `count`: at least 1. */
+extern const value_kind kind_flag, kind_text, kind_written, kind_read, kind_reports, kind_count,
+    kind_number, kind_bytes, kind_percent, kind_growth, kind_reserve, kind_effects, kind_time,
+    kind_texts, kind_section, kind_plot, kind_sections, kind_emits, kind_objectives, kind_pareto,
+    kind_sweep, kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_copies,
+    kind_accumulators, kind_need, kind_layer_order, kind_format;
 
 /* What an option says nothing beside, and is refused with. */
 enum {
@@ -45,23 +62,20 @@ enum {
     BESIDE_REPORTS = 1 << 10,  /* --report of several */
 };
 
-typedef struct option {
-    kind kind;
-    char letter;       /* '\0': none */
-    const char *name;  /* of the config file's key, too */
-    const char *value; /* how the help calls it */
-    size_t offset;     /* of its member of the options */
-    const char *help;  /* lines of at most 54 characters */
+struct option {
+    const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
+    char letter;            /* '\0': none */
+    const char *name;       /* of the config file's key, too */
+    const char *value;      /* how the help calls it */
+    size_t offset;          /* of its member of the options */
+    const char *help;       /* lines of at most 54 characters */
 
-    const char *(*word)(int i); /* the names of the concept, NULL after the last */
-    const char *choices; /* more of them, separated by '|'; of a text for completions alone */
-    const int *values;   /* of the choices; NULL: their places */
-    unsigned action;     /* it asks for this one */
-    unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */
-    unsigned excluded;   /* BESIDE_... */
-    copied copied;       /* in which words of the page it is told */
-    const char *what;    /* of a file that is written: as messages call it */
-} option;
+    unsigned action;   /* it asks for this one */
+    unsigned uses;     /* actions that use it, perhaps OR_WARNED; 0: all */
+    unsigned excluded; /* BESIDE_... */
+    copied copied;     /* in which words of the page it is told */
+    const char *what;  /* of a file that is written: as messages call it */
+};
 
 /* Options that are only warned of beside actions that PopLiner 1.0.0 had: it took them with
  * anything, so there are scripts that do. */
@@ -73,13 +87,12 @@ extern const options options_usual;
 extern const option option_table[];
 extern const size_t num_options;
 
-/* The place of a name among the choices, or -1; all choices, separated by '|'. */
-enum { CHOICES_BYTES = 240 };
-int option_choice(const option *o, const char *name, size_t length);
-const char *option_choices(const option *o, char text[CHOICES_BYTES]);
+/* The number of the word in a text; -1 if the kind does not have it. */
+int kind_find(const value_kind *kind, const char *name, size_t length);
 
-/* Whether all values of an option count, and not the last one alone. */
-bool option_is_repeated(const option *o);
+/* Its words, with `separator` between them. */
+enum { CHOICES_BYTES = 240 };
+const char *kind_words(const value_kind *kind, const char *separator, char text[CHOICES_BYTES]);
 
 /* Settles what depends on several options, and refuses those that say nothing beside each other.
  * Errors: USAGE. */

@@ -25,7 +25,22 @@ typedef enum reserve_kind {
     RESERVE_GAPS
 } reserve_kind;
 
-/* In the order of the option's choices. */
+typedef struct asked_reserve {
+    reserve_kind kind;
+    uint64_t amount; /* bytes or hundredths of a percent */
+} asked_reserve;
+
+typedef struct asked_recompute {
+    popliner_recompute way;
+    const char *each; /* as it was given, if more than one way is in it; else NULL */
+    unsigned ways;    /* of auto: bits; 0: all */
+} asked_recompute;
+
+typedef struct asked_growths {
+    double percent[POPLINER_NUM_GROWTHS];    /* below 0: not said */
+    const char *texts[POPLINER_NUM_GROWTHS]; /* the option's value that says it */
+} asked_growths;
+
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
 /* What a file of --config says, word by word, as on a command line: the names of files, then
@@ -63,19 +78,19 @@ enum {
     SPLITS = SOLVE | EVALUATE | HTML,
 };
 
-/* Options by their places in the table. */
-enum { MAX_OPTIONS = 100 };
-typedef struct given {
-    bool is[MAX_OPTIONS];
-    bool is_own[MAX_OPTIONS];        /* by the command line, not by the file of --config */
-    const char *values[MAX_OPTIONS]; /* NULL for flags */
-} given;
-
 /* What an option was given that may be given more than once. */
 typedef struct repeated {
     const char **texts;
     size_t count;
 } repeated;
+
+/* Options by their places in the table. */
+enum { MAX_OPTIONS = 100 };
+typedef struct given {
+    bool is[MAX_OPTIONS];
+    bool is_own[MAX_OPTIONS];    /* by the command line, not by the file of --config */
+    repeated texts[MAX_OPTIONS]; /* its values, NULL for flags */
+} given;
 
 /* Sections, or formats of --emit, that are to be written. */
 typedef struct written_file {
@@ -135,16 +150,14 @@ typedef struct options {
     popliner_plot plot;
     const char *html;    /* the file of the page */
     const char *compare; /* the profile or stored analysis before; NULL: none */
-    double max_growth_percent[POPLINER_NUM_GROWTHS]; /* below 0: not said */
-    const char *max_growth[POPLINER_NUM_GROWTHS];    /* the option's value that says it */
+    asked_growths max_growth;
 
     popliner_format format;
     bool has_format; /* it was asked for */
     solver_choice solver;
     model_choice memory_model;
-    reserve_kind reserve;
-    uint64_t reserve_amount; /* bytes or hundredths of a percent */
-    const char *layers;      /* "A-B" or "A" */
+    asked_reserve reserve;
+    const char *layers; /* "A-B" or "A" */
     double tolerance_percent;
     bool strict; /* a profile that contradicts itself is refused */
     bool layer_operations_only;
@@ -166,13 +179,11 @@ typedef struct options {
     bool v_shape;
     popliner_schedule schedule;
     const char *schedule_name; /* as it was given */
-    popliner_recompute recompute;
-    const char *recomputes;  /* as it was given, if more than one way is in it; else NULL */
-    unsigned recompute_ways; /* of auto: bits; 0: all */
-    const char *copies;      /* a rule, or numbers separated by ',' */
-    size_t micro_batches;    /* of a step in each pipeline; 0: not said */
-    size_t total_ipus;       /* 0: one pipeline */
-    size_t batch;            /* of a step in all pipelines; 0: not said */
+    asked_recompute recompute;
+    const char *copies;   /* a rule, or numbers separated by ',' */
+    size_t micro_batches; /* of a step in each pipeline; 0: not said */
+    size_t total_ipus;    /* 0: one pipeline */
+    size_t batch;         /* of a step in all pipelines; 0: not said */
     size_t micro_batch_size;
     const char *replica_bandwidth; /* bytes in a unit of time */
     unsigned effects;              /* popliner_effect */

@@ -30,13 +30,19 @@ static const char *first_own_excluded(const options *o, unsigned excluded) {
 /* The place in the table of the option with this member. */
 static size_t place_of(size_t offset) {
     size_t place = 0;
-    while (option_table[place].kind == KIND_HEADING || option_table[place].offset != offset)
+    while (option_table[place].kind == NULL || option_table[place].offset != offset)
         place++;
     return place;
 }
 
+/* The last value of an option; NULL if it was not given. */
+static const char *given_value(const options *o, size_t offset) {
+    const repeated *texts = &o->given.texts[place_of(offset)];
+    return texts->count == 0 ? NULL : texts->texts[texts->count - 1];
+}
+
 #define IS_GIVEN(o, member) ((o)->given.is[place_of(offsetof(options, member))])
-#define GIVEN_VALUE(o, member) ((o)->given.values[place_of(offsetof(options, member))])
+#define GIVEN_VALUE(o, member) given_value(o, offsetof(options, member))
 
 /* The name of the action of this bit. */
 static const char *action_name(unsigned action) {
@@ -64,9 +70,9 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     if (!o->solve)
         return fail_usage(error, "--costs %s: can be solved, and nothing else: give --solve",
                           o->costs);
-    if (o->reserve == RESERVE_GAPS)
+    if (o->reserve.kind == RESERVE_GAPS)
         return fail_usage(error, "--reserve gaps: costs from a file have no layout");
-    if (o->recompute == POPLINER_RECOMPUTE_STANDARD)
+    if (o->recompute.way == POPLINER_RECOMPUTE_STANDARD)
         return fail_usage(error,
                           "--recompute standard: costs from a file say themselves what is kept; "
                           "leave it out, or give full");
@@ -185,12 +191,12 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
                           "--compare %s: shows the stages of --solve or of --evaluate; give one "
                           "of them",
                           o->compare);
-    if (o->max_growth[POPLINER_GROWTH_STAGES] != NULL && !o->solve && o->evaluate == NULL)
+    if (o->max_growth.texts[POPLINER_GROWTH_STAGES] != NULL && !o->solve && o->evaluate == NULL)
         return fail_usage(
             error,
             "--max-growth %s: there are no stages without --solve and --evaluate: give "
             "one of them",
-            o->max_growth[POPLINER_GROWTH_STAGES]);
+            o->max_growth.texts[POPLINER_GROWTH_STAGES]);
     if (other != NULL)
         return fail_usage(error, "--compare %s: compares one split of each side; leave out --%s",
                           o->compare, other);
@@ -285,9 +291,8 @@ static popliner_status check_effects(options *o, popliner_error *error) {
     if (name != NULL && o->memory_model == MODEL_POPLINER)
         return fail_usage(error, "--%s: PopLiner's memory model knows nothing of it", name);
     /* what is kept free takes the place of what the layout wastes */
-    if (!IS_GIVEN(o, effects))
-        o->effects = POPLINER_EFFECTS_ALL &
-                     ~(o->reserve == RESERVE_NOTHING ? 0u : (unsigned)POPLINER_EFFECT_LAYOUT);
+    if (!IS_GIVEN(o, effects) && o->reserve.kind != RESERVE_NOTHING)
+        o->effects &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
     return POPLINER_OK;
 }
 
@@ -319,10 +324,10 @@ static popliner_status check_replicas(const options *o, popliner_error *error) {
 }
 
 static popliner_status check_recompute(const options *o, popliner_error *error) {
-    bool is_auto = o->recompute == POPLINER_RECOMPUTE_AUTO;
+    bool is_auto = o->recompute.way == POPLINER_RECOMPUTE_AUTO;
     const char *value = GIVEN_VALUE(o, recompute);
     const char *other = is_auto ? first_excluded(o, BESIDE_AUTO) : NULL;
-    if (o->html != NULL && (is_auto || o->recomputes != NULL))
+    if (o->html != NULL && (is_auto || o->recompute.each != NULL))
         return fail_usage(error,
                           "--html %s: all stages of a page recompute alike; give --recompute one "
                           "way",
@@ -337,18 +342,18 @@ static popliner_status check_recompute(const options *o, popliner_error *error) 
         return fail_usage(error,
                           "--recompute auto: is what --solve chooses; for --evaluate give one "
                           "way, or one for each stage, like full,none");
-    if (o->recompute_ways != 0 && o->costs != NULL)
+    if (o->recompute.ways != 0 && o->costs != NULL)
         return fail_usage(error,
                           "--recompute %s: what to choose from is for profiles, a file of costs "
                           "says it itself; give auto",
                           value);
-    if (!is_auto && o->recomputes != NULL && (o->solve || o->calibrate != NULL))
+    if (!is_auto && o->recompute.each != NULL && (o->solve || o->calibrate != NULL))
         return fail_usage(
             error, "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
             value, o->solve ? "--solve" : "--calibrate",
             o->solve ? ", or auto to have it chosen" : "");
     bool has_meaning = options_keep_activations(o) || (is_auto && o->costs != NULL) ||
-                       (o->recompute == POPLINER_RECOMPUTE_NONE && o->recomputes == NULL);
+                       (o->recompute.way == POPLINER_RECOMPUTE_NONE && o->recompute.each == NULL);
     return has_meaning
                ? POPLINER_OK
                : fail_usage(error,
@@ -468,11 +473,11 @@ static popliner_status check_together(const options *o, popliner_error *error) {
                           "one of --solve and --evaluate");
     if (o->solver == SOLVER_GREEDY)
         return fail_usage(error, "--solver greedy: knows nothing of several reports; leave it out");
-    if (o->recompute == POPLINER_RECOMPUTE_AUTO || o->recomputes != NULL)
+    if (o->recompute.way == POPLINER_RECOMPUTE_AUTO || o->recompute.each != NULL)
         return fail_usage(error,
                           "--recompute %s: all stages of several reports recompute alike; give "
                           "one way",
-                          o->recomputes != NULL ? o->recomputes : "auto");
+                          o->recompute.each != NULL ? o->recompute.each : "auto");
     return POPLINER_OK;
 }
 

@@ -11,281 +11,6 @@
 #include "command/values.h"
 #include "popliner/utilities.h"
 
-/* ---- values ---- */
-
-_Static_assert(sizeof(popliner_section) == sizeof(int) && sizeof(solver_choice) == sizeof(int),
-               "choices are written as int");
-
-/* Takes the value of an option. `value` is NULL for flags. Errors: USAGE, MEMORY. */
-typedef popliner_status (*taker)(const option *o, const char *value, options *result,
-                                 popliner_error *error);
-
-static void *place_of(const option *o, options *result) {
-    return (char *)result + o->offset;
-}
-
-/* Refuses a value for the sake of a name in it that is none of the choices. */
-static popliner_status fail_choice(const option *o, const char *value, const char *name,
-                                   size_t length, const char *expected, popliner_error *error) {
-    char choices[CHOICES_BYTES];
-    char hint[NEAREST_HINT_BYTES];
-    nearest n = nearest_begin(name, length);
-    nearest_offer_list(&n, option_choices(o, choices), '|');
-    return fail_usage(error, "--%s %s: expected %s%s", o->name, value, expected,
-                      nearest_hint(&n, "", "", hint));
-}
-
-/* The same where any of the choices is expected. */
-static popliner_status fail_choices(const option *o, const char *value, size_t length,
-                                    const char *expected, popliner_error *error) {
-    char text[CHOICES_BYTES + 60];
-    char choices[CHOICES_BYTES];
-    snprintf(text, sizeof text, "%s %s", expected, option_choices(o, choices));
-    return fail_choice(o, value, value, length, text, error);
-}
-
-static popliner_status take_flag(const option *o, const char *value, options *result,
-                                 popliner_error *error) {
-    (void)value;
-    (void)error;
-    *(bool *)place_of(o, result) = true;
-    return POPLINER_OK;
-}
-
-static popliner_status take_text(const option *o, const char *value, options *result,
-                                 popliner_error *error) {
-    (void)error;
-    *(const char **)place_of(o, result) = value;
-    return POPLINER_OK;
-}
-
-static popliner_status take_choice(const option *o, const char *value, options *result,
-                                   popliner_error *error) {
-    int choice = option_choice(o, value, strlen(value));
-    if (choice < 0)
-        return fail_choices(o, value, strlen(value), "one of", error);
-    choice = o->values == NULL ? choice : o->values[choice];
-    memcpy(place_of(o, result), &choice, sizeof choice);
-    return POPLINER_OK;
-}
-
-/* One way of recomputing, or several, separated by ',': of each stage, or behind "auto:" those that
- * it chooses from. */
-static popliner_status take_recompute(const option *o, const char *value, options *result,
-                                      popliner_error *error) {
-    static const char prefix[] = "auto:";
-    const bool is_auto = strncmp(value, prefix, strlen(prefix)) == 0;
-    unsigned ways = 0;
-    result->recomputes = NULL;
-    result->recompute_ways = 0;
-    if (!is_auto && strchr(value, ',') == NULL)
-        return take_choice(o, value, result, error);
-    for (const char *name = is_auto ? value + strlen(prefix) : value; name != NULL;) {
-        const size_t length = strcspn(name, ",");
-        const int choice = option_choice(o, name, length);
-        if (choice < 0 || choice == POPLINER_RECOMPUTE_AUTO)
-            return fail_choices(o, value, strlen(value), "one of", error);
-        ways |= 1u << choice;
-        name = name[length] == ',' ? name + length + 1 : NULL;
-    }
-    result->recompute = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE;
-    result->recompute_ways = is_auto ? ways : 0;
-    result->recomputes = value;
-    return POPLINER_OK;
-}
-
-static popliner_status take_number(const option *o, const char *value, options *result,
-                                   popliner_error *error) {
-    enum { MOST = 1000000 };
-    const size_t min = o->kind == KIND_COUNT;
-    uint64_t number = 0;
-    const char *end = NULL;
-    if (*value == '\0' || strspn(value, "0123456789") != strlen(value))
-        return fail_usage(error, "--%s %s: expected a whole number", o->name, value);
-    if (!number_take(value, MOST, &number, &end) || number < min)
-        return fail_usage(error, "--%s %s: expected a number from %zu to %d", o->name, value, min,
-                          MOST);
-    *(size_t *)place_of(o, result) = (size_t)number;
-    return POPLINER_OK;
-}
-
-static popliner_status take_bytes(const option *o, const char *value, options *result,
-                                  popliner_error *error) {
-    uint64_t *bytes = place_of(o, result);
-    const char *end = popliner_size_take(value, bytes);
-    if (end == NULL || *end != '\0' || *bytes == 0)
-        return fail_usage(
-            error,
-            "--%s %s: expected a whole number of bytes from 1 to %llu, like 638976, 624KiB "
-            "or 1.5M",
-            o->name, value, (unsigned long long)INT64_MAX);
-    return POPLINER_OK;
-}
-
-/* False for what is no percentage from 0 to 100. */
-static bool parse_percent(const char *value, double *percent) {
-    char *end = NULL;
-    const size_t length = strspn(value, "0123456789.");
-    *percent = strtod(value, &end);
-    return length > 0 && end == value + length && (*end == '\0' || strcmp(end, "%") == 0) &&
-           *percent <= 100;
-}
-
-static popliner_status fail_percent(const option *o, const char *value, popliner_error *error) {
-    return fail_usage(error, "--%s %s: expected a percentage from 0 to 100, like 2.5 or 2.5%%",
-                      o->name, value);
-}
-
-static popliner_status take_percent(const option *o, const char *value, options *result,
-                                    popliner_error *error) {
-    return parse_percent(value, place_of(o, result)) ? POPLINER_OK : fail_percent(o, value, error);
-}
-
-static popliner_status take_seconds(const option *o, const char *value, options *result,
-                                    popliner_error *error) {
-    double *seconds = place_of(o, result);
-    char *end = NULL;
-    *seconds = strtod(value, &end);
-    if (strspn(value, "0123456789.") != strlen(value) || *end != '\0' || !(*seconds > 0))
-        return fail_usage(error, "--%s %s: expected a number of seconds above 0", o->name, value);
-    return POPLINER_OK;
-}
-
-static popliner_status take_repeated(const option *o, const char *value, options *result,
-                                     popliner_error *error) {
-    repeated *list = place_of(o, result);
-    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
-    if (texts == NULL)
-        return fail_memory(error, "the options");
-    texts[list->count++] = value;
-    list->texts = texts;
-    return POPLINER_OK;
-}
-
-static popliner_status take_reserve(const option *o, const char *value, options *result,
-                                    popliner_error *error) {
-    const size_t length = strlen(value);
-    double percent = 0;
-    if (strcmp(value, "gaps") == 0) {
-        result->reserve = RESERVE_GAPS;
-        return POPLINER_OK;
-    }
-    if (length > 1 && value[length - 1] == '%') {
-        result->reserve = RESERVE_PERCENT;
-        if (!parse_percent(value, &percent))
-            return fail_percent(o, value, error);
-        result->reserve_amount = (uint64_t)(percent * 100 + 0.5);
-        return POPLINER_OK;
-    }
-    const char *end = popliner_size_take(value, &result->reserve_amount);
-    result->reserve = RESERVE_BYTES;
-    if (end == NULL || *end != '\0')
-        return fail_usage(
-            error,
-            "--%s %s: expected a whole number of bytes up to %llu, like 60000 or 60K, a "
-            "percentage, like 5%%, or gaps",
-            o->name, value, (unsigned long long)INT64_MAX);
-    return POPLINER_OK;
-}
-
-static popliner_status take_effects(const option *o, const char *value, options *result,
-                                    popliner_error *error) {
-    const bool is_all = strcmp(value, "all") == 0;
-    result->effects = is_all ? POPLINER_EFFECTS_ALL : 0;
-    if (is_all || strcmp(value, "none") == 0)
-        return POPLINER_OK;
-    for (const char *name = value; name != NULL;) {
-        const size_t length = strcspn(name, ",");
-        const int choice = option_choice(o, name, length);
-        if (choice < 0 || 1u << choice > POPLINER_EFFECTS_ALL)
-            return fail_choice(o, value, name, length,
-                               "none, all, or some of layout,passing,buffers", error);
-        result->effects |= 1u << choice;
-        name = name[length] == '\0' ? NULL : name + length + 1;
-    }
-    return POPLINER_OK;
-}
-
-/* What may grow, by its name; POPLINER_NUM_GROWTHS if it is none, which is refused. */
-static popliner_growth find_growth(const option *o, const char *value, const char *name,
-                                   size_t length, popliner_error *error) {
-    char hint[NEAREST_HINT_BYTES];
-    char names[CHOICES_BYTES] = "";
-    nearest n = nearest_begin(name, length);
-    for (int i = 0; i < POPLINER_NUM_GROWTHS; i++) {
-        const char *own = popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)i);
-        if (strlen(own) == length && memcmp(own, name, length) == 0)
-            return (popliner_growth)i;
-        nearest_offer(&n, own, strlen(own));
-        strcat(strcat(names, i == 0 ? "" : ", "), own);
-    }
-    fail_usage(error, "--%s %s: expected PERCENT, or WHAT=PERCENT with one of %s%s", o->name, value,
-               names, nearest_hint(&n, "", "", hint));
-    return POPLINER_NUM_GROWTHS;
-}
-
-/* "5", "layers=5", or several of them with commas between them. */
-static popliner_status take_growth(const option *o, const char *value, options *result,
-                                   popliner_error *error) {
-    for (const char *part = value; part != NULL;) {
-        char number[24] = "";
-        const size_t length = strcspn(part, ",");
-        const size_t name = strcspn(part, "=,");
-        const size_t start = name < length ? name + 1 : 0;
-        const popliner_growth of =
-            start == 0 ? POPLINER_GROWTH_LARGEST_TILE : find_growth(o, value, part, name, error);
-        if (of == POPLINER_NUM_GROWTHS)
-            return POPLINER_ERROR_USAGE;
-        if (length - start < sizeof number)
-            memcpy(number, part + start, length - start);
-        if (!parse_percent(number, &result->max_growth_percent[of]))
-            return fail_usage(
-                error, "--%s %s: expected percentages from 0 to 100, like 2.5 or layers=2.5%%",
-                o->name, value);
-        if (result->max_growth[of] != NULL && strcmp(result->max_growth[of], value) != 0)
-            result->overridden = (overridden){o->name, result->max_growth[of], value};
-        result->max_growth[of] = value;
-        part = part[length] == '\0' ? NULL : part + length + 1;
-    }
-    return POPLINER_OK;
-}
-
-/* "CHOICE=FILE", or, of what may be printed, "CHOICE". */
-static popliner_status take_file_of(const option *o, const char *value, options *result,
-                                    popliner_error *error) {
-    const bool is_output = o->kind == KIND_OUTPUT;
-    const size_t length = strcspn(value, "=");
-    const char *path = value[length] == '=' ? value + length + 1 : NULL;
-    const int choice = option_choice(o, value, length);
-    written_files *files = place_of(o, result);
-    if (choice < 0)
-        return fail_choices(o, value, length,
-                            is_output ? "SECTION=FILE with one of the sections"
-                                      : "FORMAT or FORMAT=FILE with one of the formats",
-                            error);
-    if (path == NULL ? is_output : *path == '\0')
-        return fail_usage(error, "--%s %s: into which file? Give --%s %.*s=FILE", o->name, value,
-                          o->name, (int)length, value);
-    written_file *items = realloc(files->items, (files->count + 1) * sizeof *items);
-    if (items == NULL)
-        return fail_memory(error, "the options");
-    items[files->count++] = (written_file){choice, path};
-    files->items = items;
-    return POPLINER_OK;
-}
-
-static const taker takers[] = {
-    [KIND_FLAG] = take_flag,       [KIND_TEXT] = take_text,
-    [KIND_WRITTEN] = take_text,    [KIND_READ] = take_text,
-    [KIND_REPORTS] = take_text,    [KIND_COUNT] = take_number,
-    [KIND_NUMBER] = take_number,   [KIND_BYTES] = take_bytes,
-    [KIND_PERCENT] = take_percent, [KIND_GROWTH] = take_growth,
-    [KIND_RESERVE] = take_reserve, [KIND_EFFECTS] = take_effects,
-    [KIND_SECONDS] = take_seconds, [KIND_REPEATED] = take_repeated,
-    [KIND_CHOICE] = take_choice,   [KIND_RECOMPUTE] = take_recompute,
-    [KIND_OUTPUT] = take_file_of,  [KIND_EMIT] = take_file_of,
-};
-
 /* ---- the file of --config: a JSON object whose keys are the names of options ---- */
 
 /* What the words of an option look like. */
@@ -427,20 +152,20 @@ static popliner_status add_option(const reader *r, const char *name, const confi
 /* ---- the file ---- */
 
 static popliner_status read_object(const reader *r, json_t **root) {
-    json_error_t problem;
+    json_error_t found;
     FILE *file = fopen(r->path, "rb");
     if (file == NULL)
         return fail_file(r, POPLINER_ERROR_INPUT, "cannot be read: %s", strerror(errno));
-    *root = json_loadf(file, JSON_REJECT_DUPLICATES, &problem);
+    *root = json_loadf(file, JSON_REJECT_DUPLICATES, &found);
     const int number = ferror(file) ? errno : 0;
     (void)fclose(file); /* it was only read */
     if (*root == NULL && number != 0)
         return fail_file(r, POPLINER_ERROR_INPUT, "cannot be read: %s", strerror(number));
-    if (*root == NULL && json_error_code(&problem) == json_error_out_of_memory)
+    if (*root == NULL && json_error_code(&found) == json_error_out_of_memory)
         return fail_file_memory(r);
     if (*root == NULL)
-        return fail_file(r, POPLINER_ERROR_INPUT, "no JSON: %s (line %d, column %d)", problem.text,
-                         problem.line, problem.column);
+        return fail_file(r, POPLINER_ERROR_INPUT, "no JSON: %s (line %d, column %d)", found.text,
+                         found.line, found.column);
     if (!json_is_object(*root))
         return fail_file(r, POPLINER_ERROR_INPUT,
                          "expected an object with the names of options as keys, like "
@@ -500,7 +225,7 @@ static const option *find(const char *argument, const char **value) {
     *value = NULL;
     for (size_t i = 0; i < num_options; i++) {
         const option *o = &option_table[i];
-        if (o->kind == KIND_HEADING)
+        if (o->kind == NULL)
             continue;
         if (argument[1] != '-') {
             if (o->letter != '\0' && argument[1] == o->letter && argument[2] == '\0')
@@ -524,7 +249,7 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
     const char *name = argument + strspn(argument, "-");
     nearest n = nearest_begin(name, strcspn(name, "="));
     for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind != KIND_HEADING)
+        if (option_table[i].kind != NULL)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
     return fail_usage(error, "%s: unknown option%s", argument,
                       nearest_hint(&n, "--", "; see popliner --help", hint));
@@ -539,15 +264,42 @@ static bool is_option(const char *argument) {
 
 /* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
  * that a script can add its own behind others'; the user is told of it. */
-static void note(const option *o, const char *value, bool is_own, options *result) {
+static popliner_status note(const option *o, const char *value, bool is_own, options *result,
+                            popliner_error *error) {
     given *g = &result->given;
     const size_t place = (size_t)(o - option_table);
-    const char *before = g->values[place];
-    if (!option_is_repeated(o) && before != NULL && value != NULL && strcmp(before, value) != 0)
+    repeated *list = &g->texts[place];
+    const char *before = list->count == 0 ? NULL : list->texts[list->count - 1];
+    if (!o->kind->is_list && before != NULL && value != NULL && strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
     g->is[place] = true;
     g->is_own[place] = is_own;
-    g->values[place] = value;
+    const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
+    if (texts == NULL)
+        return fail_memory(error, "the options");
+    texts[list->count++] = value;
+    list->texts = texts;
+    return POPLINER_OK;
+}
+
+static void *place_of(const option *o, options *result) {
+    return (char *)result + o->offset;
+}
+
+/* Sets the member of the option. `value` is NULL for flags. */
+static popliner_status take_value(const option *o, const char *value, options *result,
+                                  popliner_error *error) {
+    problem why = {.text = ""};
+    const bool is_taken = o->kind->parse(value, o, place_of(o, result), &why);
+    if (why.before != NULL)
+        result->overridden = (overridden){o->name, why.before, value};
+    if (is_taken)
+        return POPLINER_OK;
+    if (why.lacks_memory)
+        return fail_memory(error, "the options");
+    return *why.text == '\0'
+               ? fail_usage(error, "--%s %s: expected %s", o->name, value, o->kind->expected)
+               : fail_usage(error, "--%s %s: %s", o->name, value, why.text);
 }
 
 /* What is known of the arguments before them. */
@@ -587,9 +339,9 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     const option *o = find(argument, &value);
     if (o == NULL)
         return fail_unknown(argument, error);
-    if (o->kind == KIND_FLAG && value != NULL)
+    if (o->kind == &kind_flag && value != NULL)
         return fail_usage(error, "--%s takes no value", o->name);
-    if (o->kind != KIND_FLAG) {
+    if (o->kind != &kind_flag) {
         if (value == NULL && next != NULL && !is_option(next)) {
             value = next;
             *num_taken = 2;
@@ -599,10 +351,8 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
     }
     if (p->skipped != NULL && p->skipped->is[o - option_table])
         return POPLINER_OK;
-    popliner_status status = takers[o->kind](o, value, p->result, error);
-    if (status == POPLINER_OK)
-        note(o, value, !p->is_file, p->result);
-    return status;
+    popliner_status status = take_value(o, value, p->result, error);
+    return status == POPLINER_OK ? note(o, value, !p->is_file, p->result, error) : status;
 }
 
 static popliner_status take_arguments(parsing *p, int argc, char **argv, popliner_error *error) {
@@ -616,10 +366,10 @@ static popliner_status take_arguments(parsing *p, int argc, char **argv, popline
 /* How the file of --config may say an option. */
 static config_rule rule_of(const char *name) {
     for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind != KIND_HEADING && strcmp(option_table[i].name, name) == 0)
+        if (option_table[i].kind != NULL && strcmp(option_table[i].name, name) == 0)
             return (config_rule){
                 .is_known = strcmp(name, "config") != 0,
-                .is_repeated = option_is_repeated(&option_table[i]),
+                .is_repeated = option_table[i].kind->is_list,
                 .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
             };
     return (config_rule){0};
@@ -637,7 +387,7 @@ static popliner_status fail_key(popliner_error *error) {
     const char *key = strchr(error->message, '"');
     nearest n = nearest_begin(key == NULL ? "" : key + 1, key == NULL ? 0 : strcspn(key + 1, "\""));
     for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind != KIND_HEADING && strcmp(option_table[i].name, "config") != 0)
+        if (option_table[i].kind != NULL && strcmp(option_table[i].name, "config") != 0)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
     nearest_offer_list(&n, "profile|debug", '|');
     const char *text = nearest_hint(&n, "", "; popliner --help lists them", hint);
@@ -688,7 +438,7 @@ static void set_aside(given *g, const options *own) {
 static void begin_options(options *result) {
     *result = options_usual;
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        result->max_growth_percent[i] = -1;
+        result->max_growth.percent[i] = -1;
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
@@ -714,9 +464,11 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
 }
 
 void options_free(options *o) {
-    for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind == KIND_REPEATED)
+    for (size_t i = 0; i < num_options; i++) {
+        if (option_table[i].kind == &kind_texts)
             free(((repeated *)place_of(&option_table[i], o))->texts);
+        free(o->given.texts[i].texts);
+    }
     free(o->outputs.items);
     free(o->emits.items);
     config_free(&o->config);

@@ -165,7 +165,7 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
     source *own = user;
     popliner_pipeline pipeline = {
         .schedule = own->s->options.schedule,
-        .recompute = own->s->options.recompute,
+        .recompute = own->s->options.recompute.way,
         .max_stages = num_stages,
         .copies = own->r->asked.copies,
     };

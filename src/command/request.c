@@ -215,7 +215,7 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
                                  "beyond a dynamic program; auto and ilp solve for them"},
         {o->link_bandwidth.count > 0, "--link-bandwidth: stages cannot share an IPU, as %s%s%s has "
                                       "them, where links have bandwidths; leave out one of both"},
-        {o->recompute == POPLINER_RECOMPUTE_AUTO,
+        {o->recompute.way == POPLINER_RECOMPUTE_AUTO,
          "--recompute auto: stages that share an IPU, as %s%s%s has them, do not choose; leave out "
          "one of both, or say one way, like --recompute full"},
     };
@@ -253,8 +253,8 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule;
-    r->asked.recompute = o->recompute;
-    r->asked.recompute_ways = o->recompute_ways;
+    r->asked.recompute = o->recompute.way;
+    r->asked.recompute_ways = o->recompute.ways;
     r->asked.effects = o->effects;
     r->asked.accumulators = o->accumulators;
     r->asked.need = o->need;
@@ -481,7 +481,7 @@ static popliner_status parse_placements(request *r, const repeated *list, poplin
 /* Refuses objectives that --recompute auto does not know. */
 static popliner_status check_chosen(const request *r, const options *o, popliner_error *error) {
     for (size_t i = 0; i < r->solver.num_objectives; i++)
-        if (o->recompute == POPLINER_RECOMPUTE_AUTO &&
+        if (o->recompute.way == POPLINER_RECOMPUTE_AUTO &&
             r->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
             return fail_usage(error,
                               "--recompute auto and --objective %s exclude each other; leave "
@@ -607,7 +607,7 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     input.costs = costs;
     input.options = &r->solver;
     input.schedule = s->options.schedule;
-    input.recompute = s->options.recompute;
+    input.recompute = s->options.recompute.way;
     input.copies = r->asked.copies;
     input.unit_names = r->unit_names;
     input.option_names = &s->names;

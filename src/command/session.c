@@ -491,14 +491,14 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
 
 popliner_reserve session_reserve(const session *s) {
     popliner_reserve reserve = {0, 0};
-    switch (s->options.reserve) {
+    switch (s->options.reserve.kind) {
     case RESERVE_NOTHING:
         break;
     case RESERVE_BYTES:
-        reserve.bytes = s->options.reserve_amount;
+        reserve.bytes = s->options.reserve.amount;
         break;
     case RESERVE_PERCENT:
-        reserve.percent_hundredths = s->options.reserve_amount;
+        reserve.percent_hundredths = s->options.reserve.amount;
         break;
     case RESERVE_GAPS:
         reserve.bytes = session_profile(s).layout_gap_bytes;

@@ -101,7 +101,7 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
     const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
     sweep_range range = {.of_ipus = true};
     popliner_status status = o->sweep == NULL ? POPLINER_OK : sweep_parse(o->sweep, &range, error);
-    if (status == POPLINER_OK && o->reserve != RESERVE_NOTHING && range.of_ipus &&
+    if (status == POPLINER_OK && o->reserve.kind != RESERVE_NOTHING && range.of_ipus &&
         o->mem_per_tile_bytes == 0 && info->bytes_per_tile == 0 && o->ipu_mem_per_tile.count == 0 &&
         info->num_ipu_limits == 0)
         status =
@@ -129,7 +129,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     const popliner_pipeline pipeline = {
         .schedule = o->schedule,
-        .recompute = o->recompute,
+        .recompute = o->recompute.way,
         .copies = r->asked.copies,
         .max_stages = stages_to_know(o, r),
     };
@@ -156,7 +156,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (status == POPLINER_OK)
         status = request_complete(r, s, limit_bytes, info, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule == POPLINER_SCHEDULE_NONE &&
-        !options_keep_activations(o) && o->recompute != POPLINER_RECOMPUTE_AUTO)
+        !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The costs say what a pipeline that trains keeps (\"stash\"), but neither "
                     "--schedule nor --copies says how often: none of it is counted.");
@@ -243,7 +243,7 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
                             has_replicas                ? ""
                             : s->options.pareto != NULL ? s->options.pareto
                                                         : s->options.objective);
-    if (status == POPLINER_OK && s->options.recompute == POPLINER_RECOMPUTE_AUTO &&
+    if (status == POPLINER_OK && s->options.recompute.way == POPLINER_RECOMPUTE_AUTO &&
         info.cycles_source < POPLINER_CYCLES_ESTIMATED)
         status =
             fail_usage(error, "--recompute auto: the profile has no cycles of computing, so what "

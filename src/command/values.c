@@ -147,6 +147,14 @@ bool number_take(const char *text, uint64_t most, uint64_t *number, const char *
     return *end > text;
 }
 
+bool percent_take(const char *text, double *percent) {
+    char *end = NULL;
+    const size_t length = strspn(text, "0123456789.");
+    *percent = strtod(text, &end);
+    return length > 0 && end == text + length && (*end == '\0' || strcmp(end, "%") == 0) &&
+           *percent <= 100;
+}
+
 const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
     enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
     const char *end = popliner_size_take(text, bytes);

@@ -71,6 +71,9 @@ const char *nearest_hint(const nearest *n, const char *prefix, const char *other
  * it is above `most`. */
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end);
 
+/* Reads a percentage from 0 to 100, with or without its sign. False for anything else. */
+bool percent_take(const char *text, double *percent);
+
 /* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
  * behind the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
  * 0. */

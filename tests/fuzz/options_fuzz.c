@@ -91,10 +91,10 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->tolerance_percent >= 0 && o->tolerance_percent <= 100);
     FUZZ_CHECK(o->time_limit_seconds >= 0);
     FUZZ_CHECK(o->mem_per_tile_bytes <= INT64_MAX && o->effects <= POPLINER_EFFECTS_ALL);
-    FUZZ_CHECK(o->reserve == RESERVE_PERCENT ? o->reserve_amount <= 10000
-                                             : o->reserve_amount <= INT64_MAX);
+    FUZZ_CHECK(o->reserve.amount <=
+               (o->reserve.kind == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        FUZZ_CHECK(o->max_growth_percent[i] == -1 || o->max_growth[i] != NULL);
+        FUZZ_CHECK(o->max_growth.percent[i] == -1 || o->max_growth.texts[i] != NULL);
     for (size_t i = 0; i < o->outputs.count; i++)
         FUZZ_CHECK(*o->outputs.items[i].path != '\0');
     for (size_t i = 0; i < o->emits.count; i++)
@@ -150,7 +150,7 @@ static void check_meaning(session *s, size_t num_units) {
         return;
     /* what else would be asked of the profile */
     o->mem_per_tile_bytes = o->mem_per_tile_bytes == 0 ? 638976 : o->mem_per_tile_bytes;
-    o->reserve = o->reserve == RESERVE_GAPS ? RESERVE_NOTHING : o->reserve;
+    o->reserve.kind = o->reserve.kind == RESERVE_GAPS ? RESERVE_NOTHING : o->reserve.kind;
     if (o->solve) {
         status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
         if (status == POPLINER_OK)
