@@ -1,5 +1,5 @@
 /* popliner: the operations of the user's model, each with the programs that it was compiled to, and
- * the layers that they belong to.
+ * their layers.
  *
  * Threads: operations and layers do not change, and any number of threads may read them at once.
  *
@@ -25,25 +25,26 @@ typedef struct popliner_operation {
     const char *name;         /* as PopLiner shows it, never empty */
     uint64_t debug_context;   /* id of its context; several operations may share one */
     const char *inputs;       /* names of its inputs joined by '/', "" if none */
-    bool is_tensor;           /* not an operation of its own: only moves a tensor */
-    const uint32_t *programs; /* ascending, as numbered by the profile's rows from 0 */
+    bool is_tensor;           /* it only moves a tensor */
+    const uint32_t *programs; /* ascending; numbers of the profile's programs, from 0 */
     size_t num_programs;      /* at least 1 */
-    size_t first_step;        /* liveness step at which one of its programs first runs */
-    size_t last_step;         /* the last such step, of all calls */
+    size_t first_step;        /* liveness step at which the first of its programs starts */
+    size_t last_step;         /* liveness step of the last of its programs, over all calls */
 } popliner_operation;
 
 size_t popliner_operations_count(const popliner_operations *operations);
 
-/* The operation in place `index`; NULL beyond the last. */
+/* Returns the operation `index`; NULL if it is out of range. */
 const popliner_operation *popliner_operations_at(const popliner_operations *operations,
                                                  size_t index);
 
-/* Whether the operations come from a framework's contexts, rather than from the programs' own. */
+/* True if the operations come from a framework's debug contexts, false if from those of the
+ * programs. */
 bool popliner_operations_are_of_framework(const popliner_operations *operations);
 
-/* ---- layers ---- */
+/* ---- Layers ---- */
 
-/* PopLiner's own defaults. */
+/* The defaults of PopLiner 1.0.0. */
 #define POPLINER_LAYER_NAME_REGEX "(?:^|\\/)(?:[L|l]ayer|blocks|encoder)[\\/_\\.]?(\\d+)"
 #define POPLINER_FIRST_LAYER_REGEX "(word_embeddings|Embedding_Dict)"
 
@@ -52,82 +53,84 @@ typedef enum popliner_layer_order {
     POPLINER_LAYER_ORDER_NATURAL, /* by name, runs of digits compared as numbers */
 } popliner_layer_order;
 
-/* How the layer of an operation was found. */
+/* The rule that found the layer of an operation. */
 typedef enum popliner_layer_rule {
     POPLINER_LAYER_RULE_NAME,        /* the regex on its name */
     POPLINER_LAYER_RULE_INPUTS,      /* the regex on the names of its inputs */
     POPLINER_LAYER_RULE_VARIABLES,   /* the regex on the names of the variables that it touches */
-    POPLINER_LAYER_RULE_FOLLOWING,   /* a Call: the layer of the operation that follows it */
+    POPLINER_LAYER_RULE_FOLLOWING,   /* a Call: the layer of the next operation */
     POPLINER_LAYER_RULE_FIRST_LAYER, /* it reads the embeddings */
-    POPLINER_LAYER_RULE_TENSOR,      /* none: it only moves a tensor, and is not looked at */
-    POPLINER_LAYER_RULE_NONE,        /* none: no rule applied */
+    POPLINER_LAYER_RULE_TENSOR,      /* no layer: it only moves a tensor, and is ignored */
+    POPLINER_LAYER_RULE_NONE,        /* no layer: no rule applied */
 } popliner_layer_rule;
 
-/* The layer of an operation, and how it was found. Belongs to the layers, with its texts; later
- * versions may append members. */
+/* The layer of an operation, and the rule that found it. Belongs to the layers, with its texts;
+ * later versions may append members. */
 typedef struct popliner_layer_finding {
-    size_t unit;      /* 0 for what belongs to no layer, then come the layers in the chosen order */
+    size_t unit;      /* 0 for an operation in no layer; layers follow in the chosen order */
     const char *name; /* of the layer; NULL for unit 0 */
     popliner_layer_rule rule;
-    size_t num_named; /* how many layers the names that were looked at last name, if no rule
-                         applied: not one */
-    /* The rule in the words of PopLiner's tables: "" (by its name), "deduced_from_input_names",
+    size_t
+        /* if no rule applied: the number of layers, not 1, in the names that were read last */
+        num_named;
+    /* The rule as PopLiner's tables call it: "" (by its name), "deduced_from_input_names",
      * "deduced_from_variable_names", "deduced_from_following_operation", "inputs_regex_layer_0",
      * "tensor_filter", or "2_input_layers": the number of layers that its inputs name, if not
      * one. */
     const char *note;
 } popliner_layer_finding;
 
-/* The assignment of operations to layers. Their units are those of the chain of
+/* The assignment of operations to layers. The units are those of the chain of
  * POPLINER_MEMORY_MODEL_POPLINER. Owned by the analysis. */
 typedef struct popliner_layers popliner_layers;
 
-/* The layer of the operation in place `operation`; NULL beyond the last. */
+/* Returns the layer of operation `operation`; NULL if it is out of range. */
 const popliner_layer_finding *popliner_layers_at(const popliner_layers *layers, size_t operation);
 
-/* ---- The chain ---- *
+/* ---- The chain ----
  *
- * The chain of units that is cut into stages, and the memory model that it serves.
+ * The chain of units that is cut into stages, and its memory model.
  *
  * Threads: a chain does not change, and any number of threads may read it at once. */
 
 typedef enum popliner_memory_model {
-    /* PopLiner 1.0.0's: counts what operations explain, and assumes the rest away. */
+    /* PopLiner 1.0.0's: counts attributed memory, and ignores the rest. */
     POPLINER_MEMORY_MODEL_POPLINER,
-    /* Counts everything that the compiler counts: what no operation explains is a cost of every
-     * stage, and operations in no layer have a place in the chain. */
+    /* Counts everything that the compiler counts: unattributed memory is charged to every stage,
+     * and operations in no layer have a position in the chain. */
     POPLINER_MEMORY_MODEL_FULL,
     POPLINER_NUM_MEMORY_MODELS,
 } popliner_memory_model;
 
 typedef enum popliner_unit_kind {
     POPLINER_UNIT_UNLAYERED, /* popliner's model: every operation in no layer, wherever it runs */
-    POPLINER_UNIT_HEAD,      /* full model: what runs before any layer */
+    POPLINER_UNIT_HEAD,      /* full model: operations before all layers */
     POPLINER_UNIT_LAYER,
-    POPLINER_UNIT_TAIL, /* full model: what runs after every layer */
+    POPLINER_UNIT_TAIL, /* full model: operations after all layers */
 } popliner_unit_kind;
 
 /* A chain of units, by memory model:
- *   POPLINER  unit 0 is what is in no layer, then come the layers
+ *
+ *   POPLINER  unit 0 holds the operations in no layer, then the layers follow
  *   FULL      the head, if there is one, the layers, the tail, if there is one. Operations in no
  *             layer are placed one after another:
- *               - one whose last step is before the first step of any layer belongs to the head
- *               - one whose first step is after the last step of all layers belongs to the tail, if
- *                 the variables that it touches belong nowhere, or most to the last layer of the
- *                 chain
- *               - else it belongs to where most bytes of the variables that it touches belong (a
- *                 variable that belongs to n places counts for each with an nth of its bytes; the
- *                 earlier of equals in the chain), or to where the operation before it belongs (the
- *                 head, if there is none) if they belong nowhere.
- *             An operation whose layer is but a guess from what follows it
+ *             - one whose last step is before the first step of any layer belongs to the head
+ *             - one whose first step is after the last step of all layers belongs to the tail, if
+ *               the variables that it touches belong nowhere, or most to the last layer of the
+ *               chain
+ *             - any other belongs to the unit that has most bytes of the variables that it touches
+ *               (a variable that belongs to n units counts for each with an nth of its bytes; the
+ *               earlier of equals in the chain); if the variables belong nowhere, to the unit of
+ *               the operation before it (the head, if there is none).
+ *             An operation whose layer is only a guess from the next operation
  *             (POPLINER_LAYER_RULE_FOLLOWING, the note "deduced_from_following_operation": a Call)
- *             is in no layer here: such a layer neither counts among the layers above nor makes
+ *             is in no layer here: its layer does not count among the layers above, and makes no
  *             variables belong to it.
- *             A variable belongs to the layers whose operations touch it, and to where operations
- *             in no layer were placed that touch it otherwise than by a copy from or to the host.
- *             Every liveness step belongs to the unit of the operation that it runs for, or of the
- *             last one before it, or of the first one.
- * Owned by the analysis. */
+ *             A variable belongs to the layers whose operations touch it, and to the units of
+ *             operations in no layer that touch it other than by a copy from or to the host.
+ *
+ * Every liveness step belongs to the unit of the operation that it runs for, or of the last
+ * operation before it, or of the first one. Owned by the analysis. */
 typedef struct popliner_chain popliner_chain;
 
 size_t popliner_chain_num_units(const popliner_chain *chain);
@@ -135,19 +138,20 @@ size_t popliner_chain_num_units(const popliner_chain *chain);
 /* A unit of a chain. Belongs to the chain, with its texts; later versions may append members. */
 typedef struct popliner_chain_unit {
     popliner_unit_kind kind;
-    const char *name;  /* of the layer; NULL for a unit that is none */
-    const char *label; /* how to call it: the name of its layer, "Head", "Tail", or "None" for what
-                          is in no layer */
+    const char *name; /* of the layer; NULL for another unit */
+    const char *
+        /* for texts: the name of its layer, "Head", "Tail", or "None" for operations in no layer */
+        label;
 } popliner_chain_unit;
 
-/* NULL beyond the last. */
+/* Returns unit `unit`; NULL if it is out of range. */
 const popliner_chain_unit *popliner_chain_unit_at(const popliner_chain *chain, size_t unit);
 
-/* The unit that an operation belongs to; SIZE_MAX for an operation beyond the last. */
+/* Returns the unit of an operation; SIZE_MAX if it is out of range. */
 size_t popliner_chain_unit_of(const popliner_chain *chain, size_t operation);
 
-/* The operation that a liveness step runs for, or the last one before it; SIZE_MAX for none, and
- * for a step beyond the last. */
+/* Returns the operation that a liveness step runs for, or the last one before it; SIZE_MAX for
+ * none, and for a step out of range. */
 size_t popliner_chain_operation_at(const popliner_chain *chain, size_t step);
 
 #ifdef __cplusplus

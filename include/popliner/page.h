@@ -1,11 +1,10 @@
-/* popliner: a profile, and a plan of it, as one page that a browser shows.
+/* popliner: a profile, and a plan for it, as one HTML page.
  *
- * The page is one HTML file that needs nothing else and asks nobody for anything. It holds what
- * every stage of the chain would need, so that the cuts can be moved in it, and solves again by
- * itself. docs/page.md says what it shows.
+ * The page is one file without external references. It holds the memory of every stage of the
+ * chain, so that users can move cuts in it and solve again without popliner. docs/page.md describes
+ * it.
  *
- * Threads: like the functions of popliner/analysis.h: while one thread works with an analysis,
- * others wait.
+ * Threads: as in popliner/analysis.h: while one thread works with an analysis, others wait.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_PAGE_H
@@ -24,15 +23,16 @@
 extern "C" {
 #endif
 
-/* How the page tells its reader to ask a program for what is on screen. Words of a command line,
- * with their leading dashes. Begin with POPLINER_PAGE_WORDS_INIT. */
+/* The words of a command line that the page offers to copy, with their leading dashes. Begin with
+ * POPLINER_PAGE_WORDS_INIT. */
 typedef struct popliner_page_words {
     size_t struct_size;
-    const char *command;     /* the program with what it reads */
+    const char *command;     /* the program and its input */
     const char *pipeline;    /* for the pipeline of the request */
     const char *constraints; /* for cuts, sizes of stages and placements of the request */
-    /* Each is followed by a blank and its value, but for the first; by '=' if the value begins with
-     * a dash. What a terminal would obey in a value is escaped as in bash's $'...'. */
+    /* All except the first are followed by a blank and a value, or by '=' and the value if it
+     * begins with a dash. Characters that a terminal would obey are escaped in values as in bash's
+     * $'...'. */
     const char *solve;
     const char *evaluate;        /* a split, the names of the last layers with '|' between them */
     const char *max_stages;      /* a number */
@@ -40,7 +40,7 @@ typedef struct popliner_page_words {
     const char *objectives;      /* names with ',' between them */
     const char *schedule;        /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
     const char *recompute;       /* none, standard or full */
-    const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for what is usual */
+    const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for the default */
     const char *slack;                     /* percent, like 0.5 */
     const char *device_map;                /* the IPU of each stage: 2,0,1 */
     const char *ipu_limits;                /* bytes of IPUs: 0=500000,3=600000 */
@@ -54,35 +54,34 @@ typedef struct popliner_page_words {
             {NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL                                       \
     }
 
-/* What the page begins with. Begin with POPLINER_PAGE_OPTIONS_INIT. */
+/* The initial state of the page. Begin with POPLINER_PAGE_OPTIONS_INIT. */
 typedef struct popliner_page_options {
     size_t struct_size;
     const popliner_request *request; /* NULL: POPLINER_REQUEST_INIT */
-    /* The split that is shown first, one of the analysis; NULL: the best one for the request. */
+    /* The split that is shown first, of this analysis; NULL: the best one for the request. */
     const popliner_certificate *certificate;
-    const char *title;                /* what the profile is called; NULL: nothing */
-    const popliner_page_words *words; /* NULL: the page tells of no command */
-    const popliner_changes *changes;  /* of the analysis, now, and another; NULL: none are shown */
-    /* The files that were read are told with the paths that they were read by, as home directories
-     * are in them; otherwise by their names alone. */
+    const char *title;                /* the name of the profile; NULL: none */
+    const popliner_page_words *words; /* NULL: the page shows no commands */
+    const popliner_changes *changes; /* between another analysis and this one (`now`); NULL: none */
+    /* Shows input files with their paths, which may contain home directories; false: only their
+     * names. */
     bool has_paths;
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
     { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL, false }
 
-/* Makes the page, which the caller frees with free(). The same analysis and options give the same
- * bytes. Errors: USAGE (a struct_size; a request for the greedy algorithm, which no page can
- * follow); INPUT when a file that was loaded is damaged; MEMORY. Cost: all stages
- * are measured, as for popliner_analysis_store, and all sections made. */
+/* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
+ * Errors: USAGE (struct_size; a request for the greedy algorithm, which pages do not have); INPUT
+ * if a loaded file is damaged; MEMORY. Cost: measures all stages, as popliner_analysis_store does,
+ * and makes all sections. */
 popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error);
 
-/* Measures the stages of the pipeline that the page of a request begins with, and keeps them,
- * unless they are known or too many. What is solved for the request afterwards, and the page, then
- * take them from there: call it before solving when a page will be made of the plan. It changes no
- * answer. Errors: those of popliner_page_text. */
+/* Measures and keeps the stages of the pipeline that the page of a request begins with, unless they
+ * are known or too many. Call it before solving if a page of the plan follows: solving and the page
+ * then reuse them. Does not change any answer. Errors: those of popliner_page_text. */
 popliner_status popliner_page_prepare(popliner_analysis *analysis, const popliner_request *request,
                                       popliner_error *error);
 

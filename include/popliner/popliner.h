@@ -1,9 +1,9 @@
-/* popliner: says where to cut a large neural network over several IPUs.
+/* popliner: splits a large neural network into pipeline stages for several IPUs.
  *
- * All headers at once. Begin with popliner/analysis.h.
+ * This header includes all others. Begin with popliner/analysis.h.
  *
- * Threads: each header says what several threads may share. What two threads do not share needs
- * no care.
+ * Threads: each header says what several threads may share. Anything that two threads do not share
+ * needs no care.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_POPLINER_H
@@ -31,14 +31,13 @@
 extern "C" {
 #endif
 
-/* "major.minor.patch" of the library that is linked; static text. */
+/* Returns "major.minor.patch" of the library that is linked; static text. */
 const char *popliner_version(void);
 
-/* ---- The structures of this interface ---- *
+/* ---- Structures of this interface ----
  *
- * The structures of this interface as the library was compiled with them, for a program
- * in another language, which cannot include the headers: it asks whether its own are the same, and
- * takes from here what the _INIT macros make.
+ * The structures as the library was compiled with them, for programs in languages that cannot
+ * include the headers: they compare sizes, and copy what the _INIT macros set.
  *
  * Threads: the functions return constants, so any number of threads may call them at once. */
 
@@ -46,12 +45,12 @@ const char *popliner_version(void);
 typedef struct popliner_structure {
     const char *name; /* "popliner_request" */
     size_t size_bytes;
-    /* What its _INIT macro makes, so many bytes to be copied; NULL if it has none. */
+    /* size_bytes bytes that its _INIT macro sets; NULL if it has none. */
     const void *initial;
 } popliner_structure;
 
-/* Structure i of all in the public headers that have members there, in the order of their names,
- * the first being 0; NULL behind the last. O(1). */
+/* Returns structure i of all in the public headers that have members there, ordered by name, from
+ * 0; NULL if i is out of range. O(1). */
 const popliner_structure *popliner_structure_at(size_t i);
 
 #ifdef __cplusplus

@@ -1,14 +1,14 @@
-/* popliner: the profile that the Poplar compiler wrote (profile.pop, SQLite, schema 3.x), and a
- * walk over what is in it.
+/* popliner: the profile that the Poplar compiler wrote (profile.pop, SQLite, schema 3.x), and
+ * functions that read its contents.
  *
- * Tiles, programs, compute sets and all the rest are numbered from 0, in the order of the file; an
- * index that leads nowhere is SIZE_MAX. A function that fills a structure takes one that was begun
- * with its _INIT macro; the texts in it live as long as the profile. It fails with USAGE where an
- * index is not below the count of popliner_profile_info, or struct_size was never set, and then
- * fills nothing. `error` may be NULL everywhere. Unless told otherwise a call costs O(1).
+ * Tiles, programs, compute sets and all other items are numbered from 0, in the order of the file;
+ * SIZE_MAX is no item. A function that fills a structure takes one that was begun with its _INIT
+ * macro; texts in it live as long as the profile. It fails with USAGE for an index that is not
+ * below the count of popliner_profile_info, or if struct_size was never set, and then fills
+ * nothing. `error` may be NULL. Calls cost O(1) unless they say otherwise.
  *
- * Threads: any number of threads may read a profile at once. The variables of a loaded analysis
- * come when they are first needed: call popliner_analysis_load_rest before several threads read
+ * Threads: any number of threads may read a profile at once. The variables of a loaded analysis are
+ * loaded when they are first needed: call popliner_analysis_load_rest before several threads read
  * them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -28,32 +28,33 @@ extern "C" {
 /* One compiled program with its memory. Owned by the analysis that read it. */
 typedef struct popliner_profile popliner_profile;
 
-/* The files of notes that a framework and an application leave beside a profile: the values of an
- * array of POPLINER_NUM_NOTE_FILES names. */
+/* The names of the files of notes that a framework and an application write to the directory of a
+ * profile: the values of an array of POPLINER_NUM_NOTE_FILES strings. */
 #define POPLINER_NOTE_FILES "framework.json", "app.json"
 #define POPLINER_NUM_NOTE_FILES 2
 
-/* ---- What the profile is of ---------------------------------------------------------------- */
+/* ---- The profile as a whole ------------------------------------------------------------------ */
 
-/* Where the cycles of a profile's programs come from. They are those of one execution of each, on
- * its slowest tile: measured ones if the profile has execution steps (the mean over all executions,
- * in whatever runs), else what the compiler estimated. */
+/* The source of the cycles of a profile's programs. Cycles are those of one execution of a program,
+ * on its slowest tile: measured if the profile has execution steps (the mean over all executions,
+ * in all runs), else estimated by the compiler. */
 typedef enum popliner_cycles_source {
-    POPLINER_CYCLES_NONE,      /* nothing is known */
-    POPLINER_CYCLES_EXCHANGES, /* estimates of exchanges and host copies alone: all that there is
-                                  without the engine option profiler.includeCycleEstimates */
-    POPLINER_CYCLES_ESTIMATED, /* estimates of computing, too */
-    POPLINER_CYCLES_MEASURED,  /* of programs that ran; those that did not count for nothing */
+    POPLINER_CYCLES_NONE, /* the profile has no cycles */
+    /* only estimates of exchanges and host copies: a profile without the engine option
+     * profiler.includeCycleEstimates has no others */
+    POPLINER_CYCLES_EXCHANGES,
+    POPLINER_CYCLES_ESTIMATED, /* also estimates of computing */
+    POPLINER_CYCLES_MEASURED,  /* programs that ran; others count as 0 */
 } popliner_cycles_source;
 
-/* What a profile is of, and how much of everything there is: below its counts are the indices of
- * all functions here. */
+/* Facts about a profile, and the numbers of its items: the indices of all functions here are below
+ * these counts. */
 typedef struct popliner_profile_info {
     size_t struct_size;
 
-    /* which Poplar compiled the program, and the version of the profile's format */
+    /* the version of Poplar that compiled the program, and of the profile's format */
     const char *poplar_version;      /* "3.3.0 (de1f8de2a7)"; "" when not recorded */
-    const char *poplar_package_hash; /* likewise */
+    const char *poplar_package_hash; /* "" when not recorded */
     unsigned poplar_major_number;
     unsigned poplar_minor_number;
     unsigned poplar_point_number;
@@ -62,8 +63,8 @@ typedef struct popliner_profile_info {
     unsigned format_point_number;
     bool is_unstable_format; /* may differ from the final format of this version */
 
-    /* the device that the program was compiled for, but of the first two what the profile is of:
-     * the IPUs of one replica, or one of them (see `ipu`) */
+    /* The device that the program was compiled for. num_tiles and num_ipus are those of one
+     * replica, or of one of its IPUs (see `ipu`). */
     size_t num_tiles;
     size_t num_ipus;
     size_t num_replicas;
@@ -75,28 +76,30 @@ typedef struct popliner_profile_info {
     const char *target_type;  /* "IPU", "IPU_MODEL", "CPU" or "" */
 
     size_t num_compute_sets;
-    uint64_t num_vertices; /* as the compiler tells, here and ... */
-    uint64_t num_edges;    /* ... here, after lowering; 0 when not recorded */
+    uint64_t num_vertices; /* as the compiler reports them */
+    uint64_t num_edges;    /* after lowering, as the compiler reports them; 0 when not recorded */
     size_t num_vertex_types;
-    size_t num_variables; /* lowered: a row for each piece on a tile; 0 as long as those of a stored
-                             analysis are not loaded */
-    size_t num_unlowered_variables; /* tensors, and what stands for the compiler's own */
+    size_t
+        /* lowered: one for each piece on a tile; 0 until those of a stored analysis are loaded */
+        num_variables;
+    size_t num_unlowered_variables; /* tensors, and placeholders for the compiler's own memory */
     size_t num_equivalence_classes;
     size_t num_categories; /* of memory */
     size_t num_programs;
     size_t num_steps; /* liveness steps: the program tree in pre-order */
     size_t num_engine_options;
-    size_t num_runs;            /* calls of Engine::run; 0 if the program was not run, or ... */
-    size_t num_execution_steps; /* ... nothing of it was recorded */
+    size_t
+        num_runs; /* calls of Engine::run; 0 if the program did not run, or no run was recorded */
+    size_t num_execution_steps; /* 0 if the program did not run, or no step was recorded */
 
-    popliner_cycles_source cycles_source; /* the best that any program has */
-    /* The most that the layout leaves unused on any tile, beyond what is live there at most: what
-     * to keep free on every tile where a new layout is no better. 0 without the compiler's
-     * account. */
+    popliner_cycles_source cycles_source; /* the best source of any program */
+    /* The largest layout overhead of any tile: address space that the layout leaves unused, above
+     * the peak of live memory. Keep it free on every tile, as a new layout may be no better. 0
+     * without the compiler's account. */
     uint64_t layout_gap_bytes;
 
-    /* The IPU whose tiles alone are here, numbered from 0; SIZE_MAX for those of all IPUs. Vertices
-     * and edges are counted over all of them all the same. */
+    /* The only IPU whose tiles are included, from 0; SIZE_MAX if all are. Vertices and edges are
+     * always counted over all IPUs. */
     size_t ipu;
 } popliner_profile_info;
 
@@ -123,26 +126,26 @@ typedef struct popliner_engine_option {
 
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
-/* The compiler's own account of one tile's memory, all zero where the profile has none; and which
- * lowered variables are on the tile. */
+/* The compiler's own account of one tile's memory, all zero if the profile has none; and the
+ * lowered variables on the tile. */
 typedef struct popliner_tile_memory {
     size_t struct_size;
     uint64_t total_bytes;                /* addresses in use at some time, without gaps */
     uint64_t total_including_gaps_bytes; /* the highest address in use */
     uint64_t always_live_bytes;
     uint64_t not_always_live_peak_bytes; /* largest sum over the liveness steps */
-    uint64_t interleaved_bytes;          /* of the total: in interleaved memory, ... */
+    uint64_t interleaved_bytes;          /* of the total: in interleaved memory, */
     uint64_t non_interleaved_bytes;
-    uint64_t overflowed_bytes; /* ... and behind the end of the memory */
+    uint64_t overflowed_bytes; /* and past the end of the memory */
     size_t first_variable;     /* the tile's are first_variable ... end_variable - 1; none */
-    size_t end_variable;       /* as long as they are not loaded */
+    size_t end_variable;       /* until they are loaded */
 } popliner_tile_memory;
 
 #define POPLINER_TILE_MEMORY_INIT                                                                  \
     { sizeof(popliner_tile_memory), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /* A category of memory, with what the compiler counts for it on all tiles. A byte is overlapped if
- * another variable of its tile has the same address; all others are not. */
+ * another variable of its tile has the same address, else non-overlapped. */
 typedef struct popliner_category {
     size_t struct_size;
     const char *name; /* "variable", "message", "vertexCode", ... */
@@ -155,9 +158,9 @@ typedef struct popliner_category {
 #define POPLINER_CATEGORY_INIT                                                                     \
     { sizeof(popliner_category), NULL, 0, 0, 0, 0 }
 
-/* What the profile tells tile by tile, and of what. */
+/* Numbers that the profile has for each tile. */
 typedef enum popliner_by_tile {
-    /* of a category: bytes in ordinary, in interleaved memory, and behind the end */
+    /* of a category: bytes in ordinary memory, in interleaved memory, and past the end */
     POPLINER_BY_TILE_CATEGORY, /* all of the six below */
     POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED,
     POPLINER_BY_TILE_NON_INTERLEAVED_OVERLAPPED,
@@ -174,8 +177,8 @@ typedef enum popliner_by_tile {
     POPLINER_BY_TILE_EXCHANGE_CODE, /* bytes, of DoExchange */
 } popliner_by_tile;
 
-/* Fills by_tile[num_tiles] with what is told of category, vertex type, ... `index`; all zero where
- * the profile tells nothing. Errors: USAGE. O(tiles). */
+/* Fills by_tile[num_tiles] with the numbers of category, vertex type, ... `index`; all zero if the
+ * profile has none. Errors: USAGE. O(tiles). */
 popliner_status popliner_profile_by_tile(const popliner_profile *profile, popliner_by_tile what,
                                          size_t index, uint64_t *by_tile, popliner_error *error);
 
@@ -197,12 +200,12 @@ typedef struct popliner_variable {
 #define POPLINER_VARIABLE_INIT                                                                     \
     { sizeof(popliner_variable), 0, 0, 0, 0, false, NULL, NULL, 0, 0 }
 
-/* One unlowered variable: a tensor of the program, or what the compiler made up for memory that
- * belongs to none, which has no pieces then. */
+/* One unlowered variable: a tensor of the program, or the compiler's placeholder for memory that
+ * belongs to no tensor, which has no pieces then. */
 typedef struct popliner_unlowered_variable {
     size_t struct_size;
     const char *name;
-    uint64_t debug_context; /* the first of them, an id in debug.cbor; 0: none */
+    uint64_t debug_context; /* the first of several, an id in debug.cbor; 0: none */
     uint64_t size_bytes;    /* of all its pieces */
     size_t num_pieces;      /* lowered variables */
 } popliner_unlowered_variable;
@@ -212,9 +215,9 @@ typedef struct popliner_unlowered_variable {
 
 /* ---- Programs ------------------------------------------------------------------------------- */
 
-/* The types of programs. Later versions may append some; a file may have others, too. */
+/* The types of programs. Later versions may append some; a file may have others. */
 typedef enum popliner_program_type {
-    POPLINER_PROGRAM_OTHER, /* popliner_program.type_name tells which */
+    POPLINER_PROGRAM_OTHER, /* popliner_program.type_name is its type */
     POPLINER_PROGRAM_SEQUENCE,
     POPLINER_PROGRAM_ON_TILE_EXECUTE, /* a compute set */
     POPLINER_PROGRAM_REPEAT,
@@ -235,7 +238,7 @@ typedef enum popliner_program_type {
     POPLINER_PROGRAM_ANY = -1 /* for popliner_profile_visit alone */
 } popliner_program_type;
 
-/* One program of the tree. A function's body is no child of the programs that call it. */
+/* One program of the tree. The body of a function is not a child of the programs that call it. */
 typedef struct popliner_program {
     size_t struct_size;
     popliner_program_type type;
@@ -246,7 +249,7 @@ typedef struct popliner_program {
     size_t compute_set;                   /* that it executes, or SIZE_MAX */
     size_t called_program;                /* the body of the function that it calls, or SIZE_MAX */
     uint64_t debug_context;               /* id in debug.cbor; 0: none */
-    uint64_t num_repeats;                 /* of a Repeat that tells, else 1 */
+    uint64_t num_repeats;                 /* of a Repeat that records it, else 1 */
     uint64_t cycles;                      /* see popliner_cycles_source */
     popliner_cycles_source cycles_source; /* NONE: `cycles` is 0 and means nothing */
 } popliner_program;
@@ -257,30 +260,29 @@ typedef struct popliner_program {
             POPLINER_CYCLES_NONE                                                                   \
     }
 
-/* Called with the number of a program and its type. What is not POPLINER_OK ends the visit. */
+/* Receives the number of a program and its type. Any result except POPLINER_OK ends the visit. */
 typedef popliner_status (*popliner_program_visitor)(void *user, size_t program,
                                                     popliner_program_type type);
 
 /* Calls `visitor` once for each program of `type`, or for all with POPLINER_PROGRAM_ANY: in the
- * order of their first liveness step, which is that of the tree in pre-order; then those that no
- * step runs. Calls come from this thread alone.
- * Returns the first status that is not POPLINER_OK; one that is no popliner_status becomes USAGE.
- * Errors: USAGE, MEMORY. O(programs + steps). */
+ * order of their first liveness step, which is the pre-order of the tree; then those that no step
+ * runs. Calls come from this thread alone. Returns the first status that is not POPLINER_OK; a
+ * number that is no popliner_status becomes USAGE. Errors: USAGE, MEMORY. O(programs + steps). */
 popliner_status popliner_profile_visit(const popliner_profile *profile, popliner_program_type type,
                                        popliner_program_visitor visitor, void *user,
                                        popliner_error *error);
 
-/* A liveness step. The programs of functions have steps below each call. */
+/* A liveness step. The programs of a function have steps for each call. */
 typedef struct popliner_step {
     size_t struct_size;
     size_t program;
-    size_t parent_step; /* that of the program around it, or SIZE_MAX */
+    size_t parent_step; /* that of the enclosing program, or SIZE_MAX */
 } popliner_step;
 
 #define POPLINER_STEP_INIT                                                                         \
     { sizeof(popliner_step), 0, 0 }
 
-/* ---- What programs execute ------------------------------------------------------------------ */
+/* ---- Compute sets and vertices -------------------------------------------------------------- */
 
 typedef struct popliner_compute_set {
     size_t struct_size;
@@ -304,8 +306,8 @@ typedef struct popliner_vertices {
     const char *name;      /* of the type */
     uint64_t num_vertices; /* on all tiles */
     size_t num_tiles;      /* that have any */
-    uint64_t state_bytes;  /* of all of them */
-    uint64_t code_bytes;   /* of the type on these tiles: shared with other compute sets */
+    uint64_t state_bytes;  /* of all vertices */
+    uint64_t code_bytes;   /* of the type on these tiles, shared with other compute sets */
     size_t index;          /* for popliner_profile_by_tile */
 } popliner_vertices;
 
@@ -322,16 +324,16 @@ typedef struct popliner_vertex_type {
 #define POPLINER_VERTEX_TYPE_INIT                                                                  \
     { sizeof(popliner_vertex_type), NULL, 0, 0 }
 
-/* ---- The execution -------------------------------------------------------------------------- */
+/* ---- Execution ------------------------------------------------------------------------------ */
 
-/* A call of Engine::run. That the steps of a run follow those of the run before is inferred: no
+/* A call of Engine::run. That the steps of a run follow those of the previous run is inferred: no
  * real file with runs is known. */
 typedef struct popliner_run {
     size_t struct_size;
     const char *name;
     uint64_t start_microseconds; /* since 1970 */
     uint64_t elapsed_microseconds;
-    uint64_t num_programs; /* that were executed, without implied syncs */
+    uint64_t num_programs; /* executed ones, without implied syncs */
     size_t first_step;     /* of the execution */
     size_t num_steps;
 } popliner_run;
@@ -339,13 +341,13 @@ typedef struct popliner_run {
 #define POPLINER_RUN_INIT                                                                          \
     { sizeof(popliner_run), NULL, 0, 0, 0, 0, 0 }
 
-/* One execution of a program, or a sync that no program asks for. */
+/* One execution of a program, or a sync that no program requests. */
 typedef struct popliner_execution_step {
     size_t struct_size;
     size_t program;        /* or SIZE_MAX */
     const char *type_name; /* of the program, or of the sync; "" when not recorded */
     size_t run;            /* or SIZE_MAX */
-    size_t first_ipu_step; /* those of the IPUs that were measured are */
+    size_t first_ipu_step; /* the steps of the measured IPUs are */
     size_t num_ipus;       /* first_ipu_step ... first_ipu_step + num_ipus - 1 */
     uint64_t cycles;       /* on the slowest IPU; 0 if none was measured */
 } popliner_execution_step;
@@ -353,7 +355,7 @@ typedef struct popliner_execution_step {
 #define POPLINER_EXECUTION_STEP_INIT                                                               \
     { sizeof(popliner_execution_step), 0, NULL, 0, 0, 0, 0 }
 
-/* What a step took on one IPU. */
+/* One step on one IPU. */
 typedef struct popliner_ipu_step {
     size_t struct_size;
     size_t ipu;
@@ -362,15 +364,16 @@ typedef struct popliner_ipu_step {
     uint64_t active_from_cycles;
     uint64_t active_to_cycles;
     size_t num_active_tiles;
-    double tile_balance; /* mean over the most of the tiles' cycles: from 0 to 1, the even case */
+    double
+        tile_balance; /* the tiles' cycles, mean divided by maximum: from 0 to 1, which is even */
 } popliner_ipu_step;
 
 #define POPLINER_IPU_STEP_INIT                                                                     \
     { sizeof(popliner_ipu_step), 0, 0, 0, 0, 0, 0, 0 }
 
-/* ---- One of these --------------------------------------------------------------------------- */
+/* ---- Reading items -------------------------------------------------------------------------- */
 
-/* What popliner_profile_get tells of: the structure that it fills, and what numbers it. */
+/* The kinds of items: the structure that popliner_profile_get fills, and the count of items. */
 typedef enum popliner_item {
     POPLINER_ITEM_ENGINE_OPTION,      /* popliner_engine_option: num_engine_options */
     POPLINER_ITEM_TILE,               /* popliner_tile_memory: num_tiles */
@@ -389,56 +392,58 @@ typedef enum popliner_item {
     POPLINER_NUM_ITEMS
 } popliner_item;
 
-/* Fills *result, which is the structure of this kind, begun with its _INIT macro:
+/* Fills *result, the structure of this kind, begun with its _INIT macro:
  *
- *     popliner_program program = POPLINER_PROGRAM_INIT;
- *     popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, 0, &program, &error);
+ *       popliner_program program = POPLINER_PROGRAM_INIT;
+ *       popliner_profile_get(profile, POPLINER_ITEM_PROGRAM, 0, &program, &error);
  *
- * Errors: USAGE for a kind that there is not, or an index that is not below its count. */
+ * Errors: USAGE for an unknown kind, or an index that is not below its count. */
 popliner_status popliner_profile_get(const popliner_profile *profile, popliner_item kind,
                                      size_t index, void *result, popliner_error *error);
 
-/* ---- What is live when ---------------------------------------------------------------------- *
+/* ---- Liveness -------------------------------------------------------------------------------
  *
- * A variable that is always live counts at every step; any other where its equivalence class is
- * live, on the half-open ranges of the profile. Bytes are sums of sizes, as in the compiler's own
- * accounting; where variables share addresses, popliner_liveness_extent tells what they take up.
+ * An always-live variable counts at every step; any other while its equivalence class is live, in
+ * the half-open ranges of the profile. Bytes are sums of sizes, as in the compiler's own
+ * accounting; if variables share addresses, popliner_liveness_extent computes the addresses that
+ * they use.
  *
- * Wherever a `selection` is asked for it is a mark per lowered variable, 0 for those to leave out,
- * or NULL for all of them. Variables are sorted by tile. */
+ * A `selection` has one mark per lowered variable, 0 for variables to leave out; NULL selects all
+ * of them. Variables are sorted by tile. */
 
-/* Whether the variable is live at `step`; false if either is beyond the last. O(ranges of its
+/* True if the variable is live at `step`; false if either is out of range. O(ranges of its
  * class). */
 bool popliner_liveness_is_live(const popliner_profile *profile, size_t variable, size_t step);
 
-/* The most memory that a tile needs at any of some steps. */
+/* The peak memory of a tile over a range of steps. */
 typedef struct popliner_peak {
     uint64_t always_live_bytes;
     uint64_t not_always_live_bytes; /* at peak_step */
-    size_t peak_step;               /* the first step where most bytes are live */
+    size_t peak_step;               /* the first step where most not-always-live bytes are live */
 } popliner_peak;
 
-/* The peak of every tile over the steps in [first_step, end_step), into peaks[num_tiles].
- * Errors, here and below: USAGE for a tile beyond the last, for steps that are not 0 <= first_step
- * <= end_step <= num_steps, or if the variables are not loaded; MEMORY.
- * Cost: O(variables * ranges + tiles * steps). */
+/* Sets peaks[num_tiles] to the peak of every tile over the steps in [first_step, end_step). Errors
+ * of this and the following functions: USAGE for a tile out of range, for steps that are not 0 <=
+ * first_step <= end_step <= num_steps, or if the variables are not loaded; MEMORY. Cost:
+ * O(variables * ranges + tiles * steps). */
 popliner_status popliner_liveness_peaks(const popliner_profile *profile, const uint8_t *selection,
                                         size_t first_step, size_t end_step, popliner_peak *peaks,
                                         popliner_error *error);
 
-/* For the sum over all tiles. */
+/* The sum over all tiles. */
 #define POPLINER_ALL_TILES SIZE_MAX
 
-/* The not-always-live bytes of one tile, or of POPLINER_ALL_TILES together, at each of the steps in
- * [first_step, end_step), into bytes[end_step - first_step]. Errors: USAGE, MEMORY. Cost: for a
- * tile O(its variables * ranges + steps), for all O(variables + classes * ranges + steps). */
+/* Sets bytes[end_step - first_step] to the not-always-live bytes of one tile, or of
+ * POPLINER_ALL_TILES together, at each of the steps in [first_step, end_step). Errors: USAGE,
+ * MEMORY. Cost: for a tile O(its variables * ranges + steps), for all O(variables + classes *
+ * ranges + steps). */
 popliner_status popliner_liveness_by_step(const popliner_profile *profile, size_t tile,
                                           const uint8_t *selection, size_t first_step,
                                           size_t end_step, uint64_t *bytes, popliner_error *error);
 
-/* The addresses of a tile that some variable uses at some time: how many bytes, and the highest
- * end. The difference is what the layout leaves unused between them. Errors: USAGE, MEMORY.
- * O(n log n). */
+/* Sets *used_bytes to the number of addresses of a tile that some variable uses at some time, and
+ * *including_gaps_bytes to the highest end. The difference is the gaps of the layout. Errors:
+ * USAGE, MEMORY. O(n log n). */
 popliner_status popliner_liveness_extent(const popliner_profile *profile, size_t tile,
                                          const uint8_t *selection, uint64_t *used_bytes,
                                          uint64_t *including_gaps_bytes, popliner_error *error);

@@ -1,7 +1,7 @@
-/* popliner: files, texts and sizes as users know them.
+/* popliner: writing files, and parsing and printing texts and sizes for users.
  *
- * Threads: any number of threads may write files at once. If several write the same one, the
- * file is what one of them wrote. The other functions use their arguments alone.
+ * Threads: any number of threads may write files at once. If several write one file, it holds the
+ * bytes of one of them. The other functions use only their arguments.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef POPLINER_UTILITIES_H
@@ -16,44 +16,43 @@
 extern "C" {
 #endif
 
-/* ---- Writing files so that what was there is not lost ---- */
+/* ---- Writing files ---- */
 
-/* Writes a text or other `bytes`, of which there are `length`, into the file `path`. A regular file
- * holds what it held before until all is written and has reached the disk: it is written beside
- * that, as popliner-*.part, takes its place and keeps its mode. Where `path` is a link, what it
- * leads to is replaced. Devices and pipes are written into, as is a file in a folder where none can
- * be made: only such a file may be left in part, by a full disk. `error` may be NULL. Errors:
- * OUTPUT, MEMORY.
+/* Writes `length` bytes to `path`. A regular file keeps its old contents until all bytes are on the
+ * disk: they are written to popliner-*.part in the same directory, which then replaces the file and
+ * keeps its mode. If `path` is a link, its target is replaced. Devices and pipes are written
+ * directly, and so is a file in a directory where no file can be created: only such a file may be
+ * incomplete if the disk is full. `error` may be NULL. Errors: OUTPUT, MEMORY.
  *
  * Meanwhile the calling thread blocks the signals that ask a program to end (INT, TERM, HUP, QUIT,
- * ALRM, USR1, USR2, XCPU), so that a program of one thread leaves no .part: they come when the file
- * is done. All functions of the library that write a file do it in this way. */
+ * ALRM, USR1, USR2, XCPU), which arrive when the file is complete, so that a program of one thread
+ * leaves no .part. All functions of the library that write a file do so. */
 popliner_status popliner_file_write(const char *path, const void *bytes, size_t length,
                                     popliner_error *error);
 
-/* ---- Texts that come from files, for people who read them on a terminal ---- */
+/* ---- Printing texts of files on a terminal ---- */
 
-/* Room for what one character is shown as, with a NUL. */
+/* Space for one printed character, with a NUL. */
 #define POPLINER_PRINTABLE_SIZE 8
 
-/* Writes what is to be shown of the first character of a UTF-8 text that is not empty, and returns
- * where the next one begins. Most are shown as they are. What a terminal may obey (C0 with tabs and
- * line ends, DEL, C1, line and paragraph separators, and what turns the direction of the text) is
- * shown as \n, \r, \t or \u001b, and a byte that is no UTF-8 as \xe9. O(1). */
+/* Prints the first character of a non-empty UTF-8 text into `shown`, and returns the start of the
+ * next one. Most characters are unchanged. Those that a terminal may obey (C0 with tabs and line
+ * ends, DEL, C1, line and paragraph separators, and changes of the text's direction) become \n, \r,
+ * \t or \u001b, and a byte that is not UTF-8 becomes \xe9. O(1). */
 const char *popliner_printable_take(const char *text, char shown[POPLINER_PRINTABLE_SIZE]);
 
-/* ---- Sizes in bytes as people write them ---- */
+/* ---- Sizes in bytes ---- */
 
-/* Reads the size that a text begins with, "638976", "624KiB", "1.5M" or "1.5 GB": a decimal number
- * and, directly or after one blank, if wanted one of the units B, K, KB or kB (1000), M or MB, G or
- * GB, KiB (1024), MiB, GiB, written so. With a point it has to come to whole bytes. Returns what
- * follows in the text, with *bytes set; NULL if that is no size, or one above INT64_MAX.
+/* Parses a size at the start of `text`, such as "638976", "624KiB", "1.5M" or "1.5 GB": a decimal
+ * number, then optionally, after at most one blank, a unit: B, K, KB or kB (1000), M or MB, G or
+ * GB, KiB (1024), MiB, GiB, in this spelling. A number with a point must be whole bytes. Sets
+ * *bytes and returns the rest of the text; NULL if there is no such size, or it exceeds INT64_MAX.
  * O(characters of the number). */
 const char *popliner_size_take(const char *text, uint64_t *bytes);
 
 /* ---- Names of enumerators ---- */
 
-/* Which enumeration. */
+/* The enumerations with names. */
 typedef enum popliner_named {
     POPLINER_NAMED_OBJECTIVE,   /* popliner_objective: "memory", "cycles", ... */
     POPLINER_NAMED_SECTION,     /* popliner_section: "summary", "plan", ... */
@@ -61,8 +60,8 @@ typedef enum popliner_named {
     POPLINER_NAMED_GROWTH,      /* popliner_growth: "largest-tile", "tiles", ... */
 } popliner_named;
 
-/* What users of the command and documents know an enumerator by, from the first one, 0, on; NULL
- * behind the last. Static. */
+/* Returns the name of an enumerator in the command and the documents, from value 0 on; NULL if it
+ * is out of range. Static. */
 const char *popliner_name_of(popliner_named kind, size_t value);
 
 #ifdef __cplusplus
