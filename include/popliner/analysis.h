@@ -58,8 +58,8 @@ typedef struct popliner_analysis_options {
     /* Limits the bytes for what is read, including tables whose size only the profile claims; each
      * allocation is counted before it is made. 0: the memory of the machine, if known. */
     uint64_t max_memory_bytes;
-    const popliner_listener
-        *listener; /* may be NULL; copied, but its `user` must outlive the analysis */
+    /* may be NULL; copied, but its `user` must outlive the analysis */
+    const popliner_listener *listener;
     /* names of options for messages; copied, except for the strings. NULL: the names of the
      * fields */
     const popliner_option_names *option_names;
@@ -96,8 +96,8 @@ typedef struct popliner_request {
     popliner_need need; /* the estimate that must be within the limits */
     /* NULL: POPLINER_SOLVER_OPTIONS_INIT. Without counted_units, layers count. */
     const popliner_solver_options *solver;
-    popliner_calibration
-        calibration;        /* a correction from compiled pipelines; not for the greedy algorithm */
+    /* a correction from compiled pipelines; not for the greedy algorithm */
+    popliner_calibration calibration;
     popliner_copies copies; /* instead of the schedule's, see popliner/pipeline.h */
     /* Recomputation of each stage, none of them AUTO; only for popliner_analysis_evaluate. NULL:
      * `recompute` for all stages. */

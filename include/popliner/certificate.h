@@ -32,9 +32,10 @@ typedef struct popliner_certificate_input {
     const char *const *unit_names; /* [units of the costs] */
     const char *time_unit;         /* of the cycles; NULL: "cycles" */
     uint64_t cycles_per_time_unit; /* 0 means 1: they are cycles */
-    uint64_t cuts_per_unit;        /* 0 means 1: they are bytes; else they are in the time unit */
-    const popliner_option_names
-        *option_names;      /* copied, except for the strings; NULL: field names */
+    /* 0 means 1: they are bytes; else they are in the time unit */
+    uint64_t cuts_per_unit;
+    /* copied, except for the strings; NULL: field names */
+    const popliner_option_names *option_names;
     popliner_copies copies; /* instead of the schedule's */
     /* [stages of the plan]: how each recomputes, see popliner/solver.h; NULL: as `recompute`
      * says */

@@ -203,8 +203,9 @@ typedef struct popliner_tile_spread {
 
 /* The memory of one IPU. */
 typedef struct popliner_ipu_memory {
-    popliner_tile_spread live;  /* always-live bytes and the peak of not-always-live ones */
-    popliner_tile_spread whole; /* including layout overhead */
+    /* always-live bytes and the peak of not-always-live ones */
+    popliner_tile_spread live;
+    popliner_tile_spread whole;                /* including layout overhead */
     uint64_t group_bytes[POPLINER_NUM_GROUPS]; /* over all tiles */
     uint64_t tile_bytes[POPLINER_NUM_GROUPS];  /* on whole.tile */
 } popliner_ipu_memory;
@@ -222,11 +223,11 @@ typedef struct popliner_compared_stage {
     popliner_ipu_memory compiled;
     double error_percent;
     double live_error_percent; /* of the largest live bytes */
-    double without_percent
-        [POPLINER_NUM_COUNTED_PARTS]; /* the error without each part; NAN if it was not requested */
-    double corrected_percent;         /* the error after the correction */
-    double
-        left_out_percent; /* the error after a correction that was derived from all other stages */
+    /* the error without each part; NAN if it was not requested */
+    double without_percent[POPLINER_NUM_COUNTED_PARTS];
+    double corrected_percent; /* the error after the correction */
+    /* the error after a correction that was derived from all other stages */
+    double left_out_percent;
 } popliner_compared_stage;
 
 /* Owned by the caller; free with popliner_comparison_free. */

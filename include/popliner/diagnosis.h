@@ -22,7 +22,8 @@ typedef enum popliner_missing_reason {
     POPLINER_MISSING_NO_DEBUG_ID,     /* its program has no debug id */
     POPLINER_MISSING_UNKNOWN_CONTEXT, /* the debug id is not in the debug information */
     POPLINER_MISSING_NO_OPERATION,    /* no context above it is an operation */
-    POPLINER_MISSING_NO_LAYER,  /* its operation is in no layer, and layer_operations_only is set */
+    /* its operation is in no layer, and layer_operations_only is set */
+    POPLINER_MISSING_NO_LAYER,
     POPLINER_MISSING_UNTOUCHED, /* data that no program touches */
     POPLINER_MISSING_PARENT,    /* a parent's own control code, which no operation counts */
     POPLINER_MISSING_COMPILER,  /* the compiler's own memory, not data of the model */
@@ -194,8 +195,9 @@ typedef enum popliner_relation {
 typedef struct popliner_check {
     popliner_relation relation;
     const char *name; /* for example "always_live" */
-    size_t checked;   /* places: tiles, steps, ...; 0 if the profile lacks a table that is needed */
-    size_t breached;  /* the places where the relation does not hold */
+    /* places: tiles, steps, ...; 0 if the profile lacks a table that is needed */
+    size_t checked;
+    size_t breached;        /* the places where the relation does not hold */
     uint64_t largest_bytes; /* the largest difference; vertices or rows where these are counted */
     const char *where;      /* the place of the largest difference: "tile 5, total"; "" for none */
     const char *untrusted;  /* the results that a breach makes unreliable: "memory by category" */

@@ -34,12 +34,14 @@ typedef struct popliner_page_words {
      * begins with a dash. Characters that a terminal would obey are escaped in values as in bash's
      * $'...'. */
     const char *solve;
-    const char *evaluate;        /* a split, the names of the last layers with '|' between them */
+    /* a split, the names of the last layers with '|' between them */
+    const char *evaluate;
     const char *max_stages;      /* a number */
     const char *max_stage_bytes; /* a number */
     const char *objectives;      /* names with ',' between them */
-    const char *schedule;        /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
-    const char *recompute;       /* none, standard or full */
+    /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
+    const char *schedule;
+    const char *recompute;                 /* none, standard or full */
     const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for the default */
     const char *slack;                     /* percent, like 0.5 */
     const char *device_map;                /* the IPU of each stage: 2,0,1 */
@@ -62,7 +64,8 @@ typedef struct popliner_page_options {
     const popliner_certificate *certificate;
     const char *title;                /* the name of the profile; NULL: none */
     const popliner_page_words *words; /* NULL: the page shows no commands */
-    const popliner_changes *changes; /* between another analysis and this one (`now`); NULL: none */
+    /* between another analysis and this one (`now`); NULL: none */
+    const popliner_changes *changes;
     /* Shows input files with their paths, which may contain home directories; false: only their
      * names. */
     bool has_paths;

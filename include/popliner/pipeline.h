@@ -58,8 +58,8 @@ typedef struct popliner_copies {
     popliner_copies_rule rule;
     /* added to each number of the rule: 1 if the stage's memory contains no set of activations */
     size_t more;
-    size_t
-        num_micro_batches; /* of a step in one pipeline; 0: unlimited, but GPIPE needs a number */
+    /* of a step in one pipeline; 0: unlimited, but GPIPE needs a number */
+    size_t num_micro_batches;
     /* INTERLEAVED needs it. ZERO_BUBBLE needs it only to measure single stages or to look up copies
      * (0: unlimited); costs use the number of stages of each split instead. */
     size_t num_stages;
@@ -173,7 +173,8 @@ typedef struct popliner_pipeline {
     popliner_schedule schedule;
     popliner_recompute recompute;
     size_t max_stages; /* the longest pipeline that costs are needed for; at least 1 */
-    unsigned effects; /* popliner_effect; this and the next two are ignored for costs from a file */
+    /* popliner_effect; this and the next two are ignored for costs from a file */
+    unsigned effects;
     popliner_accumulators accumulators;
     popliner_calibration calibration;
     /* Overrides the copies of the schedule, unless OF_SCHEDULE; not for INFERENCE. With the

@@ -88,8 +88,8 @@ typedef struct popliner_profile_info {
     size_t num_programs;
     size_t num_steps; /* liveness steps: the program tree in pre-order */
     size_t num_engine_options;
-    size_t
-        num_runs; /* calls of Engine::run; 0 if the program did not run, or no run was recorded */
+    /* calls of Engine::run; 0 if the program did not run, or no run was recorded */
+    size_t num_runs;
     size_t num_execution_steps; /* 0 if the program did not run, or no step was recorded */
 
     popliner_cycles_source cycles_source; /* the best source of any program */
@@ -364,8 +364,8 @@ typedef struct popliner_ipu_step {
     uint64_t active_from_cycles;
     uint64_t active_to_cycles;
     size_t num_active_tiles;
-    double
-        tile_balance; /* the tiles' cycles, mean divided by maximum: from 0 to 1, which is even */
+    /* the tiles' cycles, mean divided by maximum: from 0 to 1, which is even */
+    double tile_balance;
 } popliner_ipu_step;
 
 #define POPLINER_IPU_STEP_INIT                                                                     \

@@ -490,7 +490,8 @@ typedef struct popliner_pareto_summary {
      * FEASIBLE if it was not proven, and another split may dominate it. Its bounds are those of the
      * splits with less of the second objective than the previous point. */
     const popliner_plan *const *plans; /* [num_points] */
-    size_t num_points; /* none, and not stopped: popliner_solve says why nothing fits */
+    /* none, and not stopped: popliner_solve says why nothing fits */
+    size_t num_points;
     /* True if it is proven that the front has these points and no others. */
     bool is_complete;
     bool is_stopped; /* the time limit expired, or should_stop returned true */

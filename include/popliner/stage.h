@@ -116,10 +116,12 @@ typedef struct popliner_stage_detail {
     uint64_t tile_layout_bytes;
     size_t step; /* of its peak */
     size_t num_variables;
-    popliner_stage_variable
-        variables[POPLINER_DETAIL_VARIABLES]; /* the largest on `tile` at `step` */
-    uint64_t need_bytes[POPLINER_NUM_NEEDS];  /* the peak over all tiles; EXPECTED is tile_bytes */
-    int64_t correction_bytes; /* over all tiles: added by a calibration, without layout */
+    /* the largest on `tile` at `step` */
+    popliner_stage_variable variables[POPLINER_DETAIL_VARIABLES];
+    /* the peak over all tiles; EXPECTED is tile_bytes */
+    uint64_t need_bytes[POPLINER_NUM_NEEDS];
+    /* over all tiles: added by a calibration, without layout */
+    int64_t correction_bytes;
     /* The number of IPUs of the profile on which its operations compute. If several, all bytes are
      * those of the tiles there, which is less than one IPU would need. */
     size_t num_ipus;

@@ -50,7 +50,8 @@ struct popliner_analysis {
     size_t num_threads;
     popliner_option_names option_names; /* complete */
     pl_bounds bounds;                   /* of the call that is at work */
-    pl_turn turn; /* of the calls, and of tables of costs that ask what shared stages need */
+    /* of the calls, and of tables of costs that ask what shared stages need */
+    pl_turn turn;
 
     const popliner_profile *profile;
     const popliner_operations *operations;   /* NULL before they are asked for */

@@ -21,7 +21,8 @@ typedef struct pl_parallel {
     size_t num_threads; /* at least 1; the calling one is among them */
     size_t count;
     bool (*task)(void *user, size_t worker, size_t i); /* false when it failed */
-    void (*side_task)(void *user); /* or NULL: run first by the calling thread, beside the tasks */
+    /* or NULL: run first by the calling thread, beside the tasks */
+    void (*side_task)(void *user);
     void *user;
     pl_bounds *bounds; /* or NULL; the calling thread asks while it works, and while it waits */
 } pl_parallel;

@@ -66,11 +66,13 @@ typedef struct pl_interval_options {
     uint64_t max_bytes;           /* that a tile may need: what is beyond need not be known */
     bool with_cycles;             /* fill the table of cycles, too */
     double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
-    size_t num_threads;           /* 0: as many as there are processors; the answer is the same */
+    /* 0: as many as there are processors; the answer is the same */
+    size_t num_threads;
     const popliner_listener *listener; /* of the progress; may be NULL */
     bool with_tile_needs;              /* details have tile_needs */
-    pl_stage_meter *meter; /* of the chain, whose account and pass usage are then taken, or NULL */
-    pl_bounds *bounds;     /* or NULL */
+    /* of the chain, whose account and pass usage are then taken, or NULL */
+    pl_stage_meter *meter;
+    pl_bounds *bounds; /* or NULL */
 } pl_interval_options;
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \

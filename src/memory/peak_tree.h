@@ -20,7 +20,8 @@ typedef struct pl_peak_tree {
     size_t capacity;            /* of nodes, and twice that of the next two */
     struct pl_peak_node *nodes; /* [2 * num_leaves], owned; the first is 1, the leaves come last */
     bool *is_noted;             /* [num_leaves], owned: the nodes below which something changed */
-    uint32_t *noted;      /* [num_leaves], owned: at each depth d, from 2 to the power of d on */
+    /* [num_leaves], owned: at each depth d, from 2 to the power of d on */
+    uint32_t *noted;
     size_t num_noted[64]; /* at each depth */
 } pl_peak_tree;
 

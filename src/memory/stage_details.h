@@ -167,7 +167,8 @@ struct pl_stage_details {
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need */
     pl_detail_variables *variables;               /* [pieces of what is expected] */
     uint64_t *cuts_bytes;                         /* [num_units], by the unit behind the cut */
-    size_t num_cycles; /* 0 if they are not known, else that of the stages */
+    /* 0 if they are not known, else that of the stages */
+    size_t num_cycles;
     uint64_t *cycles;
     /* Of every stage on every tile, [num_tiles][num_intervals]; NULL unless they were wanted, and
      * of stages that were stored. */

@@ -26,8 +26,8 @@ typedef struct pl_live_part {
 
 /* Zero-initialise; free with pl_live_parts_free. */
 typedef struct pl_live_parts {
-    pl_live_part
-        *parts; /* [count], no two of the same set and steps, in the order they came; owned */
+    /* [count], no two of the same set and steps, in the order they came; owned */
+    pl_live_part *parts;
     size_t count;
     size_t capacity;
     uint32_t *slots; /* [num_slots] a table to find them: 1 + the part, or 0; owned */
@@ -59,7 +59,8 @@ typedef struct pl_tile_meter {
     /* Of the tiles that were measured, by stage; owned. */
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the needs that are wanted */
     pl_detail_sums *sums;                         /* only if details are wanted */
-    pl_tile_need *tile_needs; /* [num_tiles][num_intervals], of all threads; NULL: not wanted */
+    /* [num_tiles][num_intervals], of all threads; NULL: not wanted */
+    pl_tile_need *tile_needs;
     /* By the first unit: the stages that reach this unit need more than max_bytes. Owned. Without
      * details only, for these are of all stages. */
     size_t *allowed_end;

@@ -171,7 +171,8 @@ struct popliner_profile {
 
     /* What the programs take, if anything is known of it. */
     size_t num_timed_programs; /* num_programs, or 0 */
-    uint64_t *program_cycles;  /* of one execution on the slowest tile; 0: none, or not known */
+    /* of one execution on the slowest tile; 0: none, or not known */
+    uint64_t *program_cycles;
     uint8_t *program_cycles_source; /* popliner_cycles_source, EXCHANGES never */
     uint32_t *program_repeats;      /* of Repeat, if the file tells, else 1 */
 
