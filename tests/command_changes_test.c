@@ -208,7 +208,8 @@ static void other_actions_are_refused(void **state) {
     RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2", "--max-growth=101");
     assert_refused(&run, 2, "--max-growth 101");
     RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2");
-    assert_refused(&run, 2, "--num-ipus means something for --solve, --evaluate and --html only");
+    assert_refused(&run, 2,
+                   "--num-ipus: not used by --compare; it is for --solve, --evaluate and --html");
     RUN(&run, "--costs=x", "--solve", "--compare", OTHER);
     assert_refused(&run, 2, "nothing else");
 }

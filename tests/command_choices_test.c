@@ -115,10 +115,10 @@ static void copies_that_lack_something_are_refused(void **state) {
         {{"--copies", "interleaved", "--device-map", "0,1,0"}, "give a --device-map in which each"},
         {{"--copies", "0,1", "--num-ipus", "3"}, "is for 2 stages, but up to 3 stages are asked"},
         {{"--copies", "0,1", "--device-map", "0,1,0"}, "is for 2 stages, but 3 stages are asked"},
-        {{"--copies", "0,1", "--schedule", "inference"}, "--schedule inference keeps nothing"},
-        {{"--micro-batches", "3"},
-         "--micro-batches means something with --copies or --total-ipus only"},
-        {{"--copies", "1f1b", "--solver", "greedy"}, "greedy knows nothing of --copies"},
+        {{"--copies", "0,1", "--schedule", "inference"},
+         "not with --schedule inference, which keeps nothing"},
+        {{"--micro-batches", "3"}, "--micro-batches: needs --copies or --total-ipus"},
+        {{"--copies", "1f1b", "--solver", "greedy"}, "--copies: not with --solver greedy"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *arguments[12] = {REGIONS, "--solve"};
@@ -189,13 +189,13 @@ static void stages_choose_what_they_recompute(void **state) {
         const char *arguments[4];
         const char *message;
     } cases[] = {
-        {{"--sweep", "num-ipus=1..2"}, "--recompute auto and --sweep exclude each other"},
-        {{"--slack", "1"}, "--recompute auto and --slack exclude each other"},
-        {{"--pareto", "memory,cycles"}, "--recompute auto and --pareto exclude each other"},
-        {{"--objective", "balance"}, "--recompute auto and --objective balance exclude each other"},
+        {{"--sweep", "num-ipus=1..2"}, "--sweep: not with --recompute auto, which cannot"},
+        {{"--slack", "1"}, "--slack: not with --recompute auto"},
+        {{"--pareto", "memory,cycles"}, "--pareto: not with --recompute auto"},
+        {{"--objective", "balance"}, "--objective balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
          "--recompute auto: stages that share an IPU, as --device-map 0,1,0 has them, do not"},
-        {{"--link-bandwidth", "3"}, "--recompute auto and --link-bandwidth exclude each other"},
+        {{"--link-bandwidth", "3"}, "--link-bandwidth: not with --recompute auto"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, "--costs", path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
@@ -203,9 +203,10 @@ static void stages_choose_what_they_recompute(void **state) {
         assert_refused(&run, 2, cases[i].message);
     }
     RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
-    assert_refused(&run, 2, "--recompute auto means something for --schedule training");
+    assert_refused(&run, 2,
+                   "--recompute auto: needs a --schedule that keeps activations, like popart");
     RUN(&run, "--costs", path, "--solve", "--recompute", "auto:none,full");
-    assert_refused(&run, 2, "what to choose from is for profiles");
+    assert_refused(&run, 2, "--recompute auto: not with --costs, which says itself");
     static const struct {
         const char *action;
         const char *recompute;
@@ -215,7 +216,7 @@ static void stages_choose_what_they_recompute(void **state) {
         {"--solve", "auto:standard,full", "the profile has no cycles of computing"},
         {"--solve", "auto:none,fulls", "expected one of none|standard|full|auto"},
         {"--solve", "none,full", "one for each stage is for --evaluate alone"},
-        {"--evaluate=0", "auto", "is what --solve chooses; for --evaluate give one way"},
+        {"--evaluate=0", "auto", "--recompute auto: not with --evaluate, which takes one way"},
         {"--evaluate=0", "none,full,full", "is for 3 stages, but --evaluate 0 has 2"},
         {"--evaluate=0", "none,auto", "expected one of none|standard|full|auto"},
     };
@@ -454,25 +455,29 @@ static void replicas_that_lack_something_are_refused(void **state) {
         const char *arguments[9];
         const char *message;
     } cases[] = {
-        {{"--total-ipus", "4"}, "give --micro-batches, of each pipeline, or --batch"},
-        {{"--total-ipus", "4", "--batch", "4", "--micro-batches", "2"}, "give --micro-batches, of"},
-        {{"--batch", "4"}, "--batch means something with --total-ipus only"},
-        {{"--replica-bandwidth", "4"}, "--replica-bandwidth means something with --total-ipus"},
-        {{"--total-ipus", "4", "--batch", "4", "--sweep", "num-ipus=1..2"}, "--sweep exclude each"},
-        {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"}, "--device-map exclude each"},
+        {{"--total-ipus", "4"}, "--total-ipus: needs --micro-batches or --batch, of each"},
+        {{"--total-ipus", "4", "--batch", "4", "--micro-batches", "2"},
+         "--micro-batches: not with --batch"},
+        {{"--batch", "4"}, "--batch: needs --total-ipus"},
+        {{"--replica-bandwidth", "4"}, "--replica-bandwidth: needs --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "4", "--sweep", "num-ipus=1..2"},
+         "--sweep: not with --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"},
+         "--device-map: not with --total-ipus"},
         {{"--total-ipus", "4", "--batch", "5", "--micro-batch-size", "2"}, "is no multiple of"},
-        {{"--total-ipus", "4", "--micro-batches", "5", "--micro-batch-size", "2"}, "with --batch"},
+        {{"--total-ipus", "4", "--micro-batches", "5", "--micro-batch-size", "2"},
+         "--micro-batch-size: needs --batch"},
         {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "0.0"}, "expected bytes in"},
         {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "1.2.3"},
          "expected bytes in"},
         {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
         {{"--objective", "throughput"}, "give --total-ipus, and the throughput first"},
-        {{"--total-ipus", "4", "--batch", "4", "--v-shape"}, "and --v-shape exclude each other"},
+        {{"--total-ipus", "4", "--batch", "4", "--v-shape"}, "--v-shape: not with --total-ipus"},
         {{"--total-ipus", "4", "--batch", "4", "--copies", "interleaved"}, "give --interleave"},
         {{"--total-ipus", "4", "--batch", "4", "--copies", "0,1", "--interleave", "3"},
          "--copies 0,1: is for 2 stages, but --interleave 3 has as many on one IPU"},
         {{"--total-ipus", "4", "--batch", "4", "--interleave", "2", "--solver", "dp"},
-         "--solver dp: stages that share an IPU, as --interleave has them, are beyond"},
+         "--solver dp: not with --interleave, whose stages share IPUs"},
     };
     const char *path = write_pipeline();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -485,7 +490,7 @@ static void replicas_that_lack_something_are_refused(void **state) {
     RUN(&run, TRAINING_DIRECTORY, "-q", "--solve", "--total-ipus", "4", "--batch", "4");
     assert_refused(&run, 2, "--total-ipus: the profile has no cycles of computing; compile with");
     RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4", "--solver=greedy");
-    assert_refused(&run, 2, "--solver greedy knows nothing of --total-ipus");
+    assert_refused(&run, 2, "--total-ipus: not with --solver greedy");
 }
 
 int main(void) {

@@ -145,14 +145,14 @@ static void a_file_serves_many_runs(void **state) {
     RUN(&run, CASE_PROFILE, "--config", path, "--head-modules", "embed");
     assert_refused(&run, 2, "--head-modules means something for --emit only");
     RUN(&run, CASE_PROFILE, "--config", path, "--max-growth", "3");
-    assert_refused(&run, 2, "--max-growth means something for --compare only");
+    assert_refused(&run, 2, "--max-growth: not used by --solve; it is for --compare");
     /* a profile's tolerance is no use for costs; of its own arguments that is refused */
     RUN(&run, "--costs", COSTS, "--config", path);
     RUN(&other, "--costs", COSTS, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
     assert_int_equal(run.status, 0);
     assert_same_run();
     RUN(&run, "--costs", COSTS, "--config", path, "--tolerance", "2");
-    assert_refused(&run, 2, "--tolerance is for profiles");
+    assert_refused(&run, 2, "--tolerance: not with --costs, as it is for profiles");
     /* what goes through the values of an option takes its place */
     RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2");
     RUN(&other, CASE_PROFILE, "--solve", "--objective", "memory", "-q", "--sweep", "num-ipus=1..2");
@@ -168,7 +168,7 @@ static void a_file_serves_many_runs(void **state) {
     assert_int_equal(run.status, 0);
     assert_same_run();
     RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2", "--num-ipus", "2");
-    assert_refused(&run, 2, "leave out --num-ipus");
+    assert_refused(&run, 2, "--num-ipus: not with --sweep num-ipus");
 }
 
 static void takes_more_constraints_than_a_line_has_room_for(void **state) {

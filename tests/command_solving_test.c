@@ -599,7 +599,7 @@ static void short_maps_are_device_maps(void **state) {
     assert_refused(&run, 2, "--solver dp: stages that share an IPU, as --v-shape has them, are ");
     RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--v-shape",
         "--num-ipus=2", "-q");
-    assert_refused(&run, 2, "--total-ipus and --v-shape exclude each other");
+    assert_refused(&run, 2, "--v-shape: not with --total-ipus");
 }
 
 /* ---- Anything at once ----------------------------------------------------------------------- */
@@ -2150,11 +2150,11 @@ static void refuses_options_that_would_be_ignored(void **state) {
     for (size_t i = 0; i < sizeof solving / sizeof *solving; i++) {
         RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);
         assert_refused(&run, 2, solving[i][0]);
-        assert_contains(run.err, " means something for --solve");
+        assert_contains(run.err, ": not used by --layer-breakdown; it is for --solve");
         RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--solver", "greedy", solving[i][0],
             solving[i][1]);
         assert_refused(&run, 2, solving[i][0]);
-        assert_contains(run.err, "--solver greedy knows nothing of ");
+        assert_contains(run.err, ": not with --solver greedy, which");
     }
     static const char *const profiles[][2] = {
         {"--memory-model", "full"},   {"--layer-name-regex", "x"}, {"--inputs-regex-layer-0", "x"},
@@ -2178,25 +2178,25 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {{"--costs", ADDITIVE, "--solve", "--layer-operations-only"},
          {"--layer-operations-only", "--costs"}},
         {{"--costs", ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
-        {{CASE_DIRECTORY, "--solve", "--recompute", "full"}, {"--recompute full", "training"}},
+        {{CASE_DIRECTORY, "--solve", "--recompute", "full"}, {"--recompute full", "popart"}},
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "2"},
-         {"--device-map 0,1", "--num-ipus"}},
+         {"--device-map", "--num-ipus"}},
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--sweep", "num-ipus=1..2"},
-         {"--sweep num-ipus=1..2", "--device-map"}},
+         {"--sweep num-ipus", "--device-map"}},
         {{CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--sweep", "num-ipus=1..2"},
-         {"--sweep num-ipus=1..2", "--num-ipus"}},
+         {"--sweep num-ipus", "--num-ipus"}},
         {{CASE_DIRECTORY, "--solve", "--mem-per-tile", "2", "--sweep", "mem-per-tile=1..2"},
-         {"--sweep mem-per-tile=1..2", "--mem-per-tile"}},
+         {"--sweep mem-per-tile", "--mem-per-tile"}},
         {{CASE_DIRECTORY, "--solve", "--write-lp", "/dev/null", "--sweep", "num-ipus=1..2"},
          {"--sweep", "--write-lp"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--objective", "memory"},
-         {"--pareto ipus,memory", "--objective"}},
+         {"--pareto", "--objective"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--slack", "1"},
-         {"--pareto ipus,memory", "--slack"}},
+         {"--pareto", "--slack"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--sweep", "num-ipus=1..2"},
-         {"--pareto ipus,memory", "--sweep"}},
+         {"--pareto", "--sweep"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--write-mps", "/dev/null"},
-         {"--pareto ipus,memory", "--write-mps"}},
+         {"--pareto", "--write-mps"}},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const char *arguments[10] = {"-q"};

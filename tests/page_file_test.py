@@ -298,7 +298,7 @@ def check_comparisons():
 
 def check_refusals():
     for words, status, text in (
-            (["--solver", "greedy", "--solve"], 2, b"knows nothing of --html"),
+            (["--solver", "greedy", "--solve"], 2, b"--html: not with --solver greedy"),
             (["--evaluate", "1", "--calibrate", "x"], 2, b"--html"),
             (["--objective", "nothing"], 2, b"--objective nothing"),
             (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):

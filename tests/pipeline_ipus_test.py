@@ -322,8 +322,8 @@ def check_refused(popliner, report, ipus):
              f"expected a number from 0 to {last}\n")
     for action in (["--solve"], ["--evaluate", "1"], ["--solve", "--diagnose"]):
         log = run(popliner, report, *action, "--ipu", "0", status=(2,))[1]
-        same("refused", log, f"ERROR   --ipu 0: {action[0]} splits the whole model; leave out "
-             "--ipu\n")
+        same("refused", log, f"ERROR   --ipu: not with {action[0]}, which splits the whole "
+             "model\n")
 
 
 def check_replicas(popliner, report, scratch, actions):

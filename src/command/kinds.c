@@ -74,8 +74,9 @@ static bool parse_word(const char *text, const option *row, void *field, problem
 }
 
 #define KIND_OF_WORDS(name, ...)                                                                   \
-    const value_kind name = {                                                                      \
-        .words = (const word[]){__VA_ARGS__, {NULL, 0}}, .parse = parse_word, .size = sizeof(int)}
+    const value_kind name = {.words = (const kind_word[]){__VA_ARGS__, {NULL, 0}},                 \
+                             .parse = parse_word,                                                  \
+                             .size = sizeof(int)}
 
 KIND_OF_WORDS(kind_plot, {"tiles", POPLINER_PLOT_TILES}, {"liveness", POPLINER_PLOT_LIVENESS},
               {"plan", POPLINER_PLOT_PLAN});
@@ -149,10 +150,11 @@ const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PA
 const value_kind kind_objectives = {.word_at = objective_at, .parse = parse_text};
 const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text};
 const value_kind kind_sweep = {
-    .words = (const word[]){{"num-ipus", 0}, {"mem-per-tile", 0}, {NULL, 0}}, .parse = parse_text};
+    .words = (const kind_word[]){{"num-ipus", 0}, {"mem-per-tile", 0}, {NULL, 0}},
+    .parse = parse_text};
 const value_kind kind_copies = {
     .words =
-        (const word[]){
+        (const kind_word[]){
             {"1f1b", 0}, {"gpipe", 0}, {"zero-bubble", 0}, {"interleaved", 0}, {NULL, 0}},
     .parse = parse_text};
 
@@ -257,14 +259,14 @@ static bool parse_recompute(const char *text, const option *row, void *field, pr
     return true;
 }
 
-const value_kind kind_recompute = {.parse = parse_recompute,
-                                   .size = sizeof(int),
-                                   .words =
-                                       (const word[]){{"none", POPLINER_RECOMPUTE_NONE},
-                                                      {"standard", POPLINER_RECOMPUTE_STANDARD},
-                                                      {"full", POPLINER_RECOMPUTE_FULL},
-                                                      {"auto", POPLINER_RECOMPUTE_AUTO},
-                                                      {NULL, 0}}};
+const value_kind kind_recompute = {
+    .parse = parse_recompute,
+    .size = sizeof(int),
+    .words = (const kind_word[]){{"none", POPLINER_RECOMPUTE_NONE},
+                                 {"standard", POPLINER_RECOMPUTE_STANDARD},
+                                 {"full", POPLINER_RECOMPUTE_FULL},
+                                 {"auto", POPLINER_RECOMPUTE_AUTO},
+                                 {NULL, 0}}};
 
 static bool parse_effects(const char *text, const option *row, void *field, problem *why) {
     unsigned *effects = field;
@@ -284,12 +286,12 @@ static bool parse_effects(const char *text, const option *row, void *field, prob
 const value_kind kind_effects = {.parse = parse_effects,
                                  .size = sizeof(int),
                                  .expected = "none, all, or some of layout,passing,buffers",
-                                 .words = (const word[]){{"layout", POPLINER_EFFECT_LAYOUT},
-                                                         {"passing", POPLINER_EFFECT_PASSING},
-                                                         {"buffers", POPLINER_EFFECT_BUFFERS},
-                                                         {"none", 0},
-                                                         {"all", (int)POPLINER_EFFECTS_ALL},
-                                                         {NULL, 0}}};
+                                 .words = (const kind_word[]){{"layout", POPLINER_EFFECT_LAYOUT},
+                                                              {"passing", POPLINER_EFFECT_PASSING},
+                                                              {"buffers", POPLINER_EFFECT_BUFFERS},
+                                                              {"none", 0},
+                                                              {"all", (int)POPLINER_EFFECTS_ALL},
+                                                              {NULL, 0}}};
 
 static const char *growth_at(int i) {
     return popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)i);

@@ -55,7 +55,7 @@ const option option_table[] = {
      .help = "write a page for a browser that shows the profile, and\nthe plan of --solve or "
              "--evaluate: "
              "its cuts can be moved\n(docs/page.md)",
-     .action = HTML, .excluded = BESIDE_GREEDY, .what = "the page"},
+     .action = HTML, .what = "the page"},
     {&kind_plot, 0, "plot", "tiles|liveness|plan", AT(plot),
      .help = "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: "
              "what each "
@@ -72,7 +72,7 @@ const option option_table[] = {
          "tiles, "
          "categories,\nlayers; with --solve or --evaluate also the stages,\ninstead of what these "
          "print (docs/compare.md)",
-     .action = COMPARE, .excluded = BESIDE_EMIT},
+     .action = COMPARE},
     {&kind_growth, 0, "max-growth", "[WHAT=]PERCENT,...", AT(max_growth),
      .help = "with --compare: exit status 1 if the largest tile, of the\nmodel or of the stages, "
              "grew by "
@@ -87,8 +87,7 @@ const option option_table[] = {
          "PROFILE holds several reports, as training and\ninference: take this one. Given again, "
          "or "
          "all: --solve\nfinds one split for them together, and --evaluate tells\nwhat each needs "
-         "(docs/reports.md)",
-     .excluded = BESIDE_COSTS},
+         "(docs/reports.md)"},
     {.name = "Solving"},
     {&kind_count, 0, "num-ipus", "N", AT(num_ipus), .help = "most IPUs to use (default: 16)",
      .uses = SPLITS | OR_WARNED},
@@ -100,10 +99,10 @@ const option option_table[] = {
              "IPUs; if it is first, without a\ndevice map, memory comes before it, or cycles of\n"
              "graphs and of costs without memory)\n"
              "(default: memory,traffic; of graphs cycles)",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY | BESIDE_PARETO},
+     .uses = SOLVING},
     {&kind_percent, 0, "slack", "PERCENT", AT(slack_percent),
      .help = "how far each objective may miss its best for the sake\nof the next (default: 0)",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY | BESIDE_PARETO | BESIDE_REPLICAS | BESIDE_AUTO},
+     .uses = SOLVING},
     {&kind_bytes, 0, "mem-per-tile", "BYTES", AT(mem_per_tile_bytes),
      .help = "memory that a stage may use on a tile, like 638976 or\n"
              "624KiB: K = 1000, KiB = 1024, so also KB, M, MB, MiB,\nG, ..., for all BYTES "
@@ -112,47 +111,36 @@ const option option_table[] = {
              "638976 on a Mk2 IPU)",
      .uses = SPLITS | OR_WARNED},
     {&kind_texts, 0, "ipu-mem-per-tile", "I=BYTES,...", AT(ipu_mem_per_tile),
-     .help = "the same for single IPUs, counted from 0", .uses = SPLITS, .excluded = BESIDE_GREEDY},
+     .help = "the same for single IPUs, counted from 0", .uses = SPLITS},
     {&kind_texts, 0, "ipu-speed", "I=FACTOR,...", AT(ipu_speed),
      .help =
          "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of a stage are divided by "
          "that of its IPU",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY | BESIDE_AUTO},
+     .uses = SOLVING},
     {&kind_texts, 0, "link-bandwidth", "[I-J=]BYTES,...", AT(link_bandwidth),
      .help = "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
              "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take; not where "
              "stages\nshare "
              "IPUs (default: of a profile 64 GB/s, of costs no\nlimit)",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY | BESIDE_AUTO | BESIDE_REPORTS},
+     .uses = SOLVING},
     {&kind_sweep, 0, "sweep", "WHAT=A..B", AT(sweep),
      .help = "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
              "mem-per-tile=200K..600K:50K",
-     .uses = SOLVE,
-     .excluded = BESIDE_GREEDY | BESIDE_STAGES | BESIDE_EMIT | BESIDE_COMPARE | BESIDE_PARETO |
-                 BESIDE_REPLICAS | BESIDE_AUTO | BESIDE_REPORTS},
+     .uses = SOLVE},
     {&kind_pareto, 0, "pareto", "A,B", AT(pareto),
      .help = "with --solve, instead of --objective: a table of all best\ncompromises of two "
              "objectives; "
              "more of them (A,B,C)\ndecide between equal splits",
-     .uses = SOLVE,
-     .excluded = BESIDE_GREEDY | BESIDE_STAGES | BESIDE_EMIT | BESIDE_COMPARE | BESIDE_REPLICAS |
-                 BESIDE_AUTO | BESIDE_REPORTS},
+     .uses = SOLVE},
     {&kind_read, 0, "costs", "FILE", AT(costs),
      .help =
          "solve for costs from a file, or from standard input\n(-), instead of a profile "
-         "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)",
-     .excluded = BESIDE_GREEDY},
+         "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
     {&kind_written, 0, "write-lp", "FILE", AT(write_lp),
      .help = "with --solve: write the integer program of the first\nobjective as CPLEX LP",
-     .uses = SOLVE,
-     .excluded = BESIDE_GREEDY | BESIDE_COMPARE | BESIDE_PARETO | BESIDE_REPLICAS | BESIDE_AUTO |
-                 BESIDE_REPORTS,
-     .what = "the integer program"},
+     .uses = SOLVE, .what = "the integer program"},
     {&kind_written, 0, "write-mps", "FILE", AT(write_mps), .help = "the same as free MPS",
-     .uses = SOLVE,
-     .excluded = BESIDE_GREEDY | BESIDE_COMPARE | BESIDE_PARETO | BESIDE_REPLICAS | BESIDE_AUTO |
-                 BESIDE_REPORTS,
-     .what = "the integer program"},
+     .uses = SOLVE, .what = "the integer program"},
     {&kind_solver, 0, "solver", "auto|ilp|dp|greedy", AT(solver),
      .help =
          "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
@@ -163,7 +151,7 @@ const option option_table[] = {
              "1.0.0, less "
              "than\n"
              "is needed (default of the tables and of greedy)",
-     .uses = ALL_ACTIONS ^ (MEMORY_AFFINITY | INTERLAYER_COMMUNICATION), .excluded = BESIDE_COSTS},
+     .uses = ALL_ACTIONS ^ (MEMORY_AFFINITY | INTERLAYER_COMMUNICATION)},
     {&kind_reserve, 0, "reserve", "BYTES|N%|gaps", AT(reserve),
      .help = "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or the "
              "most that "
@@ -174,32 +162,32 @@ const option option_table[] = {
     {.name = "Constraints (L, A, B: layers, or Head and Tail)"},
     {&kind_number, 0, "min-layers", "N", AT(min_layers),
      .help = "fewest layers of a stage (default: 1); with 0 an IPU\nmay be for Head or Tail alone",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY, .copied = COPIED_CONSTRAINT},
+     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
     {&kind_count, 0, "max-layers", "N", AT(max_layers), .help = "most layers of a stage",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY, .copied = COPIED_CONSTRAINT},
+     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
     {&kind_texts, 0, "cut-after", "L", AT(cut_after), .help = "there must be a cut behind L",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY, .copied = COPIED_CONSTRAINT},
+     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
     {&kind_texts, 0, "no-cut-after", "L", AT(no_cut_after), .help = "there must be none",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY, .copied = COPIED_CONSTRAINT},
+     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
     {&kind_texts, 0, "together", "A,B", AT(together), .help = "A and B must run on the same IPU",
-     .uses = SOLVING, .excluded = BESIDE_GREEDY, .copied = COPIED_CONSTRAINT},
+     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
     {&kind_texts, 0, "place", "L=I,...", AT(place), .help = "L must run on IPU I", .uses = SOLVING,
-     .excluded = BESIDE_GREEDY, .copied = COPIED_CONSTRAINT},
+     .copied = COPIED_CONSTRAINT},
     {&kind_text, 0, "device-map", "I,I,...", AT(device_map),
      .help = "the IPU of each stage, of exactly so many; stages on the\nsame one share its memory "
              "(default: 0,1,2,...)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_REPLICAS | BESIDE_REPORTS},
+     .uses = SPLITS},
     {&kind_count, 0, "interleave", "V", AT(interleave),
      .help = "V stages on each of the --num-ipus N IPUs: the device\nmap 0,1,...,N-1, V times",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_REPORTS},
+     .uses = SPLITS},
     {&kind_flag, 0, "v-shape", NULL, AT(v_shape),
      .help = "two stages on each, there and back: the device map\n0,1,...,N-1,N-1,...,1,0",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_REPLICAS | BESIDE_REPORTS},
+     .uses = SPLITS},
     {&kind_schedule, 0, "schedule", "NAME", AT(schedule),
      .help = "of the pipeline: popart (or training), tf-grouped,\n"
              "tf-interleaved, sequential, inference or none; the first\n"
              "three add the activations that early stages keep\n(default: none)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY, .copied = COPIED_PIPELINE},
+     .uses = SPLITS, .copied = COPIED_PIPELINE},
     {&kind_recompute, 0, "recompute", "none|standard|full|auto", AT(recompute),
      .help = "full: keep only the inputs of each stage, and take the\n"
              "cycles of its forward pass once more; standard: for a\n"
@@ -209,100 +197,92 @@ const option option_table[] = {
              "layer that has variants), auto:standard,full of these\n"
              "alone; with --evaluate also one for each stage, like\n"
              "full,none (default: none)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY, .copied = COPIED_PIPELINE},
+     .uses = SPLITS, .copied = COPIED_PIPELINE},
     {&kind_copies, 0, "copies", "NAME|N,N,...", AT(copies),
      .help =
          "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, "
          "gpipe, "
          "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
          "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY, .copied = COPIED_PIPELINE},
+     .uses = SPLITS, .copied = COPIED_PIPELINE},
     {&kind_count, 0, "micro-batches", "M", AT(micro_batches),
      .help = "micro-batches of a step in each pipeline: no stage keeps\nmore by a rule of --copies "
              "(N,N,... and +N are as given)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY, .copied = COPIED_PIPELINE},
+     .uses = SPLITS, .copied = COPIED_PIPELINE},
     {&kind_effects, 0, "effects", "LIST|all|none", AT(effects),
      .help = "what compiling a stage by itself adds: layout, passing,\n"
              "buffers (default: all; without layout if --reserve is\n"
              "given; none with PopLiner's memory model)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_COSTS | BESIDE_MODEL,
-     .copied = COPIED_MEMORY},
+     .uses = SPLITS, .copied = COPIED_MEMORY},
     {&kind_accumulators, 0, "accumulators", "none|fp16|fp32|auto", AT(accumulators),
      .help = "of gradients, in a pipeline that trains: auto adds as\n"
              "many bytes as the parameters where the profile has none,\n"
              "fp16 the same in any case, fp32 twice as many (default:\n"
              "auto)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_COSTS | BESIDE_MODEL,
-     .copied = COPIED_MEMORY},
+     .uses = SPLITS, .copied = COPIED_MEMORY},
     {&kind_need, 0, "risk", "low|expected|high", AT(need),
      .help = "what is taken for the memory of a stage: low: what it\n"
              "needs at most; high: what it needs at least (default:\n"
              "expected)",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_COSTS | BESIDE_MODEL},
+     .uses = SPLITS},
     {.name = "Replicas"},
     {&kind_count, 0, "total-ipus", "N", AT(total_ipus),
      .help =
          "how many stages, and how many pipelines beside each\nother, have the largest throughput "
          "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
          "--batch",
-     .uses = SOLVE, .excluded = BESIDE_STAGES | BESIDE_COMPARE | BESIDE_AUTO | BESIDE_REPORTS},
+     .uses = SOLVE},
     {&kind_count, 0, "batch", "N", AT(batch),
      .help = "samples of a step in all pipelines together, of which\neach takes the same number",
-     .uses = SOLVE, .excluded = WITHOUT_REPLICAS},
+     .uses = SOLVE},
     {&kind_count, 0, "micro-batch-size", "N", AT(micro_batch_size),
-     .help = "samples of a micro-batch (default: 1)", .uses = SOLVE, .excluded = WITHOUT_REPLICAS},
+     .help = "samples of a micro-batch (default: 1)", .uses = SOLVE},
     {&kind_text, 0, "replica-bandwidth", "BYTES", AT(replica_bandwidth),
      .help =
          "what an IPU exchanges with other pipelines in a unit of\nthe costs' time (of a profile, "
          "a cycle), to add up\ngradients (default: no end to it)",
-     .uses = SOLVE, .excluded = BESIDE_MODEL | WITHOUT_REPLICAS},
+     .uses = SOLVE},
     {.name = "Profiles of pipelines"},
     {&kind_reports, 0, "calibrate", "DIR", AT(calibrate),
      .help = "with --evaluate: compare what is predicted with the\npipeline as it was compiled; "
              "DIR is its "
              "report, or has\none for each IPU (0/profile.pop, ...)",
-     .uses = EVALUATE,
-     .excluded = BESIDE_COSTS | BESIDE_MODEL | BESIDE_STAGES | BESIDE_EMIT | BESIDE_COMPARE |
-                 BESIDE_REPORTS},
+     .uses = EVALUATE},
     {&kind_read, 0, "calibration", "FILE", AT(calibration),
      .help = "predict with the correction that --calibrate printed\nwith --format json",
-     .uses = SPLITS, .excluded = BESIDE_GREEDY | BESIDE_COSTS | BESIDE_MODEL | BESIDE_REPORTS,
-     .copied = COPIED_MEMORY},
+     .uses = SPLITS, .copied = COPIED_MEMORY},
     {&kind_number, 0, "ipu", "N", AT(ipu),
      .help = "tables, --diagnose and --save-to-file for the tiles of\nthis IPU alone, which are "
              "numbered "
              "from 0 then\n(default: of all IPUs)",
-     .excluded = BESIDE_COSTS | BESIDE_REPORTS, .copied = COPIED_TILES},
+     .copied = COPIED_TILES},
     {.name = "Diagnosis"},
     {&kind_text, 0, "layers", "A-B", AT(layers),
-     .help = "look for the bottleneck in these layers only", .uses = DIAGNOSE,
-     .excluded = BESIDE_COSTS | BESIDE_REPORTS},
+     .help = "look for the bottleneck in these layers only", .uses = DIAGNOSE},
     {&kind_flag, 0, "layer-operations-only", NULL, AT(layer_operations_only),
-     .help = "leave out operations in no layer", .uses = DIAGNOSE,
-     .excluded = BESIDE_COSTS | BESIDE_REPORTS},
+     .help = "leave out operations in no layer", .uses = DIAGNOSE},
     {&kind_percent, 0, "tolerance", "PERCENT", AT(tolerance_percent),
      .help = "exit status 1 if the explained bytes are further from\nthe truth at the bottleneck "
              "(default: "
              "5)",
-     .uses = DIAGNOSE, .excluded = BESIDE_COSTS | BESIDE_REPORTS},
+     .uses = DIAGNOSE},
     {&kind_flag, 0, "strict", NULL, AT(strict),
      .help = "exit status 3, and no answer, for any action on a\nprofile that contradicts itself "
              "(default: "
              "a warning,\n"
-             "and status 1 of --diagnose)",
-     .excluded = BESIDE_COSTS},
+             "and status 1 of --diagnose)"},
     {.name = "Layers"},
     {&kind_text, 0, "layer-name-regex", "REGEX", AT(layer_name_regex),
      .help = "a layer's name is what the groups capture, or the\nwhole match (default: " //
      POPLINER_LAYER_NAME_REGEX ")",
-     .excluded = BESIDE_COSTS, .copied = COPIED_INPUT},
+     .copied = COPIED_INPUT},
     {&kind_text, 0, "inputs-regex-layer-0", "REGEX", AT(inputs_regex_layer_0),
      .help = "operations with such an input are of the first layer\n(default: " //
      POPLINER_FIRST_LAYER_REGEX ")",
-     .excluded = BESIDE_COSTS, .copied = COPIED_INPUT},
+     .copied = COPIED_INPUT},
     {&kind_layer_order, 0, "layer-order", "steps|natural", AT(layer_order),
      .help = "as they first run (default: steps), or by name with\nnumbers in order",
-     .excluded = BESIDE_COSTS, .copied = COPIED_INPUT},
+     .copied = COPIED_INPUT},
     {.name = "Names of modules, for --emit"},
     {&kind_text, 0, "layer-path", "PATH", AT(layer_path),
      .help = "the module of a layer, like model.layers.{}: {} stands\nfor the layer's name",
@@ -330,13 +310,11 @@ const option option_table[] = {
     {&kind_flag, 0, "no-notes", NULL, AT(no_notes),
      .help =
          "leave out framework.json and app.json, which may hold\ntokens: without this, pages and "
-         "stored analyses have what\nthey say",
-     .excluded = BESIDE_COSTS},
+         "stored analyses have what\nthey say"},
     {&kind_count, 0, "threads", "N", AT(num_threads),
      .help = "threads that read and measure (default: one for each\nprocessor); the result is the "
              "same for "
-             "any number",
-     .excluded = BESIDE_COSTS},
+             "any number"},
     {&kind_time, 0, "time-limit", "SECONDS", AT(time_limit_seconds),
      .help = "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does; and "
              "for all "

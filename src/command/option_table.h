@@ -20,15 +20,15 @@ typedef struct problem {
 bool problem_is(problem *why, const char *format, ...);
 
 /* A word of a value, and the number that stands for it. */
-typedef struct word {
+typedef struct kind_word {
     const char *name; /* NULL after the last */
     int number;
-} word;
+} kind_word;
 
 /* A kind of value: how it is read, how messages and completions describe it. */
 typedef struct value_kind {
     const char *expected; /* the end of its messages: "bytes, like 600K"; NULL: one of the words */
-    const word *words;
+    const kind_word *words;
     const char *(*word_at)(int i); /* of names of the library instead; the number is the place */
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
@@ -47,21 +47,6 @@ extern const value_kind kind_flag, kind_text, kind_written, kind_read, kind_repo
     kind_sweep, kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_copies,
     kind_accumulators, kind_need, kind_layer_order, kind_format;
 
-/* What an option says nothing beside, and is refused with. */
-enum {
-    BESIDE_GREEDY = 1 << 0,    /* --solver greedy */
-    BESIDE_COSTS = 1 << 1,     /* --costs: it is for profiles */
-    BESIDE_MODEL = 1 << 2,     /* --memory-model popliner */
-    BESIDE_STAGES = 1 << 3,    /* what shows the stages of one split */
-    BESIDE_EMIT = 1 << 4,      /* --emit */
-    BESIDE_COMPARE = 1 << 5,   /* --compare */
-    BESIDE_PARETO = 1 << 6,    /* --pareto */
-    BESIDE_REPLICAS = 1 << 7,  /* --total-ipus */
-    WITHOUT_REPLICAS = 1 << 8, /* no --total-ipus */
-    BESIDE_AUTO = 1 << 9,      /* --recompute auto */
-    BESIDE_REPORTS = 1 << 10,  /* --report of several */
-};
-
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
     char letter;            /* '\0': none */
@@ -70,11 +55,10 @@ struct option {
     size_t offset;          /* of its member of the options */
     const char *help;       /* lines of at most 54 characters */
 
-    unsigned action;   /* it asks for this one */
-    unsigned uses;     /* actions that use it, perhaps OR_WARNED; 0: all */
-    unsigned excluded; /* BESIDE_... */
-    copied copied;     /* in which words of the page it is told */
-    const char *what;  /* of a file that is written: as messages call it */
+    unsigned action;  /* it asks for this one */
+    unsigned uses;    /* actions that use it, perhaps OR_WARNED; 0: all */
+    copied copied;    /* in which words of the page it is told */
+    const char *what; /* of a file that is written: as messages call it */
 };
 
 /* Options that are only warned of beside actions that PopLiner 1.0.0 had: it took them with

@@ -10,23 +10,6 @@
 
 /* ---- what was given ---- */
 
-/* The first option that was given of those that are excluded so; NULL if none was. */
-static const char *first_excluded(const options *o, unsigned excluded) {
-    for (size_t i = 0; i < num_options; i++)
-        if (o->given.is[i] && (option_table[i].excluded & excluded) != 0)
-            return option_table[i].name;
-    return NULL;
-}
-
-/* The same of the command line alone. What a file says serves many runs, so it may be of no use to
- * some of them. */
-static const char *first_own_excluded(const options *o, unsigned excluded) {
-    for (size_t i = 0; i < num_options; i++)
-        if (o->given.is_own[i] && (option_table[i].excluded & excluded) != 0)
-            return option_table[i].name;
-    return NULL;
-}
-
 /* The place in the table of the option with this member. */
 static size_t place_of(size_t offset) {
     size_t place = 0;
@@ -43,6 +26,160 @@ static const char *given_value(const options *o, size_t offset) {
 
 #define IS_GIVEN(o, member) ((o)->given.is[place_of(offsetof(options, member))])
 #define GIVEN_VALUE(o, member) given_value(o, offsetof(options, member))
+
+/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". */
+static bool has_word(const char *value, const char *word, size_t length) {
+    if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
+        return true;
+    if (length == strlen("list") && strncmp(word, "list", length) == 0)
+        return strchr(value, ',') != NULL && strncmp(value, "auto:", 5) != 0;
+    for (; value != NULL; value = strchr(value, ','), value += value != NULL)
+        if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
+            return true; /* strchr finds the end, too */
+    return false;
+}
+
+/* Finds the first option that was given of a list such as "slack recompute=auto": of some options
+ * values with this word count alone; "report=several" is several reports together. Returns its row,
+ * NULL if none was given; *word is what is behind its '=', `length` characters, 0 for none. */
+static const option *find_given(const options *o, const char *list, bool is_own, const char **word,
+                                size_t *length) {
+    for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
+        const size_t size = strcspn(name, " ");
+        const size_t name_size = strcspn(name, "= ");
+        *word = name + name_size + (name_size < size);
+        *length = size - (size_t)(*word - name);
+        for (size_t i = 0; i < num_options; i++) {
+            const option *own = &option_table[i];
+            const repeated *texts = &o->given.texts[i];
+            if (own->kind == NULL || !o->given.is[i] || (is_own && !o->given.is_own[i]) ||
+                strlen(own->name) != name_size || memcmp(own->name, name, name_size) != 0)
+                continue;
+            if (*length == 0 || (strncmp(*word, "several", *length) == 0
+                                     ? options_are_together(o)
+                                     : has_word(texts->texts[texts->count - 1], *word, *length)))
+                return own;
+        }
+        name += size;
+    }
+    return NULL;
+}
+
+/* The same without regard to the word: the name, NULL if none was given. */
+static const char *first_given(const options *o, const char *list) {
+    const char *word;
+    size_t length;
+    const option *found = find_given(o, list, false, &word, &length);
+    return found == NULL ? NULL : found->name;
+}
+
+/* ---- relations ---- */
+
+/* What goes with what. The sentence is made: only the reason is written. */
+static const struct relation {
+    const char *subject;              /* for find_given */
+    enum { NOT, NOT_OWN, NEEDS } how; /* NOT_OWN: what a file says serves many runs, so it waits */
+    const char *others;               /* for find_given; of NEEDS one is enough */
+    const char *reason;
+} relations[] = {
+    {"solver=greedy", NOT,
+     "html objective slack ipu-mem-per-tile ipu-speed link-bandwidth sweep pareto costs write-lp "
+     "write-mps min-layers max-layers cut-after no-cut-after together place device-map interleave "
+     "v-shape schedule recompute copies micro-batches effects accumulators calibration total-ipus "
+     "report=several",
+     "which cannot take it into account"},
+    {"solver=greedy", NOT, "risk", "whose memory model has no bounds"},
+    {"memory-model=popliner", NOT, "risk", "which has no bounds"},
+    {"memory-model=popliner", NOT, "effects accumulators calibrate calibration replica-bandwidth",
+     "which cannot take it into account"},
+    {"pareto", NOT, "objective", "which lists the objectives itself"},
+    {"pareto", NOT, "slack", "whose compromises are exact"},
+    {"pareto", NOT, "sweep", "which has compromises of its own for each value"},
+    {"pareto", NOT, "write-lp write-mps", "which has an integer program for each compromise"},
+    {"sweep", NOT, "write-lp write-mps", "which has an integer program for each value"},
+    {"sweep=num-ipus", NOT, "device-map interleave v-shape",
+     "as the map says how many stages there are"},
+    {"sweep=num-ipus", NOT, "num-ipus", "which goes through it"},
+    {"sweep=mem-per-tile", NOT, "mem-per-tile", "which goes through it"},
+    {"device-map", NOT, "interleave v-shape", "as both say which IPU each stage is on"},
+    {"device-map", NOT, "num-ipus", "which says what IPUs there are"},
+    {"total-ipus", NOT, "slack sweep pareto write-lp write-mps",
+     "which compares the splits of several pipelines"},
+    {"total-ipus", NOT, "device-map v-shape", "as each pipeline has its own number of IPUs"},
+    {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
+    {"batch", NOT, "micro-batches", "which says how many there are"},
+    {"batch micro-batch-size replica-bandwidth", NEEDS, "total-ipus", NULL},
+    {"micro-batch-size", NEEDS, "batch", NULL},
+    {"micro-batches", NEEDS, "copies total-ipus", NULL},
+    {"recompute=auto", NOT,
+     "objective=balance slack ipu-speed link-bandwidth sweep pareto write-lp write-mps total-ipus",
+     "which cannot take it into account; say one way, like full"},
+    {"evaluate", NOT, "recompute=auto",
+     "which takes one way, or one for each stage, like full,none"},
+    {"html", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
+    {"html", NOT, "calibrate", "which does not compare with a compiled pipeline"},
+    {"solve calibrate", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
+    {"calibrate", NOT, "copies", "which takes the copies of --schedule"},
+    {"calibrate", NOT, "device-map interleave v-shape",
+     "which compares one stage with each IPU, in order"},
+    {"schedule=inference", NOT, "copies", "which keeps nothing"},
+    {"costs", NOT, "reserve=gaps", "which has no layout"},
+    {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
+    {"costs", NOT, "recompute=auto:", "which says itself what there is to choose from; give auto"},
+    {"costs", NOT_OWN,
+     "report memory-model effects accumulators risk calibrate calibration ipu layers "
+     "layer-operations-only tolerance strict layer-name-regex inputs-regex-layer-0 layer-order "
+     "no-notes threads",
+     "as it is for profiles"},
+    {"report=several", NOT,
+     "link-bandwidth sweep pareto write-lp write-mps device-map interleave v-shape total-ipus "
+     "calibrate calibration ipu layers layer-operations-only tolerance recompute=auto "
+     "recompute=list",
+     "which have one split together; give one --report"},
+    {"solve evaluate", NOT, "ipu", "which splits the whole model"},
+    {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
+};
+
+/* "--slack", "--recompute auto", "several --report". */
+static const char *name_given(const option *own, const char *word, size_t length, char text[100]) {
+    const bool is_prefix = length > 0 && word[length - 1] == ':';
+    if (strncmp(word, "several", length) == 0 && length > 0)
+        snprintf(text, 100, "several --%s", own->name);
+    else
+        snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length - is_prefix,
+                 word);
+    return text;
+}
+
+/* "--batch: needs --total-ipus". */
+static popliner_status fail_needs(const char *subject, const struct relation *r,
+                                  popliner_error *error) {
+    const char *second = strchr(r->others, ' ');
+    return fail_usage(error, "%s: needs --%.*s%s%s%s%s", subject, (int)strcspn(r->others, " "),
+                      r->others, second == NULL ? "" : " or --", second == NULL ? "" : second + 1,
+                      r->reason == NULL ? "" : ", ", r->reason == NULL ? "" : r->reason);
+}
+
+static popliner_status check_relations(const options *o, popliner_error *error) {
+    char first[100];
+    char second[100];
+    const char *word;
+    size_t length;
+    for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
+        const struct relation *r = &relations[i];
+        const option *subject = find_given(o, r->subject, false, &word, &length);
+        if (subject == NULL)
+            continue;
+        name_given(subject, word, length, first);
+        const option *other = find_given(o, r->others, r->how == NOT_OWN, &word, &length);
+        if (r->how == NEEDS && other == NULL)
+            return fail_needs(first, r, error);
+        if (r->how != NEEDS && other != NULL)
+            return fail_usage(error, "%s: not with %s, %s", name_given(other, word, length, second),
+                              first, r->reason);
+    }
+    return POPLINER_OK;
+}
 
 /* The name of the action of this bit. */
 static const char *action_name(unsigned action) {
@@ -70,15 +207,6 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     if (!o->solve)
         return fail_usage(error, "--costs %s: can be solved, and nothing else: give --solve",
                           o->costs);
-    if (o->reserve.kind == RESERVE_GAPS)
-        return fail_usage(error, "--reserve gaps: costs from a file have no layout");
-    if (o->recompute.way == POPLINER_RECOMPUTE_STANDARD)
-        return fail_usage(error,
-                          "--recompute standard: costs from a file say themselves what is kept; "
-                          "leave it out, or give full");
-    const char *name = first_own_excluded(o, BESIDE_COSTS);
-    if (name != NULL)
-        return fail_usage(error, "--%s is for profiles and means nothing for --costs", name);
     return POPLINER_OK;
 }
 
@@ -86,6 +214,9 @@ bool options_show_plan(const options *o) {
     return (o->has_section && o->section == POPLINER_SECTION_PLAN) ||
            (o->has_plot && o->plot == POPLINER_PLOT_PLAN);
 }
+
+/* What has no single split whose stages could be shown. */
+#define SEVERAL "sweep pareto total-ipus calibrate"
 
 /* The option that needs the one split of --solve or --evaluate; NULL if none does. */
 static const char *plan_option(const options *o) {
@@ -104,7 +235,7 @@ static popliner_status check_shown(const options *o, popliner_error *error) {
         o->actions & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML | EMIT);
     const unsigned splitting = printing & (SOLVE | EVALUATE);
     const char *plan = plan_option(o);
-    const char *several = first_excluded(o, BESIDE_STAGES);
+    const char *several = first_given(o, SEVERAL);
     const char *shown = o->has_plot ? "plot" : "section";
     if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
         return fail_usage(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
@@ -134,7 +265,7 @@ static popliner_status check_shown(const options *o, popliner_error *error) {
 static popliner_status check_emit(const options *o, popliner_error *error) {
     const unsigned splitting = o->actions & (SOLVE | EVALUATE);
     const unsigned files = SAVE_TO_FILE | OUTPUT | TRACE | HTML | EMIT;
-    const char *several = first_excluded(o, BESIDE_EMIT);
+    const char *several = first_given(o, "compare sweep pareto calibrate");
     const char *printed = NULL;
     if (o->emits.count == 0) {
         for (size_t i = 0; i < num_options; i++)
@@ -180,7 +311,7 @@ static popliner_status check_emit(const options *o, popliner_error *error) {
 static popliner_status check_compare(const options *o, popliner_error *error) {
     const unsigned others_done =
         o->actions & ~(unsigned)(COMPARE | SOLVE | EVALUATE | SAVE_TO_FILE | OUTPUT | TRACE | HTML);
-    const char *other = first_excluded(o, BESIDE_COMPARE);
+    const char *other = first_given(o, SEVERAL " write-lp write-mps");
     if (o->compare == NULL)
         return POPLINER_OK;
     if (others_done != 0)
@@ -203,37 +334,6 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* What says nothing beside --pareto. */
-static popliner_status check_pareto(const options *o, popliner_error *error) {
-    const char *name = first_excluded(o, BESIDE_PARETO);
-    if (o->pareto != NULL && name != NULL)
-        return fail_usage(error, "--pareto %s: leave out --%s: %s", o->pareto, name,
-                          strcmp(name, "objective") == 0 ? "the objectives are those of --pareto"
-                          : strcmp(name, "slack") == 0   ? "the best compromises are exact"
-                          : strcmp(name, "sweep") == 0
-                              ? "each of its values has compromises of its own"
-                              : "each compromise has an integer program of its own");
-    return POPLINER_OK;
-}
-
-/* Whether what is swept was given a value, too. */
-static popliner_status check_sweep(const options *o, popliner_error *error) {
-    bool is_of_ipus = o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0;
-    bool is_of_memory = o->sweep != NULL && strncmp(o->sweep, "mem-per-tile", 12) == 0;
-    if (o->sweep != NULL && (o->write_lp != NULL || o->write_mps != NULL))
-        return fail_usage(error, "--sweep: each value has an integer program of its own; leave out "
-                                 "--write-lp and --write-mps, or the sweep");
-    if (is_of_ipus && options_map_name(o) != NULL)
-        return fail_usage(error,
-                          "--sweep %s and %s exclude each other: the map says how many "
-                          "stages there are",
-                          o->sweep, options_map_name(o));
-    if ((is_of_ipus && o->num_ipus > 0) || (is_of_memory && o->mem_per_tile_bytes > 0))
-        return fail_usage(error, "--sweep %s: leave out --%s, which it goes through", o->sweep,
-                          is_of_ipus ? "num-ipus" : "mem-per-tile");
-    return POPLINER_OK;
-}
-
 const char *options_map_name(const options *o) {
     if (o->total_ipus > 0) /* --interleave: one map for each number of IPUs */
         return NULL;
@@ -249,19 +349,7 @@ static popliner_status check_map(const options *o, popliner_error *error) {
     const char *name = options_map_name(o);
     if (name == NULL)
         return POPLINER_OK;
-    if (o->calibrate != NULL)
-        return fail_usage(
-            error, "--calibrate %s: compares one stage with each IPU, in order; leave out %s",
-            o->calibrate, name);
     bool is_short = o->interleave > 0 || o->v_shape;
-    if (o->device_map != NULL && is_short)
-        return fail_usage(error,
-                          "--device-map %s and %s exclude each other: both say which IPU each "
-                          "stage is on",
-                          o->device_map, o->interleave > 0 ? "--interleave" : "--v-shape");
-    if (o->device_map != NULL && o->num_ipus > 0)
-        return fail_usage(error, "--device-map %s says which IPUs there are; leave out --num-ipus",
-                          o->device_map);
     if (o->v_shape && o->interleave > 0 && o->interleave != V_SHAPED)
         return fail_usage(error,
                           "--v-shape has two stages on each IPU, not %zu as --interleave says",
@@ -285,113 +373,25 @@ bool options_keep_activations(const options *o) {
            o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
-/* Settles which effects there are, and what does not go with them. */
-static popliner_status check_effects(options *o, popliner_error *error) {
-    const char *name = first_excluded(o, BESIDE_MODEL);
-    if (name != NULL && o->memory_model == MODEL_POPLINER)
-        return fail_usage(error, "--%s: PopLiner's memory model knows nothing of it", name);
+/* Settles which effects there are. */
+static void settle_effects(options *o) {
     /* what is kept free takes the place of what the layout wastes */
     if (!IS_GIVEN(o, effects) && o->reserve.kind != RESERVE_NOTHING)
         o->effects &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
-    return POPLINER_OK;
 }
 
-static popliner_status check_replicas(const options *o, popliner_error *error) {
-    const char *name = first_excluded(o, WITHOUT_REPLICAS);
-    if (o->total_ipus == 0)
-        return name == NULL
-                   ? POPLINER_OK
-                   : fail_usage(error, "--%s means something with --total-ipus only", name);
-    name = first_excluded(o, BESIDE_REPLICAS);
-    if (name != NULL)
-        return fail_usage(error, "--total-ipus and --%s exclude each other", name);
-    if (o->solver == SOLVER_GREEDY)
-        return fail_usage(error, "--solver greedy knows nothing of --total-ipus");
-    if (o->interleave > 1 && o->solver == SOLVER_DP)
-        return fail_usage(error,
-                          "--solver dp: stages that share an IPU, as --interleave has them, are "
-                          "beyond a dynamic program; auto and ilp solve for them");
-    if ((o->micro_batches > 0) == (o->batch > 0))
-        return fail_usage(
-            error,
-            "--total-ipus %zu: give --micro-batches, of each pipeline, or --batch, of all "
-            "of them",
-            o->total_ipus);
-    if (o->micro_batch_size > 0 && o->batch == 0)
-        return fail_usage(error, "--micro-batch-size %zu: means something with --batch only",
-                          o->micro_batch_size);
-    return POPLINER_OK;
-}
-
-static popliner_status check_recompute(const options *o, popliner_error *error) {
-    bool is_auto = o->recompute.way == POPLINER_RECOMPUTE_AUTO;
-    const char *value = GIVEN_VALUE(o, recompute);
-    const char *other = is_auto ? first_excluded(o, BESIDE_AUTO) : NULL;
-    if (o->html != NULL && (is_auto || o->recompute.each != NULL))
-        return fail_usage(error,
-                          "--html %s: all stages of a page recompute alike; give --recompute one "
-                          "way",
-                          o->html);
-    if (other != NULL)
-        return fail_usage(
-            error,
-            "--recompute auto and --%s exclude each other; leave out one of them, or say "
-            "one way, like --recompute full",
-            other);
-    if (is_auto && o->evaluate != NULL)
-        return fail_usage(error,
-                          "--recompute auto: is what --solve chooses; for --evaluate give one "
-                          "way, or one for each stage, like full,none");
-    if (o->recompute.ways != 0 && o->costs != NULL)
-        return fail_usage(error,
-                          "--recompute %s: what to choose from is for profiles, a file of costs "
-                          "says it itself; give auto",
-                          value);
-    if (!is_auto && o->recompute.each != NULL && (o->solve || o->calibrate != NULL))
-        return fail_usage(
-            error, "--recompute %s: one for each stage is for --evaluate alone; give %s one way%s",
-            value, o->solve ? "--solve" : "--calibrate",
-            o->solve ? ", or auto to have it chosen" : "");
-    bool has_meaning = options_keep_activations(o) || (is_auto && o->costs != NULL) ||
-                       (o->recompute.way == POPLINER_RECOMPUTE_NONE && o->recompute.each == NULL);
-    return has_meaning
-               ? POPLINER_OK
-               : fail_usage(error,
-                            "--recompute %s means something for --schedule training (popart), "
-                            "tf-grouped and tf-interleaved, and with --copies, only",
-                            value);
-}
-
+/* What relations do not say of solving. */
 static popliner_status check_solving(const options *o, popliner_error *error) {
-    const char *name = first_excluded(o, BESIDE_GREEDY);
-    if (name != NULL && o->solver == SOLVER_GREEDY)
-        return fail_usage(error, "--solver greedy knows nothing of --%s", name);
-    popliner_status status = check_recompute(o, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (o->copies != NULL && o->schedule == POPLINER_SCHEDULE_INFERENCE)
+    if (o->interleave > 1 && o->total_ipus > 0 && o->solver == SOLVER_DP)
+        return fail_usage(error, "--solver dp: not with --interleave, whose stages share IPUs");
+    const bool recomputes =
+        o->recompute.way != POPLINER_RECOMPUTE_NONE || o->recompute.each != NULL;
+    if (recomputes && !options_keep_activations(o) &&
+        (o->recompute.way != POPLINER_RECOMPUTE_AUTO || o->costs == NULL))
         return fail_usage(error,
-                          "--copies %s: --schedule inference keeps nothing; leave out one of them",
-                          o->copies);
-    if (o->html != NULL && o->calibrate != NULL)
-        return fail_usage(error,
-                          "--html %s: a page does not compare with a compiled pipeline; leave out "
-                          "--calibrate",
-                          o->html);
-    if (o->copies != NULL && o->calibrate != NULL)
-        return fail_usage(error,
-                          "--calibrate %s: knows the copies of --schedule; leave out --copies",
-                          o->calibrate);
-    if (o->micro_batches > 0 && o->copies == NULL && o->total_ipus == 0)
-        return fail_usage(error,
-                          "--micro-batches means something with --copies or --total-ipus only");
-    status = check_replicas(o, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = check_pareto(o, error);
-    if (status == POPLINER_OK)
-        status = check_sweep(o, error);
-    return status == POPLINER_OK ? check_map(o, error) : status;
+                          "--recompute %s: needs a --schedule that keeps activations, like popart",
+                          GIVEN_VALUE(o, recompute));
+    return check_map(o, error);
 }
 
 /* "--solve", "--solve and --evaluate": these actions, in the order of the names. */
@@ -423,15 +423,14 @@ static popliner_status check_uses(options *o, popliner_error *error) {
         list_actions(uses, of, sizeof of);
         list_actions(done, others, sizeof others);
         if ((own->uses & OR_WARNED) == 0 || (done & ~(unsigned)OLD_ACTIONS) != 0 || done == 0)
-            return fail_usage(error, "--%s means something for %s only%s%s", own->name, of,
-                              done == 0 ? "" : ", not for ", others);
+            return fail_usage(error, "--%s: not used%s%s; it is for %s", own->name,
+                              done == 0 ? "" : " by ", others, of);
         o->unused[o->num_unused++] = own->name;
     }
     /* as JSON it is the compiler's account alone */
     if (IS_GIVEN(o, memory_model) && done == MEMORY_TOTALS && o->format == POPLINER_FORMAT_JSON)
-        return fail_usage(error,
-                          "--memory-model means nothing for --memory-totals --format json, which "
-                          "is the compiler's own account");
+        return fail_usage(error, "--memory-model: not used by --memory-totals --format json, the "
+                                 "compiler's own account");
     return POPLINER_OK;
 }
 
@@ -443,11 +442,6 @@ bool options_are_together(const options *o) {
 /* Whether what is asked can be asked of several reports together. */
 static popliner_status check_together(const options *o, popliner_error *error) {
     const unsigned done = o->actions & ~(unsigned)(SOLVE | EVALUATE);
-    const char *other = first_excluded(o, BESIDE_REPORTS);
-    if (o->reports.count > 0 && o->load_from_file)
-        return fail_usage(error,
-                          "--report %s: a stored analysis is of one report; leave out --report",
-                          o->reports.texts[0]);
     for (size_t i = 0; i < o->reports.count; i++)
         for (size_t k = 0; k < o->reports.count; k++)
             if (i != k && (strcmp(o->reports.texts[i], "all") == 0 ||
@@ -462,22 +456,10 @@ static popliner_status check_together(const options *o, popliner_error *error) {
             return fail_usage(error,
                               "--%s: is of one report: give one --report NAME, or leave it out",
                               action_name(1u << i));
-    if (other != NULL)
-        return fail_usage(error,
-                          "--%s: means nothing for several reports together: give one --report "
-                          "NAME, or leave it out",
-                          other);
     if (o->solve && o->evaluate != NULL)
         return fail_usage(error,
                           "--report: several reports are solved for or evaluated together; give "
                           "one of --solve and --evaluate");
-    if (o->solver == SOLVER_GREEDY)
-        return fail_usage(error, "--solver greedy: knows nothing of several reports; leave it out");
-    if (o->recompute.way == POPLINER_RECOMPUTE_AUTO || o->recompute.each != NULL)
-        return fail_usage(error,
-                          "--recompute %s: all stages of several reports recompute alike; give "
-                          "one way",
-                          o->recompute.each != NULL ? o->recompute.each : "auto");
     return POPLINER_OK;
 }
 
@@ -520,9 +502,10 @@ popliner_status options_check(options *o, popliner_error *error) {
         return POPLINER_OK;
     if (o->quiet && o->verbose)
         return fail_usage(error, "--quiet and --verbose exclude each other");
-    popliner_status status = check_solving(o, error);
+    popliner_status status = check_relations(o, error);
     if (status == POPLINER_OK)
-        status = check_effects(o, error);
+        status = check_solving(o, error);
+    settle_effects(o);
     if (status == POPLINER_OK)
         status = check_emit(o, error);
     if (status != POPLINER_OK)
@@ -545,9 +528,6 @@ popliner_status options_check(options *o, popliner_error *error) {
         status = check_uses(o, error);
     if (status != POPLINER_OK)
         return status;
-    if (o->ipu != ALL_IPUS && (o->solve || o->evaluate != NULL))
-        return fail_usage(error, "--ipu %zu: --%s splits the whole model; leave out --ipu", o->ipu,
-                          o->solve ? "solve" : "evaluate");
     if (o->actions == 0)
         return fail_usage(error,
                           "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
