@@ -11,7 +11,7 @@ static const double SECONDS_BETWEEN = 0.02;
 
 void pl_bounds_begin(pl_bounds *bounds) {
     atomic_store(&bounds->is_stopped, false);
-    bounds->next_seconds = 0.0; /* of each call it is asked at least once */
+    bounds->next_seconds = 0.0; /* so that each call polls at least once */
 }
 
 bool pl_bounds_are_over(const pl_bounds *bounds) {

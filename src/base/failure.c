@@ -11,13 +11,13 @@
 
 /* ---- Failure --------------------------------------------------------------------------------- */
 
-/* Whether a character does not begin here. */
+/* True for the second and later bytes of a UTF-8 character. */
 static bool is_within_character(char byte) {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Copies what has room. Of a longer text the middle is left out: paths and values are long, and
- * what to do about them comes last. */
+/* Copies a text, and replaces its middle if it is too long: paths and values are long, and the
+ * remedy comes last. */
 static void shorten(char *text, size_t size, const char *whole) {
     static const char left_out[] = " [...] ";
     size_t length = strlen(whole);
@@ -40,7 +40,7 @@ static void fill(popliner_error *error, popliner_status status, popliner_reason 
                  const char *format, va_list arguments) {
     if (error == NULL)
         return;
-    /* the longest path and the longest sentence */
+    /* enough for the longest path and the longest sentence */
     char whole[6000];
     error->status = status;
     error->reason = reason;
@@ -76,16 +76,16 @@ popliner_status(pl_fail_memory)(popliner_error *error, const char *what) {
 }
 
 popliner_status pl_fail_callback(popliner_error *error, const char *name, popliner_status status,
-                                 const popliner_error *told) {
+                                 const popliner_error *own) {
     if (status == POPLINER_OK)
         return POPLINER_OK;
     if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the caller's function %s returned %d, which is no status", name,
                        (int)status);
-    if (told->message[0] == '\0')
+    if (own->message[0] == '\0')
         return pl_fail(error, status, "the caller's function %s failed without saying why", name);
-    return pl_fail(error, status, "%.*s", (int)sizeof told->message - 1, told->message);
+    return pl_fail(error, status, "%.*s", (int)sizeof own->message - 1, own->message);
 }
 
 void pl_tell(const popliner_listener *listener, popliner_level level, const char *format, ...) {
@@ -118,7 +118,6 @@ void pl_step(const popliner_listener *listener, const char *task, double start_s
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Adds the first `length` bytes of a text. */
 static void add(pl_messages *m, popliner_level level, const char *text, size_t length,
                 bool is_told) {
     for (size_t i = 0; i < m->count; i++)

@@ -12,7 +12,7 @@ bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size)
     return pl_grow_columns(&(pl_column_room){array, item_size}, 1, capacity, num_needed);
 }
 
-/* The pointer is copied as bytes, since its type is known to the caller alone. */
+/* Copies the pointer as bytes, since only the caller knows its type. */
 static bool resize(const pl_column_room *column, size_t room) {
     void *items;
     memcpy(&items, column->array, sizeof items);
@@ -48,7 +48,8 @@ void *pl_new_array(size_t count, size_t item_size) {
     return calloc(count > 0 ? count : 1, item_size);
 }
 
-/* Before each array; what follows it is aligned as malloc would. */
+/* Precedes each array; its alignment is that of malloc, so the array after it is aligned for any
+ * type. */
 typedef struct pl_array_link {
     _Alignas(max_align_t) struct pl_array_link *before;
 } pl_array_link;

@@ -1,4 +1,4 @@
-/* Growing arrays and text: the few containers everything else is made of.
+/* Growing arrays and text: the containers that everything else uses.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_GROWTH_H
@@ -8,43 +8,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes room for at least `num_needed` items of `item_size` bytes in a malloc'ed array, which has
- * room for *capacity of them. `array` is the address of the pointer to it, whatever its items are;
- * the pointer is NULL and *capacity 0 at first. Grows by half as much again, so appending one by
- * one costs O(1) each. False, and nothing changed, when memory is short. */
+/* Grows a malloc'ed array, which has space for *capacity items of `item_size` bytes, to at least
+ * `num_needed` items. `array` is the address of the pointer to it, whatever the type of its items;
+ * the pointer is NULL and *capacity 0 at first. Grows by half, so appending costs amortised O(1).
+ * False, with nothing changed, if memory is short. */
 bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size);
 
-/* One of several arrays that hold equally many items. */
+/* One of several arrays with equal numbers of items. */
 typedef struct pl_column_room {
-    void *array; /* the address of the pointer to it, as for pl_grow */
+    void *array; /* the address of the pointer to the array, as for pl_grow */
     size_t item_size;
 } pl_column_room;
 
 #define PL_COLUMN_ROOM(pointer)                                                                    \
     { &(pointer), sizeof *(pointer) }
 
-/* The same for arrays that share one capacity. When memory is short for one of them, *capacity and
- * the items stay as they are, and each array is still to be freed by its owner; some may have moved
- * and have room that *capacity does not tell of. */
+/* Like pl_grow, for arrays that share one capacity. If memory is short for one of them, *capacity
+ * and the items are unchanged, and the owner must still free each array; some may have moved to
+ * larger blocks. */
 bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
                      size_t num_needed);
 
-/* calloc for arrays that may be empty: never NULL for lack of items. */
+/* Like calloc, but returns an allocation even for an empty array. */
 void *pl_new_array(size_t count, size_t item_size);
 
 /* Arrays that one owner frees together. Zero-initialise; free with pl_arrays_free. `failed` is set
- * when memory ran short, after which no more are made: so it has to be asked once, at the end. */
+ * if memory ran short, and no further arrays are made then, so it suffices to check it once, at the
+ * end. */
 typedef struct pl_arrays {
     struct pl_array_link *last;
     bool failed;
 } pl_arrays;
 
-/* Like pl_new_array; the owner frees it. */
+/* Like pl_new_array, but `arrays` owns the result. */
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size);
 void pl_arrays_free(pl_arrays *arrays);
 
-/* Growing text, always NUL-terminated once something was appended. Zero-initialise; free `data`.
- * `failed` is set when memory ran short, after which appending does nothing. */
+/* Growing text, NUL-terminated once something was appended. Zero-initialise; free `data`. `failed`
+ * is set if memory ran short, and appending does nothing then. */
 typedef struct pl_text {
     char *data;
     size_t length; /* bytes without the NUL */
@@ -54,10 +55,10 @@ typedef struct pl_text {
 
 void pl_text_append(pl_text *text, const char *bytes, size_t length);
 void pl_text_add(pl_text *text, const char *string);
-void pl_text_add_number(pl_text *text, uint64_t number); /* as %u would, but at once */
+void pl_text_add_number(pl_text *text, uint64_t number); /* like %u, but faster */
 void pl_text_format(pl_text *text, const char *format, ...);
 
-/* A copy of `length` bytes with a NUL behind them; NULL when memory is short. */
+/* Returns a NUL-terminated copy of `length` bytes; NULL if memory is short. */
 char *pl_copy_string(const char *bytes, size_t length);
 
 #endif

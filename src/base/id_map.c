@@ -5,7 +5,7 @@
 
 #include "base/growth.h"
 
-/* Stores the entries that so far were implied. */
+/* Stores the entries that were implied so far. */
 static bool store_entries(pl_id_map *map) {
     if (map->entries != NULL)
         return true;

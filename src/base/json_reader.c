@@ -13,7 +13,8 @@
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-/* At least the length of the longest text or number of the document, as it is written. */
+/* Returns an upper bound of the length of the longest text or number of the document, as it is
+ * written. */
 static size_t longest_token(const char *bytes, size_t length) {
     size_t longest = 0;
     size_t start = 0;
@@ -31,15 +32,15 @@ static size_t longest_token(const char *bytes, size_t length) {
     return longest;
 }
 
-/* Whether jansson says that memory is short; it says nothing at all where making a value failed. */
+/* True if jansson reports that memory is short; it reports nothing if creating a value failed. */
 static bool is_of_memory(const json_error_t *failure) {
     return failure->line < 0 || json_error_code(failure) == json_error_out_of_memory;
 }
 
-/* jansson keeps a text or number in a buffer while it reads it. Where memory is too short to
- * lengthen that buffer, it leaves bytes out, and goes on. Only a longer text or number than all
- * before it needs that. So the document is parsed as `["xxx...", document]`, in which the first
- * text is as long as any other: if it is whole, so are they. *is_whole tells. */
+/* Parses the document as `["xxx...", document]`, because jansson drops bytes of a text or number
+ * when memory is too short to enlarge its buffer, and goes on. Only a text or number longer than
+ * all before it enlarges the buffer, and the first text is as long as any other: if it is whole, so
+ * are all. Sets *is_whole. */
 static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
                               json_error_t *failure) {
     size_t padding = longest_token(bytes, length);
@@ -57,7 +58,7 @@ static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
         text.failed ? NULL : json_loadb(text.data, text.length, JSON_REJECT_DUPLICATES, failure);
     free(text.data);
     if (json_array_size(frame) > 2) {
-        failure->line = 0; /* there is memory, but the document goes on behind its end: "{}, {}" */
+        failure->line = 0; /* memory suffices, but the document goes on past its end: "{}, {}" */
     } else if (json_array_size(frame) == 2) {
         *is_whole = json_string_length(json_array_get(frame, 0)) == padding;
         root = json_incref(json_array_get(frame, 1));
@@ -77,7 +78,7 @@ static popliner_status parse(const char *bytes, size_t length, const char *path,
     bool is_too_deep = json_error_code(&failure) == json_error_stack_overflow;
     json_decref(*root);
     *root = NULL;
-    /* without the frame, for the right place and words; a text that could not be kept looks like a
+    /* without the frame, for the right position and message; a text that was cut looks like a
      * mistake in the document the first time, but not twice */
     if (!is_memory && !is_too_deep) {
         json_t *plain = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &failure);
@@ -92,7 +93,8 @@ static popliner_status parse(const char *bytes, size_t length, const char *path,
 
 popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
                               popliner_error *error) {
-    pl_plain_locale locale = pl_plain_locale_enter(); /* jansson knows no comma of several bytes */
+    /* jansson cannot parse a decimal comma of several bytes */
+    pl_plain_locale locale = pl_plain_locale_enter();
     popliner_status status = parse(bytes, length, path, root, error);
     pl_plain_locale_leave(&locale);
     return status;
@@ -120,7 +122,7 @@ popliner_status pl_json_refuse(const pl_json_reader *json, const pl_json_place *
                    place->text[0] == '\0' ? "" : ": ", sentence);
 }
 
-/* What a value is, as a user would say it. */
+/* Describes the type of a value for users. */
 static const char *kind(const json_t *value) {
     if (value == NULL)
         return "nothing";
@@ -186,7 +188,7 @@ popliner_status pl_json_whole(const pl_json_reader *json, const pl_json_place *p
     if (!json_is_number(value))
         return pl_json_refuse(json, place, "expected a whole number, found %s", kind(value));
     double real = json_number_value(value);
-    /* in integers where there are some: a double is no longer exact above 2^53 */
+    /* integers are compared as such: a double is not exact above 2^53 */
     bool fits = json_is_integer(value) ? json_integer_value(value) >= 0 &&
                                              (uint64_t)json_integer_value(value) >= min &&
                                              (uint64_t)json_integer_value(value) <= max

@@ -1,4 +1,4 @@
-/* Reading JSON: parsing a document, safely where memory is short, and its values.
+/* Parses JSON documents, safely if memory is short, and reads their values.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_JSON_READER_H
@@ -21,32 +21,34 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Values of a JSON document that a user wrote, each checked, with its place in the message. */
+/* Values of a JSON document that a user wrote. Each function checks one value, and names its place
+ * in the message. */
 
-/* Where messages go and which file they are about. */
+/* The file that is read, and the error to fill. */
 typedef struct pl_json_reader {
     const char *path;
     popliner_error *error;
 } pl_json_reader;
 
-/* The place of a value, like units[3].memory; made by pl_place, cut if longer. */
+/* The place of a value, for example units[3].memory; made by pl_place, cut if longer. */
 typedef struct pl_json_place {
     char text[200];
 } pl_json_place;
 pl_json_place pl_place(const char *format, ...);
 
-/* Stores "file: place: sentence"; an empty place is left out. Returns INPUT. */
+/* Stores "file: place: sentence", without an empty place. Returns INPUT. */
 popliner_status pl_json_refuse(const pl_json_reader *json, const pl_json_place *place,
                                const char *format, ...);
 
-/* Each of these fails with INPUT, and says what was expected instead, if `value` (NULL if it is not
- * there) is not what it asks for. */
+/* Each function fails with INPUT, and with a message that says what was expected, unless `value`
+ * (NULL if missing) has the type. */
 popliner_status pl_json_object(const pl_json_reader *json, const pl_json_place *place,
                                const json_t *value);
 popliner_status pl_json_array(const pl_json_reader *json, const pl_json_place *place,
                               const json_t *value);
 
-/* Not empty, and without control characters, which would spoil tables. Borrowed from the value. */
+/* A text that is not empty and has no control characters, which would spoil tables. Borrowed from
+ * the value. */
 popliner_status pl_json_text(const pl_json_reader *json, const pl_json_place *place,
                              const json_t *value, const char **text);
 
@@ -54,11 +56,12 @@ popliner_status pl_json_text(const pl_json_reader *json, const pl_json_place *pl
 popliner_status pl_json_flag(const pl_json_reader *json, const pl_json_place *place,
                              const json_t *value, bool *flag);
 
-/* Whole, from `min` to `max` (at most 2^53); it may be written as 4096.0 or 4e3. */
+/* A whole number from `min` to `max` (at most 2^53); it may be written as 4096.0 or 4e3. */
 popliner_status pl_json_whole(const pl_json_reader *json, const pl_json_place *place,
                               const json_t *value, uint64_t min, uint64_t max, uint64_t *number);
 
-/* At least 0, multiplied by `scale` and rounded; `max` (at most 2^53) limits the product. */
+/* A number of at least 0, multiplied by `scale` and rounded; `max` (at most 2^53) limits the
+ * product. */
 popliner_status pl_json_scaled(const pl_json_reader *json, const pl_json_place *place,
                                const json_t *value, uint64_t scale, uint64_t max, uint64_t *number);
 

@@ -108,8 +108,8 @@ void pl_put_signed(pl_json *json, const char *key, int64_t value) {
     pl_text_format(json->text, "%" PRId64, value);
 }
 
-/* A short decimal that is read as this number, as Python writes it: 16.458, where 17 digits
- * would be 16.457999999999998. Every number has one with 17. */
+/* Writes the shortest decimal that reads back as this number, like Python: 16.458, where 17 digits
+ * would give 16.457999999999998. 17 digits are always enough. */
 void pl_put_real(pl_json *json, const char *key, double value) {
     enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
     char digits[32];

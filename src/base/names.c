@@ -9,7 +9,7 @@
 
 #include "base/growth.h"
 
-/* The slot that holds the name, or the empty one where it belongs. */
+/* Returns the slot that holds the name, or the empty slot for it. */
 static size_t find_slot(const pl_names *names, const char *name) {
     size_t slot = (size_t)XXH3_64bits(name, strlen(name)) & (names->num_slots - 1);
     while (names->slots[slot] != 0 && strcmp(names->items[names->slots[slot] - 1], name) != 0)

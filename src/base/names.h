@@ -1,4 +1,4 @@
-/* Names, each distinct one kept once and numbered in order of appearance.
+/* Distinct names, numbered in order of appearance.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NAMES_H
@@ -16,7 +16,8 @@ typedef struct pl_names {
     size_t num_slots;
 } pl_names;
 
-/* The number of a name, which is added if it is new; SIZE_MAX when memory is short. O(length). */
+/* Returns the number of a name, and adds the name if it is new; SIZE_MAX if memory is short.
+ * O(length). */
 size_t pl_names_number(pl_names *names, const char *name);
 
 void pl_names_free(pl_names *names);

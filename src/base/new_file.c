@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* O_TMPFILE, where there is such a thing; realpath, readlink */
+#define _GNU_SOURCE /* for O_TMPFILE, if the system has it; realpath, readlink */
 #include "base/new_file.h"
 
 #include <errno.h>
@@ -15,17 +15,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "popliner/utilities.h"
+
+#include "base/failure.h"
 #include "base/growth.h"
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-/* How many bytes of a path are its folder, without the slash. */
+/* Returns the length of the directory in a path, without the slash. */
 static size_t folder_length(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? 0 : (size_t)(slash - path);
 }
 
-/* The folder of a file as it is called from anywhere; NULL with errno. The caller frees it. */
+/* Returns the absolute path of the directory of a file; NULL with errno. The caller frees it. */
 static char *find_folder(const char *path) {
     size_t length = folder_length(path);
     char *folder = path[0] == '/' && length == 0 ? pl_copy_string("/", 1)
@@ -40,7 +43,7 @@ static char *find_folder(const char *path) {
     return real;
 }
 
-/* The text, or NULL with errno. */
+/* Returns the text, or NULL with errno. */
 static char *text_or_memory(pl_text *text) {
     if (!text->failed)
         return text->data;
@@ -49,15 +52,13 @@ static char *text_or_memory(pl_text *text) {
     return NULL;
 }
 
-/* folder/name */
 static char *join(const char *folder, const char *name) {
     pl_text path = {0};
     pl_text_format(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
     return text_or_memory(&path);
 }
 
-/* What is behind the last slash. */
-static const char *last_name(const char *path) {
+static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
 }
@@ -72,7 +73,7 @@ const char *pl_last_part(const char *path) {
     return begin == end ? path : begin;
 }
 
-/* Where the link `path` leads to if it holds `target`; NULL with errno. */
+/* Returns the target of the link `path`, relative to the working directory; NULL with errno. */
 static char *follow_once(const char *path, const char *target) {
     pl_text followed = {0};
     if (target[0] != '/' && strchr(path, '/') != NULL)
@@ -81,7 +82,7 @@ static char *follow_once(const char *path, const char *target) {
     return text_or_memory(&followed);
 }
 
-/* The name of a file that is not there, behind all links; NULL with errno. */
+/* Returns the path of a file that does not exist, with all links followed; NULL with errno. */
 static char *follow_links(const char *path) {
     enum { MOST_LINKS = 40 };
     char *name = pl_copy_string(path, strlen(path));
@@ -109,17 +110,17 @@ static char *follow_links(const char *path) {
     return name;
 }
 
-/* The path as it is called from anywhere, behind all links; NULL with errno. */
+/* Returns the absolute path with all links followed; NULL with errno. */
 static char *find_place(const char *path, bool is_there) {
     if (is_there)
         return realpath(path, NULL);
     char *name = follow_links(path);
     char *folder = name == NULL ? NULL : find_folder(name);
     char *place = NULL;
-    if (folder != NULL && last_name(name)[0] == '\0')
+    if (folder != NULL && base_name(name)[0] == '\0')
         errno = EISDIR;
     else if (folder != NULL)
-        place = join(folder, last_name(name));
+        place = join(folder, base_name(name));
     int fault = errno;
     free(folder);
     free(name);
@@ -129,7 +130,7 @@ static char *find_place(const char *path, bool is_there) {
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
 
-/* The standard output or standard error, if a file is one of these; -1: neither. */
+/* Returns the number of the standard stream, output or error, that a file is; -1: neither. */
 static int standard_stream(const struct stat *info) {
     for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
         struct stat stream;
@@ -140,7 +141,8 @@ static int standard_stream(const struct stat *info) {
     return -1;
 }
 
-/* Another number for each file, if not for each run: those that are there are not taken. */
+/* Returns a number that probably differs for each file and run; names that exist are not used
+ * anyway. */
 static uint64_t next_number(const pl_new_file *new_file, uint64_t number) {
     struct timespec now = {0};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -149,8 +151,8 @@ static uint64_t next_number(const pl_new_file *new_file, uint64_t number) {
     return number * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A short name in the folder, as that of the file may be as long as names can be; NULL without
- * memory. Each call changes *number. */
+/* Returns a short unique path in the directory, as the name of the file may already have the
+ * maximum length; NULL if memory is short. Changes *number. */
 static char *name_part(const pl_new_file *new_file, const char *folder, uint64_t *number) {
     char name[40];
     char *end = name;
@@ -163,13 +165,13 @@ static char *name_part(const pl_new_file *new_file, const char *folder, uint64_t
     return join(folder, name);
 }
 
-/* The name that an open file has for the process, as long as it is open. */
+/* Sets the name that an open file has in this process while it is open. */
 static void name_open_file(int file, char name[static 40]) {
     snprintf(name, 40, "/proc/self/fd/%d", file);
 }
 
-/* Makes a file without a name in the folder, of which nothing is left whatever ends the process.
- * False where the system has no such files, or could not name it later. */
+/* Creates a file without a name in the directory, of which nothing is left however the process
+ * ends. False if the system has no such files, or could not name it later. */
 static bool make_unnamed(pl_new_file *new_file, const char *folder, mode_t mode) {
 #ifdef O_TMPFILE
     char name[40];
@@ -192,7 +194,7 @@ static bool make_unnamed(pl_new_file *new_file, const char *folder, mode_t mode)
 
 enum { MOST_TRIES = 1000 };
 
-/* Makes a file of its own in the folder of new_file->path. */
+/* Creates a temporary file in the directory of new_file->path. */
 static int make_part(pl_new_file *new_file, bool needs_name, mode_t mode) {
     char *folder = find_folder(new_file->path);
     int fault = folder == NULL ? errno : EEXIST;
@@ -216,20 +218,20 @@ static int make_part(pl_new_file *new_file, bool needs_name, mode_t mode) {
     return fault;
 }
 
-/* Gives it the owner and the mode of the file that it will replace, as far as it may. */
+/* Copies the owner and the mode of the file that will be replaced, as far as permitted. */
 static void take_over(const pl_new_file *new_file, const struct stat *old) {
     struct stat now;
     if (fstat(new_file->file, &now) != 0)
         return;
     bool is_owned = (now.st_uid == old->st_uid && now.st_gid == old->st_gid) ||
                     fchown(new_file->file, old->st_uid, old->st_gid) == 0;
-    /* a program of another owner that would run as ours is not to come of it */
+    /* never make a set-user-id program that runs as us out of one of another owner */
     mode_t mode = old->st_mode & (is_owned ? 07777 : 0777);
     if (fchmod(new_file->file, mode) != 0)
         return;
 }
 
-/* Signals that end the process wait, if no other thread takes them. */
+/* Blocks the signals that end the process, unless another thread takes them. */
 static void hold_signals(pl_new_file *new_file) {
     sigset_t ending;
     sigemptyset(&ending);
@@ -238,7 +240,7 @@ static void hold_signals(pl_new_file *new_file) {
     sigaddset(&ending, SIGHUP);
     sigaddset(&ending, SIGALRM);
     sigaddset(&ending, SIGQUIT);
-    sigaddset(&ending, SIGUSR1); /* as systems for batches send them before they end a job */
+    sigaddset(&ending, SIGUSR1); /* batch systems send them before they end a job */
     sigaddset(&ending, SIGUSR2);
     sigaddset(&ending, SIGXCPU);
     pthread_sigmask(SIG_BLOCK, &ending, &new_file->signals);
@@ -279,7 +281,7 @@ int pl_new_file_begin(pl_new_file *new_file, const char *path) {
     int fault = EACCES;
     if (S_ISREG(info.st_mode) && standard_stream(&info) < 0)
         fault = begin_apart(new_file, path, false, &info);
-    if (fault == EACCES || fault == ENOENT) /* nothing can be made there, or it has no name */
+    if (fault == EACCES || fault == ENOENT) /* no file can be created there, or it has no name */
         fault = begin_in_place(new_file, path, &info);
     return fault;
 }
@@ -308,13 +310,13 @@ int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length) {
     return 0;
 }
 
-/* Has the file reach the disk; some file systems have nothing to do for that. */
+/* Syncs a file to the disk; some file systems do not support that, and need not. */
 static int sync_file(int file) {
     return fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS ? 0 : errno;
 }
 
-/* The same for the name of a file, whose path is cut for that, so that no memory is wanted. A
- * folder that may be written but not read is not synced. */
+/* Syncs the directory of a file, and cuts the path for that, to need no memory. Skips a directory
+ * that may be written but not read. */
 static int sync_folder_of(char *path) {
     char *slash = strrchr(path, '/');
     slash[slash == path] = '\0';
@@ -326,8 +328,8 @@ static int sync_folder_of(char *path) {
     return fault;
 }
 
-/* Gives the open file, which has no name yet, its own if nothing has that, else one to be renamed,
- * new_file->part: a link replaces nothing. */
+/* Links the open file, which has no name yet, to its path if that is free, else to new_file->part,
+ * which is then renamed: a link replaces nothing. */
 static int give_name(pl_new_file *new_file, int file) {
     char open_name[40];
     name_open_file(file, open_name);
@@ -359,7 +361,7 @@ static int end_apart(pl_new_file *new_file, int fault) {
     const bool is_unnamed = new_file->part == NULL;
     if (fault == 0)
         fault = sync_file(new_file->file);
-    /* an error may come as late as closing, but only what is open can be given a name */
+    /* closing may report an error, but only an open file can get a name */
     int held = is_unnamed && fault == 0 ? dup(new_file->file) : -1;
     if (is_unnamed && fault == 0 && held < 0)
         fault = errno;
@@ -373,7 +375,7 @@ static int end_apart(pl_new_file *new_file, int fault) {
         fault = errno;
     else if (fault == 0)
         fault = sync_folder_of(new_file->path);
-    /* behind a rename there is nothing of this name */
+    /* after a rename no file has this name */
     if (fault != 0 && new_file->part != NULL)
         unlink(new_file->part);
     let_go_signals(new_file);
@@ -389,4 +391,17 @@ int pl_new_file_end(pl_new_file *new_file, int fault) {
     free(new_file->path);
     *new_file = (pl_new_file){.file = -1};
     return fault;
+}
+
+popliner_status popliner_file_write(const char *path, const void *bytes, size_t length,
+                                    popliner_error *error) {
+    pl_new_file file;
+    int fault = pl_new_file_begin(&file, path);
+    if (fault == 0)
+        fault = pl_new_file_end(&file, pl_new_file_add(&file, bytes, length));
+    if (fault == ENOMEM)
+        return pl_fail_memory(error, "a file name");
+    return fault == 0 ? POPLINER_OK
+                      : pl_fail(error, POPLINER_ERROR_OUTPUT, "%s cannot be written: %s", path,
+                                strerror(fault));
 }

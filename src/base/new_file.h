@@ -1,4 +1,4 @@
-/* A file that comes into being whole, or not at all.
+/* Writes a file so that it is either complete or unchanged.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NEW_FILE_H
@@ -7,38 +7,38 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* A file that is being written. What is to become a regular file is written beside it, without a
- * name where the system has such files, else under one that no other run has ("popliner-*.part"),
- * and takes its place when it is whole; until then what was there stays. Of a file without a name
- * nothing is left if the process is killed, but between the two calls that name and rename it. It
- * gets the mode and, where that is allowed, the owner of the file that it replaces. A link stays,
- * and what it leads to is replaced. Until it is ended the thread blocks the signals that ask it to
- * end, which would leave what is half written. To be ended by the same thread, the last one
- * first. */
+/* A file that is being written. A regular file is first written in the same directory, without a
+ * name if the system supports that, else under a unique name ("popliner-*.part"), and replaces the
+ * old file when it is complete. If the process is killed, a file without a name leaves nothing,
+ * except between the calls that name and rename it. The new file gets the mode and, if permitted,
+ * the owner of the file that it replaces. A link is kept, and its target is replaced. Until the
+ * file is ended, the thread blocks the signals that ask it to end, which would leave an incomplete
+ * file. The same thread must end its files, the last one first. */
 typedef struct pl_new_file {
     int file;         /* open for reading and writing */
-    char *path;       /* owned: where it will be; NULL: it is written where it is */
-    char *part;       /* owned: where it is until then; NULL: it has no name */
+    char *path;       /* owned: the final path; NULL: it is written in place */
+    char *part;       /* owned: the path until then; NULL: it has no name */
     sigset_t signals; /* that were blocked before */
 } pl_new_file;
 
-/* Begins to write the file `path`. Devices and pipes are written where they are, and so are what is
- * the process's standard output or error under another name, which is not begun anew either, a file
- * that has no name any more, and one in a folder where no other can be made. Returns 0 or errno,
- * here and below; then there is nothing to end. */
+/* Begins to write the file `path`. Writes in place: devices and pipes; the process's standard
+ * output or error under another name, which is not truncated either; a file that no longer has a
+ * name; and a file in a directory where no file can be created. Returns 0 or errno, like the
+ * functions below; after an error there is nothing to end. */
 int pl_new_file_begin(pl_new_file *new_file, const char *path);
 
-/* The same for what is written by its name, new_file->part, and not from the beginning to the end:
- * never where it is. */
+/* Like pl_new_file_begin, for writers that open new_file->part by its name and do not write
+ * sequentially; always uses a temporary file. */
 int pl_new_file_begin_apart(pl_new_file *new_file, const char *path);
 
-/* The last part of a path, with the slashes that it ends with; all of one that has nothing else. */
+/* Returns the last component of a path, including trailing slashes; the whole path if it consists
+ * of slashes. */
 const char *pl_last_part(const char *path);
 
 int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length);
 
-/* Puts the file into its place if nothing failed: it has reached the disk, and so has its name.
- * Otherwise, with `fault` not 0, or if that fails, it goes. Returns the first fault. */
+/* Syncs the file to the disk and moves it to its path, then syncs the directory. If `fault` is not
+ * 0, or a step fails, removes the file instead. Returns the first fault. */
 int pl_new_file_end(pl_new_file *new_file, int fault);
 
 #endif

@@ -9,7 +9,6 @@
 
 enum { NUM_DIGITS = 2 * PL_MAX_FACTORS };
 
-/* Multiplies by 32 bits. */
 static void multiply(pl_product *p, uint32_t factor) {
     uint64_t carry = 0;
     for (size_t i = 0; i < NUM_DIGITS; ++i) {
@@ -50,7 +49,7 @@ int pl_product_compare(const pl_product *a, const pl_product *b) {
     return 0;
 }
 
-/* False if it has more than 64 bits. */
+/* False if the product has more than 64 bits. */
 static bool is_plain(const uint64_t *factors, size_t count, uint64_t *product) {
     *product = 1;
     for (size_t i = 0; i < count; ++i) {
@@ -69,7 +68,7 @@ uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *be
         return dividend / divisor + (dividend % divisor != 0);
     pl_product wanted = pl_product_of(above, num_above);
     uint64_t factors[PL_MAX_FACTORS];
-    uint64_t least = 0; /* the answer is from here to `most` */
+    uint64_t least = 0; /* the result is from `least` to `most` */
     uint64_t most = UINT64_MAX;
     for (size_t i = 0; i < num_below; ++i)
         factors[i] = below[i];
@@ -102,9 +101,9 @@ void pl_number_sort_free(pl_number_sort *sort) {
     *sort = (pl_number_sort){0};
 }
 
-/* Takes the lowest bit away from a word that is not 0, and tells its place: the bit times a de
- * Bruijn sequence has another number in its upper six bits for each place (Leiserson, Prokop,
- * Randall, "Using de Bruijn sequences to index a 1 in a computer word", 1998). */
+/* Removes the lowest bit of a word that is not 0, and returns its position: the bit multiplied by a
+ * de Bruijn sequence has a distinct number in its upper six bits for each position (Leiserson,
+ * Prokop, Randall, "Using de Bruijn sequences to index a 1 in a computer word", 1998). */
 static unsigned take_lowest(uint64_t *word) {
     static const uint8_t places[WORD] = {
         0,  1,  2,  53, 3,  7,  54, 27, 4,  38, 41, 8,  34, 55, 48, 28, 62, 5,  39, 46, 44, 42,

@@ -1,4 +1,4 @@
-/* Numbers: exact products, those that look random, and sorting.
+/* Exact products, pseudorandom numbers, and sorting.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NUMBERS_H
@@ -12,27 +12,27 @@
 
 enum { PL_MAX_FACTORS = 6 };
 
-/* The lowest 32 bits first. */
+/* An exact product, the lowest 32 bits first. */
 typedef struct pl_product {
     uint32_t digits[2 * PL_MAX_FACTORS];
 } pl_product;
 
-/* Of at most PL_MAX_FACTORS; 1 of none. O(count). */
+/* Multiplies at most PL_MAX_FACTORS factors; 1 for none. O(count). */
 pl_product pl_product_of(const uint64_t *factors, size_t count);
 
-/* -1, 0, 1. O(1). */
+/* Returns -1, 0 or 1. O(1). */
 int pl_product_compare(const pl_product *a, const pl_product *b);
 
-/* The smallest whole number that is at least the product of `above` divided by that of `below`
- * (at most PL_MAX_FACTORS - 1, none of them 0), or UINT64_MAX if it is larger. O(1). */
+/* Returns the product of `above` divided by that of `below` (at most PL_MAX_FACTORS - 1 factors,
+ * none of them 0), rounded up; UINT64_MAX if it is larger. O(1). */
 uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *below,
                      size_t num_below);
 
 /* ---- Random numbers -------------------------------------------------------------------------- */
 
-/* The next number below `limit`, which is at least 1, of those that look random and are the same on
- * every run: SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators,
- * OOPSLA 2014). Any *state may be the first. O(1). */
+/* Returns a pseudorandom number below `limit` (at least 1), equal on every run: SplitMix64 (Steele,
+ * Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). *state may begin
+ * with any value. O(1). */
 static inline uint64_t pl_random_below(uint64_t *state, uint64_t limit) {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -42,20 +42,20 @@ static inline uint64_t pl_random_below(uint64_t *state, uint64_t limit) {
 
 /* ---- Sorting --------------------------------------------------------------------------------- */
 
-/* A bit for each number, and one for each word of these that is not 0: so what is marked is found
- * again in ascending order, without looking at the rest. Takes an eighth of a byte for each number
- * below the limit. Zero-initialise; free with pl_number_sort_free. */
+/* A bit set with a second level, which marks the words that are not 0, so that ascending order
+ * needs no pass over empty words. Takes an eighth of a byte for each number below the limit.
+ * Zero-initialise; free with pl_number_sort_free. */
 typedef struct pl_number_sort {
-    uint64_t *bits;       /* of numbers; all 0 between two calls, like the next */
-    uint64_t *used_words; /* bits of words of `bits` */
+    uint64_t *bits;       /* by number; all 0 between two calls, like used_words */
+    uint64_t *used_words; /* by word of `bits` */
     size_t num_used_words;
 } pl_number_sort;
 
-/* Makes room for numbers below `limit`; false when memory is short. */
+/* Allocates the sets for numbers below `limit`; false if memory is short. */
 bool pl_number_sort_begin(pl_number_sort *sort, size_t limit);
 void pl_number_sort_free(pl_number_sort *sort);
 
-/* Sorts numbers, of which no two are equal. O(count + limit / 4096). */
+/* Sorts distinct numbers. O(count + limit / 4096). */
 void pl_number_sort_ascending(pl_number_sort *sort, uint32_t *numbers, size_t count);
 
 #endif

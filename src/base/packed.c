@@ -31,7 +31,7 @@ void pl_packed_missing(pl_packed *packed) {
     pl_packed_number(packed, 0);
 }
 
-/* Three bytes are four characters; where fewer are left, '=' stands for what is not there. */
+/* Encodes three bytes as four characters, and pads the last group with '='. */
 static void add_base64(pl_text *text, const unsigned char *bytes, size_t length) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char chars[4 * 256];

@@ -1,5 +1,5 @@
-/* Text that does not depend on the locale that the program around the library has chosen: a decimal
- * point is a point.
+/* Numbers that do not depend on the locale of the program around the library: a decimal point is a
+ * point.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_PLAIN_LOCALE_H
@@ -9,10 +9,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* The locale "C" for what this thread calls from pl_plain_locale_enter to pl_plain_locale_leave:
- * other libraries that read or write numbers. The caller's functions must not be called there. */
+/* The locale "C" for other libraries that read or write numbers, for this thread, from
+ * pl_plain_locale_enter to pl_plain_locale_leave. The caller's functions must not be called in
+ * between. */
 typedef struct pl_plain_locale {
-    locale_t plain; /* 0 if it cannot be had; then nothing changes */
+    locale_t plain; /* 0 if it is not available; then nothing changes */
     locale_t before;
 } pl_plain_locale;
 pl_plain_locale pl_plain_locale_enter(void);

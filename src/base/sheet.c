@@ -13,7 +13,7 @@
 
 /* ---- one value ---- */
 
-/* A field is within quotes if it has to be. */
+/* Quotes a field if necessary. */
 static void add_csv(pl_text *text, const char *value) {
     bool is_quoted = strpbrk(value, ",\"\r\n") != NULL;
     pl_text_add(text, is_quoted ? "\"" : "");
@@ -104,7 +104,7 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
 
 /* ---- names ---- */
 
-/* Whether values are kept, and not written. */
+/* True if values are stored instead of written. */
 static bool keeps(const pl_sheet *sheet) {
     return sheet->format == PL_FORMAT_PACKED || sheet->format == PL_FORMAT_KEPT;
 }
@@ -195,7 +195,7 @@ static void write_value(pl_sheet *sheet, const pl_cell *cell) {
 }
 
 static void put_cell(pl_sheet *sheet, pl_cell cell) {
-    if (sheet->text.failed) /* perhaps in the middle of the names */
+    if (sheet->text.failed) /* the names may be incomplete */
         return;
     if (keeps(sheet))
         keep(sheet, cell);
@@ -283,8 +283,8 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
 
 /* ---- packed ---- */
 
-/* The kind of all values of a column that are there; SIGNED where they differ, or are too large to
- * be packed. */
+/* Returns the kind of all present values of a column; SIGNED if they differ, or are too large to be
+ * packed. */
 static pl_cell_kind kind_of(const pl_sheet *sheet, size_t column) {
     static const uint64_t most = (UINT64_C(1) << 52) - 1;
     pl_cell_kind kind = PL_CELL_NONE;
@@ -320,7 +320,7 @@ static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
 static void write_texts(const pl_sheet *sheet, size_t column, pl_text *text) {
     pl_packed packed = {0};
     size_t num_names = 0;
-    size_t *place = pl_new_array(sheet->names.count, sizeof *place); /* plus one */
+    size_t *place = pl_new_array(sheet->names.count, sizeof *place); /* position plus one */
     text->failed = text->failed || place == NULL;
     pl_text_add(text, "{\"names\":[");
     for (size_t i = column; place != NULL && i < sheet->num_cells; i += sheet->num_columns) {

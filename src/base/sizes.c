@@ -9,14 +9,14 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* The bytes of the unit that a text begins with, after a blank or without one, and how many
- * characters both take. */
+/* Returns the bytes of the unit at the start of a text, after an optional blank, and sets the
+ * number of characters of both. */
 static uint64_t unit_of(const char *text, size_t *length) {
     static const struct {
         const char *name;
         uint64_t bytes;
     } units[] = {
-        /* before those they begin with */
+        /* units before those that they begin with */
         {"KiB", 1ULL << 10},
         {"MiB", 1ULL << 20},
         {"GiB", 1ULL << 30},
@@ -48,13 +48,13 @@ const char *popliner_size_take(const char *text, uint64_t *bytes) {
     const char *end = whole_end;
     if (whole_end == text)
         return NULL;
-    /* a point is one of a number only before a digit: ".." is between two sizes */
+    /* a point belongs to the number only before a digit: ".." separates two sizes */
     if (end[0] == '.' && is_digit(end[1]))
         for (end++; is_digit(*end);)
             end++;
     size_t unit_length;
     const uint64_t unit = unit_of(end, &unit_length);
-    /* from the last digit on: each is worth a tenth of a byte before the next comes */
+    /* from the last digit on: divides by ten before adding the next digit */
     uint64_t rest = 0;
     for (const char *c = end; c > whole_end + 1; c--) {
         rest += (uint64_t)(c[-1] - '0') * unit;

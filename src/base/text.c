@@ -11,7 +11,7 @@
 /* ---- Characters ------------------------------------------------------------------------------ */
 
 size_t pl_utf8_decode(const char *text, uint32_t *character) {
-    /* the smallest character of each length: what is smaller is overlong */
+    /* the smallest character of each length; smaller ones are overlong */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *bytes = (const unsigned char *)text;
     size_t length = bytes[0] < 0x80             ? 1
@@ -23,7 +23,7 @@ size_t pl_utf8_decode(const char *text, uint32_t *character) {
         return 0;
     uint32_t c = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
     for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80) /* the NUL at the end is none, either */
+        if ((bytes[i] & 0xc0) != 0x80) /* also rejects the NUL at the end */
             return 0;
         c = c << 6 | (bytes[i] & 0x3f);
     }
@@ -38,9 +38,8 @@ bool pl_utf8_is_control(uint32_t c) {
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* ---- As data --------------------------------------------------------------------------------- */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
-/* A character that cannot stand for itself in JSON. */
 static void add_escaped_json(pl_text *text, uint32_t c) {
     if (c == '"' || c == '\\')
         pl_text_format(text, "\\%c", (int)c);
@@ -101,7 +100,7 @@ void pl_text_add_printable(pl_text *text, const char *value, const char *kept) {
     }
 }
 
-/* Whether nothing in the text is shown as something else. */
+/* True if popliner_printable_take would leave the text unchanged, except for line ends and tabs. */
 static bool is_printable(const char *text) {
     while (*text != '\0') {
         uint32_t c = 0;

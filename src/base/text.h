@@ -1,4 +1,4 @@
-/* Texts that come from files: their characters, as data, and as people read them.
+/* Texts from files: decoding characters, and writing texts for programs and for people.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_TEXT_H
@@ -13,38 +13,39 @@
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 
-/* The character at the beginning of a NUL-terminated text that is not empty, and of how many bytes
- * it is, 1 to 4. 0 where there is no valid one (overlong forms, surrogates and what is above
- * U+10FFFF are none): then one byte is to be skipped. */
+/* Decodes the first character of a non-empty NUL-terminated text and returns its length, 1 to 4
+ * bytes. 0 for invalid UTF-8 (including overlong forms, surrogates and characters above U+10FFFF):
+ * skip one byte then. */
 size_t pl_utf8_decode(const char *text, uint32_t *character);
 
-/* Whether a terminal may do something else than show the character: C0, DEL, C1, line and paragraph
- * separators, and what turns the direction of the text around it. */
+/* True for a character that a terminal may obey instead of showing it: C0, DEL, C1, line and
+ * paragraph separators, and changes of the text's direction. */
 bool pl_utf8_is_control(uint32_t character);
 
-/* ---- As data --------------------------------------------------------------------------------- */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
-/* What stands for bytes that are no valid UTF-8: U+FFFD. */
+/* U+FFFD, which replaces bytes that are not valid UTF-8. */
 #define PL_REPLACEMENT "\xef\xbf\xbd"
 
-/* Adds a text as a JSON string, within quotes. Characters that a terminal would obey are escaped;
- * invalid bytes are replaced. */
+/* Appends a text as a JSON string, in quotes. Escapes characters that a terminal would obey;
+ * replaces invalid bytes. */
 void pl_quote_json(pl_text *text, const char *value);
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
-/* Adds a text as popliner_printable_take shows it, but for the characters of `kept`. */
+/* Appends a text as popliner_printable_take shows it, but leaves the characters of `kept`
+ * unchanged. */
 void pl_text_add_printable(pl_text *text, const char *value, const char *kept);
 
-/* Does so with a text that is done: its line ends and tabs remain. */
+/* Makes a finished text printable; keeps line ends and tabs. */
 void pl_text_make_printable(pl_text *text);
 
-/* Hands the text over to *result, unless memory ran short or `status` is a failure already; then it
- * is freed. Returns the status. */
+/* Sets *result to the text, unless memory ran short or `status` is a failure; then frees it.
+ * Returns the status. */
 popliner_status pl_text_finish(pl_text *text, popliner_status status, char **result,
                                popliner_error *error);
 
-/* The same for a text that people read: no name in it reaches a terminal as more than text. */
+/* Like pl_text_finish, for a text that people read: makes it printable first. */
 popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, char **result,
                                          popliner_error *error);
 

@@ -12,7 +12,7 @@
 
 typedef struct crew {
     const pl_parallel *work;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the members below */
     pthread_cond_t helper_ended;
     size_t next;
     size_t first_failed;
@@ -54,7 +54,7 @@ static void *help(void *argument) {
     return NULL;
 }
 
-/* Waits for the helpers, and asks meanwhile: nobody else may ask the caller. */
+/* Waits for the helpers and polls the caller, which no other thread may do. */
 static void watch_helpers(crew *c) {
     enum { MILLISECONDS = 20, NANOSECONDS_EACH = 1000000, SECOND = 1000000000 };
     while (!pl_bounds_ask(c->work->bounds)) {
@@ -75,7 +75,7 @@ static void watch_helpers(crew *c) {
 
 size_t pl_parallel_run(const pl_parallel *work) {
     crew c = {.work = work, .first_failed = work->count};
-    /* the calling thread needs no task of its own while it is busy with `side_task` */
+    /* the calling thread needs no task while it runs `side_task` */
     size_t useful = work->count + (work->side_task != NULL && work->count > 0);
     size_t num_threads = work->num_threads < useful ? work->num_threads : useful;
     size_t max_helpers = num_threads > 1 ? num_threads - 1 : 0;
@@ -106,7 +106,8 @@ size_t pl_parallel_run(const pl_parallel *work) {
     return c.first_failed;
 }
 
-/* ---- A thread of its own --------------------------------------------------------------------- */
+/* ---- A separate thread
+ * ------------------------------------------------------------------------- */
 
 bool pl_own_thread_ask(pl_own_thread *thread) {
     pthread_mutex_lock(&thread->lock);
@@ -129,7 +130,7 @@ static void *begin(void *argument) {
     return NULL;
 }
 
-/* Starts the thread, which inherits that all signals are blocked but those of its own mistakes. */
+/* Starts the thread with all signals blocked except those of its own faults. */
 static bool start(pl_own_thread *thread, pthread_t *id) {
     static const int own_mistakes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     sigset_t blocked;
@@ -170,7 +171,7 @@ bool pl_own_thread_run(pl_own_thread *thread) {
         return false;
     if (pthread_cond_init(&thread->changed, NULL) != 0)
         goto without_condition;
-    /* a thread that is cancelled takes with it the memory that its work is in */
+    /* cancelling this thread would free the memory that the work uses */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     thread->state = PL_OWN_THREAD_WORKS;
     is_started = start(thread, &id);
@@ -213,8 +214,8 @@ popliner_status pl_turn_take(pl_turn *turn, const char *what, popliner_error *er
                        "%s was in use when this process was forked; make another one here, or fork "
                        "while no thread uses it",
                        what);
-    /* in this order, which no fork between the steps makes wrong: users are of that process, and
-     * whoever has the lock is a user */
+    /* this order is right even if a fork comes between the steps: users belong to that process, and
+     * the owner of the lock is a user */
     atomic_store(&turn->process, (long)getpid());
     atomic_fetch_add(&turn->users, 1);
     pthread_mutex_lock(&turn->lock);

@@ -2,5 +2,5 @@
 #include "popliner/popliner.h"
 
 const char *popliner_version(void) {
-    return PL_VERSION; /* the project's version, from the build */
+    return PL_VERSION; /* from the build */
 }
