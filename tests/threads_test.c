@@ -73,7 +73,7 @@ static uint8_t *stored(const char *directory, const char *profile_path, const ch
     assert_true(t.calls > 1);
     assert_false(t.other_thread);
     assert_false(t.went_back);
-    assert_string_equal(t.last_task, "Reading lowered variables");
+    assert_string_equal(t.last_task, "Reading the profile");
     assert_true(t.done == t.total && t.total > 0);
     assert_true((info != NULL) == (debug_path != NULL));
     pl_operations_free(operations);

@@ -15,6 +15,7 @@
 #include "base/bounds.h"
 #include "base/growth.h"
 #include "popliner/error.h"
+#include "profile/progress.h"
 
 /* What tells that a file has changed: its name leads to another, or somebody has written it. */
 typedef struct pl_file_state {
@@ -200,8 +201,7 @@ typedef struct pl_scan {
     const char *key;   /* the column by whose numbers the table is cut into pieces, or "rowid" */
     int64_t min_keys;  /* of a piece: they are rows enough to be worth one */
     const char *order; /* "ORDER BY ...", ascending in the key, or "" */
-    const char *task;  /* for pl_progress, or NULL */
-    const popliner_listener *listener;
+    pl_reading_progress *progress; /* or NULL */
 
     /* Takes the current row, the row_in_piece-th of its piece. Called by one thread for all rows of
      * a piece, but for several pieces at the same time. */

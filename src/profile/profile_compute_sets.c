@@ -201,6 +201,7 @@ static popliner_status read_exchange_lists(pl_reading *r, popliner_error *error)
     static const pl_column columns[] = {{"id", true}, {"var_id", true}};
     exchanges e = {.ids = ids};
     pl_scan scan = {.database = &r->database,
+                    .progress = r->progress,
                     .table = "exchange_regions",
                     .columns = columns,
                     .num_columns = 2,

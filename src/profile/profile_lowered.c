@@ -370,8 +370,7 @@ popliner_status pl_profile_read_lowered(pl_reading *r, popliner_error *error) {
                     .key = "rowid",
                     .min_keys = 1 << 12,
                     .order = "",
-                    .task = "Reading lowered variables",
-                    .listener = r->options->listener,
+                    .progress = r->progress,
                     .take = take_variable,
                     .side_task = r->side_task == NULL ? NULL : do_side_task,
                     .user = &l};

@@ -71,6 +71,7 @@ typedef struct pl_reading {
     const char *path;
     const pl_read_options *options;
     const pl_side_task *side_task; /* or NULL */
+    pl_reading_progress *progress;
     pl_database database;
     popliner_profile *profile;
     pl_profile_ids ids;

@@ -126,11 +126,6 @@ static popliner_status read_piece(const pl_scan *scan, const pl_database *databa
     return status;
 }
 
-/* In all pieces, at least 1: about the number of rows. */
-static uint64_t num_keys(const pl_scan *scan) {
-    return scan->is_open ? 1 : (uint64_t)(scan->highest - scan->lowest) + 1;
-}
-
 static bool do_piece(void *user, size_t worker, size_t piece) {
     run *r = user;
     const pl_scan *scan = r->scan;
@@ -138,10 +133,10 @@ static bool do_piece(void *user, size_t worker, size_t piece) {
         worker == 0 ? scan->database : &scan->database->helpers[worker - 1];
     if (read_piece(scan, database, piece, 0, &r->errors[worker]) != POPLINER_OK)
         return false;
-    /* others may have finished more, or less: the pieces are handed out in their order */
-    if (worker == 0 && scan->task != NULL && !scan->is_open)
-        pl_progress(scan->listener, scan->task,
-                    (uint64_t)(scan->pieces[piece].first - scan->lowest), num_keys(scan));
+    if (scan->progress != NULL)
+        atomic_fetch_add(&scan->progress->pieces_done, 1);
+    if (worker == 0 && scan->progress != NULL)
+        pl_reading_progress_tell(scan->progress);
     return true;
 }
 
@@ -177,6 +172,8 @@ popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
                         .side_task = scan->side_task == NULL ? NULL : do_side_task,
                         .user = &r,
                         .bounds = scan->database->bounds};
+    if (scan->progress != NULL)
+        scan->progress->num_pieces = scan->num_pieces;
     size_t failed = pl_parallel_run(&work);
     popliner_status status = POPLINER_OK;
     if (failed < scan->num_pieces && is_stopped(&r, num_threads)) {
@@ -192,8 +189,6 @@ popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
             if (r.errors[i].status != POPLINER_OK)
                 status = pl_fail(error, r.errors[i].status, "%s", r.errors[i].message);
         }
-    } else if (scan->task != NULL) {
-        pl_progress(scan->listener, scan->task, num_keys(scan), num_keys(scan));
     }
     free(r.errors);
     return status;
