@@ -29,10 +29,12 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
         return POPLINER_OK;
     popliner_status status = pl_analysis_load_variables(a, error);
     double start = pl_clock_seconds();
+    pl_progress(&a->listener, "Preparing the memory model", 0, 1);
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(a, model, error);
     if (status == POPLINER_OK)
         status = pl_stage_meter_create(parts->chain, &parts->meter, error);
+    pl_progress(&a->listener, "Preparing the memory model", 1, 1);
     if (status == POPLINER_OK)
         pl_step(&a->listener,
                 model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"

@@ -405,6 +405,9 @@ typedef struct page_section {
     popliner_error error;
 } page_section;
 
+/* Of the progress: the sections, what is on tiles, where variables are, and the end. */
+enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 4 };
+
 typedef struct section_work {
     popliner_analysis *analysis;
     popliner_memory_model model;
@@ -439,7 +442,8 @@ static void make_measured_sections(void *user) {
 
 static bool make_other_section(void *user, size_t worker, size_t i) {
     section_work *w = user;
-    (void)worker;
+    if (worker == 0) /* the calling thread, the only one that may call the listener */
+        pl_progress(&w->analysis->listener, "Making the page", i, NUM_PAGE_PARTS);
     if (i < w->count)
         return is_measured(w->sections[i].section) || make_section(w, i);
     w->status =
@@ -662,6 +666,7 @@ static popliner_status page_text_in_turn(popliner_analysis *analysis,
         status = put_variables(&t, &w, error);
     if (status == POPLINER_OK)
         status = put_comparison(&t, error);
+    pl_progress(&analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
     if (status == POPLINER_OK)
         put_sections(&t.json, &w);
     free_sections(&w);

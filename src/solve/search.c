@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* How long better splits are looked for before anything is proven, and how long bounds are
@@ -185,11 +186,14 @@ popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
     return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, NULL, error);
 }
 
-/* Tells how far from the best the best known split may be, now and then. */
+/* Reports the bound and the best known split, and logs now and then how far apart they are. */
 static void tell_gap(pl_search *search, popliner_objective objective, uint64_t bound) {
     const popliner_listener *listener = search->problem->options->listener;
     uint64_t value = pl_search_value(search, objective);
     double now = pl_clock_seconds();
+    char task[48];
+    snprintf(task, sizeof task, "Solving for %s", pl_objective_name(objective));
+    pl_progress(listener, task, bound < value ? bound : value, value);
     if (!search->problem->is_shared ||
         (now < search->next_told_seconds && bound < value && bound > 0))
         return;
