@@ -7,6 +7,7 @@
 
 #include "command/commands.h"
 #include "command/outputs.h"
+#include "command/progress.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
 
@@ -144,6 +145,7 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         how.ipu = is_alone ? 0 : i;
         s->log.about = path;
+        progress_reads(path);
         status = popliner_analysis_read(path, NULL, &how, &r->ipus[i], error);
         if (status != POPLINER_OK)
             return status;

@@ -7,6 +7,7 @@
 
 #include "command/commands.h"
 #include "command/outputs.h"
+#include "command/progress.h"
 #include "command/request.h"
 #include "command/run_files.h"
 #include "command/session.h"
@@ -136,12 +137,22 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     return status;
 }
 
+/* Shows from here on how far the run is. */
+static void begin_progress(const options *o) {
+    const bool measures = o->solve || o->evaluate != NULL || o->html != NULL;
+    progress_begin(!o->quiet,
+                   1u << PHASE_READING | (unsigned)(o->save_to_file != NULL) << PHASE_STORING |
+                       (unsigned)measures << PHASE_PREPARING | (unsigned)measures << PHASE_STAGES |
+                       (unsigned)(o->html != NULL) << PHASE_PAGE,
+                   o->compare == NULL ? 1 : 2);
+}
+
 int main(int argc, char **argv) {
     session s = {0};
     session other = {0}; /* what --compare compares with */
     popliner_error error = {0};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
-    log_begin(&s.log, POPLINER_LEVEL_INFO, true);
+    log_begin(&s.log, POPLINER_LEVEL_INFO);
     popliner_status status = options_parse(argc, argv, &s.options, &error);
     if (status == POPLINER_OK && s.options.help) {
         options_print_help(stdout);
@@ -152,10 +163,12 @@ int main(int argc, char **argv) {
     } else if (status == POPLINER_OK) {
         limits_begin(&s.options);
         session_begin(&s);
+        begin_progress(&s.options);
         double start = log_seconds();
         status = perform(&s, &other, &error);
         log_step(&s.log, "Total", start);
     }
+    progress_erase();
     if (status != POPLINER_OK)
         limits_name_option(&s.options, &error);
     if (status != POPLINER_OK)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/progress.h"
 #include "command/request.h"
 #include "popliner/page.h"
 #include "popliner/utilities.h"
@@ -146,6 +147,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     if (path == NULL || s->has_page)
         return POPLINER_OK;
+    progress_makes_page();
     popliner_status status = request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, changes, &text, error);

@@ -6,6 +6,7 @@
 
 #include "command/answer.h"
 #include "command/commands.h"
+#include "command/progress.h"
 #include "command/run_files.h"
 #include "popliner/report.h"
 
@@ -246,6 +247,7 @@ static popliner_status group_open(group *g, session *s, bool *can, popliner_erro
     popliner_status status = report_names_find(&s->options, &g->names, error);
     if (status != POPLINER_OK)
         return status;
+    progress_expects_files(g->names.count);
     g->members = calloc(g->names.count, sizeof *g->members);
     if (g->members == NULL)
         return fail_memory(error, "the reports");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "command/log.h"
+#include "command/progress.h"
 #include "command/run_files.h"
 #include "popliner/utilities.h"
 
@@ -128,6 +129,7 @@ static void limits_resume(void) {
 
 bool limits_are_over(void *user) {
     (void)user;
+    progress_tick();
     return work.max_seconds > 0 && seconds_left() <= 0;
 }
 
@@ -160,7 +162,7 @@ static void on_interrupt(int number) {
 
 void interrupts_catch(interrupts *i) {
     struct sigaction action;
-    i->start_seconds = log_seconds();
+    progress_solves(i->max_seconds);
     if (i->are_caught)
         return;
     memset(&action, 0, sizeof action);
@@ -174,15 +176,16 @@ void interrupts_catch(interrupts *i) {
 void interrupts_release(interrupts *i) {
     for (int k = 0; i->are_caught && k < NUM_SIGNALS; k++)
         sigaction(numbers[k], &i->before[k], NULL);
-    if (i->are_caught)
+    if (i->are_caught) {
         limits_resume();
+        progress_has_solved();
+    }
     i->are_caught = false;
 }
 
 bool interrupts_should_stop(void *user) {
-    const interrupts *i = user;
-    log_waiting(i->log, "Solving", i->start_seconds, i->max_seconds,
-                " (Ctrl-C for the best answer that is known)");
+    (void)user;
+    progress_tick();
     return num_interrupts > 0;
 }
 
@@ -285,6 +288,7 @@ popliner_status session_say(session *s, popliner_certificate *certificate, popli
 }
 
 popliner_status session_finish_printing(popliner_error *error) {
+    progress_erase();
     limits_pause(); /* whoever reads it may take his time */
     bool is_out = fflush(stdout) == 0 && !ferror(stdout);
     int fault = errno;
@@ -310,6 +314,7 @@ static void show_on_terminal(const char *text) {
 }
 
 popliner_status session_print(char *text, popliner_error *error) {
+    progress_erase();
     limits_pause();
     fputs(text, stdout);
     limits_resume();
@@ -320,6 +325,7 @@ popliner_status session_print(char *text, popliner_error *error) {
 popliner_status session_print_bytes(char *text, popliner_error *error) {
     if (!isatty(STDOUT_FILENO))
         return session_print(text, error);
+    progress_erase();
     show_on_terminal(text);
     free(text);
     return session_finish_printing(error);
@@ -352,17 +358,15 @@ static void on_step(void *user, const char *task, double seconds) {
 void session_begin(session *s) {
     s->names = names_of(&s->options);
     const options *o = &s->options;
-    log_begin(&s->log,
-              o->quiet     ? POPLINER_LEVEL_WARNING
-              : o->verbose ? POPLINER_LEVEL_DEBUG
-                           : POPLINER_LEVEL_INFO,
-              !o->quiet);
+    log_begin(&s->log, o->quiet     ? POPLINER_LEVEL_WARNING
+                       : o->verbose ? POPLINER_LEVEL_DEBUG
+                                    : POPLINER_LEVEL_INFO);
     s->listener = (popliner_listener)POPLINER_LISTENER_INIT;
     s->listener.user = s;
     s->listener.message = on_message;
     s->listener.progress = on_progress;
     s->listener.step = on_step;
-    s->interrupts = (interrupts){.log = &s->log, .max_seconds = o->time_limit_seconds};
+    s->interrupts = (interrupts){.max_seconds = o->time_limit_seconds};
 }
 
 void session_free(session *s) {
@@ -452,6 +456,7 @@ popliner_status session_open(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     const popliner_layers *layers;
+    progress_reads(o->profile);
     how.layer_name_regex = o->layer_name_regex;
     how.leaves_out_notes = o->no_notes;
     how.first_layer_regex = o->inputs_regex_layer_0;

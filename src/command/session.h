@@ -17,9 +17,7 @@
 
 /* Zero-initialise but for the log and the limit. */
 typedef struct interrupts {
-    log_state *log;     /* shows for how long something has been solved */
     double max_seconds; /* for which it may be; 0: without a limit */
-    double start_seconds;
     bool are_caught;
     struct sigaction before[2]; /* what the signals did */
 } interrupts;

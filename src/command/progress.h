@@ -1,0 +1,51 @@
+/* Shows on the last line of the terminal what the process is doing and how far it has come.
+ *
+ * The line belongs to the process: there is one. It is on standard error, appears after 0.3 s, is
+ * written at most ten times a second, and has at most 99 columns. Only one thread may call these
+ * functions.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_PROGRESS_H
+#define PL_COMMAND_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a process does, in this order. */
+typedef enum progress_phase {
+    PHASE_READING,
+    PHASE_STORING,
+    PHASE_PREPARING,  /* a memory model */
+    PHASE_OPERATIONS, /* measuring each */
+    PHASE_STAGES,     /* measuring all */
+    PHASE_SOLVING,    /* has no end to show */
+    PHASE_PAGE,
+    NUM_PHASES,
+} progress_phase;
+
+/* Begins: time counts from here. `phases` has a bit for each phase that is expected, and num_files
+ * profiles will be read. Without `is_shown` there is no line, ever. */
+void progress_begin(bool is_shown, unsigned phases, size_t num_files);
+
+/* Says which file is read next, of how many there will be. */
+void progress_reads(const char *path);
+void progress_expects_files(size_t num_files);
+
+/* Says that what follows is for the page. */
+void progress_makes_page(void);
+
+/* popliner_listener.progress. */
+void progress_task(const char *task, uint64_t done, uint64_t total);
+
+/* Begins solving, which may take max_seconds (0: any time), and ends it. */
+void progress_solves(double max_seconds);
+void progress_has_solved(void);
+
+/* Writes the line again if it is time to: call it as often as you like. */
+void progress_tick(void);
+
+/* Takes the line off the terminal, before something else is written and at the end. */
+void progress_erase(void);
+
+#endif
