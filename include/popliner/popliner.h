@@ -22,6 +22,7 @@
 #include "popliner/profile.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 #include "popliner/solver.h"
 #include "popliner/stage.h"
 #include "popliner/utilities.h"

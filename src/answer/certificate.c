@@ -328,6 +328,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     }
     *plan = (popliner_plan){0};
     c->costs = costs;
+    c->is_evaluation = is_evaluation;
     if (is_evaluation)
         finish_evaluation(c);
     pl_plan_summarise(&c->plan);

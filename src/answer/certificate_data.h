@@ -56,6 +56,7 @@ struct popliner_certificate {
     size_t num_choices;
     char *time_unit;
     popliner_costs *costs; /* NULL: none, or not its own */
+    bool is_evaluation;    /* the split was given */
     bool is_measured;      /* there are details */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
@@ -122,6 +123,9 @@ uint64_t pl_certificate_divisor(const popliner_certificate *certificate,
 
 /* A number in the unit that a divisor stands for. */
 void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
+
+/* Adds what people are told besides the verdict and the bottleneck, a line each. */
+void pl_certificate_add_notes(const popliner_certificate *certificate, pl_text *text);
 
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);

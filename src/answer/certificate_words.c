@@ -430,6 +430,11 @@ static void add_order(const popliner_certificate *c, pl_text *text) {
                        c->input.unit_order);
 }
 
+void pl_certificate_add_notes(const popliner_certificate *certificate, pl_text *text) {
+    add_order(certificate, text);
+    add_unknown(certificate, text);
+}
+
 /* Makes the list of all that is to be said. */
 /* Errors: MEMORY where not all messages are there. */
 static popliner_status tell_messages(popliner_certificate *c, popliner_error *error) {

@@ -1,0 +1,51 @@
+/* popliner: answers for people to read on a terminal.
+ *
+ * Each function makes one NUL-terminated text, complete with its last line end, which the caller
+ * frees with free(). It has a verdict, a table, where the bottleneck is, what would help, and
+ * notes; parts without content are left out. `screen` says how wide the text may be, whether it may
+ * have characters besides ASCII, and whether it has colours; a text has at most 100 columns.
+ *
+ * Threads: like the functions that made what is shown.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef POPLINER_SCREEN_H
+#define POPLINER_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "popliner/certificate.h"
+#include "popliner/error.h"
+#include "popliner/report.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A line of what would help. The texts are the caller's. */
+typedef struct popliner_hint {
+    const char *label;  /* "Try", "Enough" or "Not enough" */
+    const char *option; /* to be pasted: "--num-ipus 3" */
+    const char *words;  /* what it was measured to give */
+} popliner_hint;
+
+/* Shows the answer of a solver, or an evaluation, with hints[num_hints] in their order by label.
+ * `lacks_schedule` is true if the profile trains and no schedule was given: the verdict says so.
+ * Errors: MEMORY. O(stages^2). */
+popliner_status popliner_screen_answer(const popliner_certificate *certificate,
+                                       const popliner_hint *hints, size_t num_hints,
+                                       bool lacks_schedule, const popliner_plot_options *screen,
+                                       char **text, popliner_error *error);
+
+/* Lays out tables in TSV that another function made: text to the left, numbers to the right. After
+ * 40 rows it says how many more there are, and `more` (may be ""), which tells where. Errors:
+ * MEMORY. O(characters). */
+popliner_status popliner_screen_table(const char *tsv, const char *more,
+                                      const popliner_plot_options *screen, char **text,
+                                      popliner_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

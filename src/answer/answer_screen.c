@@ -1,0 +1,622 @@
+/* An answer for people: the verdict, the stages with their bars, the bottleneck, what would help.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/certificate_data.h"
+#include "base/layout.h"
+#include "base/text.h"
+#include "memory/chain_data.h"
+#include "model/operations.h"
+#include "popliner/screen.h"
+
+enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
+
+/* ---- what is said of all stages ---- */
+
+/* Profiles are of IPUs, files of costs of any devices. */
+static const char *devices_of(const popliner_certificate *c, size_t count) {
+    const bool is_ipu = c->input.profile != NULL;
+    return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
+}
+
+static uint64_t need_of(const popliner_certificate *c, size_t stage) {
+    return c->plan.stages[stage].peak_bytes;
+}
+
+static uint64_t limit_of(const popliner_certificate *c, size_t stage) {
+    return pl_certificate_limit(c, c->plan.stages[stage].ipu);
+}
+
+static bool has_verdicts(const popliner_certificate *c) {
+    return c->is_measured && c->input.chain->model->follows_account;
+}
+
+/* Whether a stage is the first of its IPU, which has the bytes of all of them. */
+static bool is_first_of_ipu(const popliner_certificate *c, size_t stage) {
+    for (size_t i = 0; i < stage; i++)
+        if (c->plan.stages[i].ipu == c->plan.stages[stage].ipu)
+            return false;
+    return true;
+}
+
+/* The stage with the least room, as a share of its limit; of verdicts that differ, the worst. */
+static size_t tightest(const popliner_certificate *c) {
+    size_t worst = 0;
+    double most = -1;
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const uint64_t limit = limit_of(c, i);
+        const double share = (double)need_of(c, i) / (double)(limit == 0 ? 1 : limit);
+        const bool is_worse = has_verdicts(c) && c->verdicts[i] > c->verdicts[worst];
+        const bool is_as_bad = !has_verdicts(c) || c->verdicts[i] == c->verdicts[worst];
+        if (is_worse || (is_as_bad && share > most)) {
+            worst = i;
+            most = share;
+        }
+    }
+    return worst;
+}
+
+static bool has_one_limit(const popliner_certificate *c) {
+    for (size_t i = 1; i < c->plan.num_stages; i++)
+        if (limit_of(c, i) != limit_of(c, 0))
+            return false;
+    return true;
+}
+
+/* ---- the verdict ---- */
+
+static pl_tint tint_of(popliner_verdict verdict) {
+    return verdict == POPLINER_FITS       ? PL_TINT_GREEN
+           : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
+                                          : PL_TINT_YELLOW;
+}
+
+/* The words of a verdict, with a capital letter. */
+static void add_verdict(popliner_verdict verdict, pl_text *text) {
+    const char *words = pl_verdict_text(verdict);
+    pl_text_format(text, "%c%s", words[0] - 'a' + 'A', words + 1);
+}
+
+/* What no split has, where the first objective is proven. */
+static const char *words_of_best(popliner_objective objective) {
+    static const char *const words[] = {
+        [POPLINER_OBJECTIVE_MEMORY] = "a smaller largest tile",
+        [POPLINER_OBJECTIVE_CYCLES] = "less time on the slowest one",
+        [POPLINER_OBJECTIVE_TRAFFIC] = "fewer bytes over its cuts",
+        [POPLINER_OBJECTIVE_IPUS] = "fewer of them",
+        [POPLINER_OBJECTIVE_BALANCE] = "a smaller imbalance",
+    };
+    return words[objective];
+}
+
+/* Which splits a proof is about. */
+static void add_splits(const popliner_certificate *c, pl_text *text) {
+    const popliner_solver_options *o = c->input.options;
+    pl_text_format(text, "split%s%s", c->input.unit_order == NULL ? "" : " of this order",
+                   o->num_mapped_stages > 0 ? " with this device map" : "");
+    if (o->num_mapped_stages == 0)
+        pl_text_format(text, " over %s%zu %s", o->max_stages > c->plan.num_ipus ? "at most " : "",
+                       o->max_stages, devices_of(c, o->max_stages));
+}
+
+static void add_stopped(const popliner_certificate *c, pl_text *text) {
+    const double seconds = c->input.options->time_limit_seconds;
+    pl_text_add(text, "stopped");
+    if (seconds > 0)
+        pl_text_format(text, " after %g s", seconds);
+}
+
+/* "Proven: no split over 4 IPUs has a smaller largest tile." */
+static void add_proof(const popliner_certificate *c, pl_text *text) {
+    const popliner_plan *plan = &c->plan;
+    const popliner_plan_value *first = plan->values;
+    if (plan->num_values == 0) {
+        pl_text_add(text, "Not proven: the greedy solver takes the first split that fits.");
+    } else if (first->bound < first->value && c->input.options->slack_percent == 0) {
+        pl_text_add(text, "Not proven: ");
+        add_stopped(c, text);
+        pl_text_format(text, "; at best another split has %.1f %% less.",
+                       100 * (double)(first->value - first->bound) / (double)first->value);
+    } else {
+        pl_text_add(text, "Proven: no ");
+        add_splits(c, text);
+        pl_text_format(text, " has %s", words_of_best(first->objective));
+        if (c->input.options->slack_percent > 0)
+            pl_text_format(text, " by more than %g %%", c->input.options->slack_percent);
+        pl_text_add(text, ".");
+    }
+}
+
+/* Of a split that fits. */
+static pl_tint add_success(const popliner_certificate *c, bool lacks_schedule, pl_text *bold) {
+    const size_t worst = tightest(c);
+    const popliner_verdict verdict = has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
+    add_verdict(verdict, bold);
+    pl_text_format(bold, " on %zu %s", c->plan.num_ipus, devices_of(c, c->plan.num_ipus));
+    if (verdict == POPLINER_FITS_PERHAPS) {
+        const uint64_t *need = c->details[worst].need_bytes;
+        pl_text_add(bold, ": ");
+        pl_text_add_grouped(bold, need[POPLINER_NEED_EXPECTED]);
+        pl_text_add(bold, " bytes are expected, at least ");
+        pl_text_add_grouped(bold, need[POPLINER_NEED_LEAST]);
+    }
+    pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes." : ".");
+    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
+}
+
+static void add_contradiction(const popliner_certificate *c, pl_text *bold) {
+    static const char *const numbers[] = {"two", "three", "four", "five", "six"};
+    const size_t count = pl_certificate_num_constraints(c);
+    pl_text_add(bold, "No split is possible");
+    if (count < 2)
+        pl_text_add(bold, count == 1 ? ": a constraint cannot be met." : ".");
+    else if (count - 2 < sizeof numbers / sizeof *numbers)
+        pl_text_format(bold, ": %s constraints contradict each other.", numbers[count - 2]);
+    else
+        pl_text_format(bold, ": %zu constraints contradict each other.", count);
+}
+
+/* Of a unit that is too large by itself. */
+static void add_large_unit(const popliner_certificate *c, pl_text *bold, pl_text *plain) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    pl_text_format(bold, "Does not fit: %s alone needs ", c->input.unit_names[why->unit]);
+    pl_text_add_grouped(bold, why->unit_bytes);
+    pl_text_add(bold, " bytes on a tile.");
+    pl_text_add(plain, "Proven: no ");
+    pl_text_format(plain, "%s that may hold it has more than ", devices_of(c, 1));
+    pl_text_add_grouped(plain, why->limit_bytes);
+    pl_text_add(plain, ".");
+}
+
+/* Of what does not fit. */
+static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text *plain) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const size_t num_ipus =
+        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->max_stages;
+    switch (why->obstacle) {
+    case POPLINER_OBSTACLE_UNKNOWN:
+        pl_text_add(bold, "No answer: ");
+        add_stopped(c, bold);
+        pl_text_add(bold, ", before a split that fits was found; none is ruled out.");
+        return PL_TINT_YELLOW;
+    case POPLINER_OBSTACLE_CONSTRAINTS:
+        add_contradiction(c, bold);
+        return PL_TINT_RED;
+    case POPLINER_OBSTACLE_UNIT:
+    case POPLINER_OBSTACLE_PLACE:
+        add_large_unit(c, bold, plain);
+        return PL_TINT_RED;
+    case POPLINER_OBSTACLE_CAPACITY:
+    case POPLINER_OBSTACLE_NONE:
+        break;
+    }
+    pl_text_format(bold, "Does not fit on %zu %s.", num_ipus, devices_of(c, num_ipus));
+    if (why->obstacle == POPLINER_OBSTACLE_NONE) {
+        pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
+    } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
+               c->input.options->num_ipu_limits == 0) {
+        pl_text_add(plain, "Proven: every split needs ");
+        pl_text_add_grouped(plain, why->enough_bytes_bound);
+        pl_text_add(plain, " bytes or more on some tile.");
+    } else {
+        pl_text_add(plain, "Proven: every split is above a limit.");
+    }
+    return PL_TINT_RED;
+}
+
+/* Of a split that was given. */
+static pl_tint add_evaluation(const popliner_certificate *c, bool lacks_schedule, pl_text *bold) {
+    const size_t worst = tightest(c);
+    const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
+                                     : need_of(c, worst) > limit_of(c, worst) ? POPLINER_FITS_NOT
+                                                                              : POPLINER_FITS;
+    const uint64_t bytes = c->details[worst].need_bytes[POPLINER_NEED_EXPECTED];
+    add_verdict(verdict, bold);
+    pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
+                          ? ", if nothing is kept for the backward passes."
+                          : ".");
+    pl_text_format(bold, " The tightest is stage %zu, with ", worst);
+    pl_text_add_grouped(bold, bytes);
+    pl_text_add(bold, " of ");
+    pl_text_add_grouped(bold, limit_of(c, worst));
+    pl_text_add(bold, " bytes.");
+    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
+}
+
+static void write_verdict(const popliner_certificate *c, bool lacks_schedule, pl_layout *layout) {
+    pl_text bold = {0};
+    pl_text plain = {0};
+    pl_tint tint;
+    pl_text_add(&plain, "");
+    if (c->is_evaluation) {
+        tint = add_evaluation(c, lacks_schedule, &bold);
+    } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
+        tint = add_failure(c, &bold, &plain);
+    } else {
+        tint = add_success(c, lacks_schedule, &bold);
+        add_proof(c, &plain);
+    }
+    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
+    if (!layout->text.failed)
+        pl_layout_sentence(layout, tint, bold.data, plain.data);
+    free(bold.data);
+    free(plain.data);
+}
+
+/* ---- the stages ---- */
+
+static pl_text layers_text(const popliner_certificate *c, size_t stage) {
+    const popliner_plan_stage *s = &c->plan.stages[stage];
+    pl_text text = {0};
+    pl_text_add(&text, c->input.unit_names[s->first_unit]);
+    if (s->last_unit > s->first_unit)
+        pl_text_format(&text, " to %s", c->input.unit_names[s->last_unit]);
+    return text;
+}
+
+/* The first cells of a row: the stage, which is marked, its IPU and its layers. */
+static void add_stage(const popliner_certificate *c, size_t stage, size_t marked, pl_grid *grid) {
+    pl_text number = {0};
+    pl_text_format(&number, "%zu", stage);
+    pl_grid_text(grid, stage == marked ? ">" : " ");
+    pl_grid_made(grid, number);
+    pl_grid_number(grid, c->plan.stages[stage].ipu);
+    pl_grid_made(grid, layers_text(c, stage));
+}
+
+static pl_text percent_text(uint64_t bytes, uint64_t limit) {
+    pl_text text = {0};
+    if (limit < PL_NO_LIMIT)
+        pl_text_add_percent(&text, bytes, limit);
+    return text;
+}
+
+static pl_text cycles_text(const popliner_certificate *c, size_t stage) {
+    pl_text text = {0};
+    const uint64_t divisor = c->input.cycles_per_time_unit;
+    if (c->input.has_cycles && c->plan.num_values > 0)
+        pl_text_add_short(&text, (double)c->plan.stages[stage].cycles / (double)divisor,
+                          divisor == 1, "");
+    return text;
+}
+
+/* What passes to the next stage: bytes, or time where the costs of cuts are that. */
+static pl_text cut_text(const popliner_certificate *c, size_t stage) {
+    pl_text text = {0};
+    const popliner_plan_stage *s = &c->plan.stages[stage];
+    if (stage + 1 == c->plan.num_stages || c->plan.num_values == 0)
+        return text;
+    if (c->input.cuts_per_unit > 1)
+        pl_text_add_short(&text, (double)s->cut_bytes / (double)c->input.cuts_per_unit, false,
+                          c->input.time_unit);
+    else
+        pl_text_add_size(&text, (double)s->cut_bytes);
+    return text;
+}
+
+/* "largest tile, limit 638,976 bytes", shorter on a narrow screen. */
+static pl_text head_text(const popliner_certificate *c, const pl_layout *layout, bool is_of_need) {
+    enum { NARROW = 80 };
+    pl_text text = {0};
+    const uint64_t limit = limit_of(c, 0);
+    const bool is_narrow = layout->screen.width < NARROW || is_of_need;
+    const char *what = c->input.profile != NULL ? "largest tile" : "memory";
+    if (!has_one_limit(c) || limit >= PL_NO_LIMIT) {
+        pl_text_add(&text, is_of_need ? "of the limit" : what);
+        return text;
+    }
+    pl_text_format(&text, "%s%s", is_narrow ? "of " : what, is_narrow ? "" : ", limit ");
+    pl_text_add_grouped(&text, limit);
+    pl_text_add(&text, layout->screen.width < PL_MOST_WIDTH && is_of_need ? "" : " bytes");
+    return text;
+}
+
+static void add_choice(const popliner_certificate *c, size_t stage, pl_grid *grid) {
+    pl_grid_text(grid, c->stage_choices == NULL ? NULL : c->stage_choices[stage]);
+}
+
+/* One number, its bar, cycles and cut of each stage. */
+static void write_stages(const popliner_certificate *c, const char *head, pl_layout *layout) {
+    const char *const time =
+        strcmp(c->input.time_unit, "cycles") == 0 ? "cycles" : c->input.time_unit;
+    const bool has_limits = !has_one_limit(c);
+    const pl_grid_column columns[] = {
+        {NULL, PL_GRID_WORDS, 0, 0, 0},
+        {"stage", PL_GRID_RIGHT, 0, 0, 0},
+        {c->input.profile != NULL ? "IPU" : "device", PL_GRID_RIGHT, 2, 0, 0},
+        {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
+        {has_limits ? "limit" : "", PL_GRID_RIGHT, 3, 0, 0},
+        {head, PL_GRID_RIGHT, 3, 0, 0},
+        {NULL, PL_GRID_RIGHT, 2, 0, 0},
+        {NULL, PL_GRID_BAR, 2, 0, 60},
+        {time, PL_GRID_RIGHT, 3, 0, 80},
+        {"to next", PL_GRID_RIGHT, 3, 0, 0},
+        {"recompute", PL_GRID_NAME, 3, MOST_LAYERS, 0},
+    };
+    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const uint64_t bytes = need_of(c, i);
+        const uint64_t limit = limit_of(c, i);
+        const bool is_first = is_first_of_ipu(c, i);
+        pl_text limit_text = {0};
+        if (has_limits && limit < PL_NO_LIMIT)
+            pl_text_add_grouped(&limit_text, limit);
+        add_stage(c, i, c->bottleneck, &grid);
+        pl_grid_made(&grid, limit_text);
+        if (is_first) {
+            pl_grid_number(&grid, bytes);
+            pl_grid_made(&grid, percent_text(bytes, limit));
+            pl_grid_bars(&grid, (pl_grid_bar){bytes, 0, limit});
+        } else {
+            pl_grid_text(&grid, "\"");
+            pl_grid_text(&grid, NULL);
+            pl_grid_text(&grid, "");
+        }
+        pl_grid_made(&grid, cycles_text(c, i));
+        pl_grid_made(&grid, cut_text(c, i));
+        add_choice(c, i, &grid);
+        if (i == c->bottleneck)
+            pl_grid_mark_row(&grid);
+    }
+    pl_grid_write(&grid, MOST_ROWS, "--output plan", layout);
+}
+
+/* The three needs of each stage and its verdict. */
+static void write_needs(const popliner_certificate *c, const char *head, pl_layout *layout) {
+    const pl_grid_column columns[] = {
+        {NULL, PL_GRID_WORDS, 0, 0, 0},
+        {"stage", PL_GRID_RIGHT, 0, 0, 0},
+        {"IPU", PL_GRID_RIGHT, 2, 0, 0},
+        {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
+        {has_one_limit(c) ? "" : "limit", PL_GRID_RIGHT, 3, 0, 0},
+        {"at least", PL_GRID_RIGHT, 3, 0, 80},
+        {"expected", PL_GRID_RIGHT, 3, 0, 0},
+        {"at most", PL_GRID_RIGHT, 3, 0, 80},
+        {head, PL_GRID_BAR, 2, 0, 60},
+        {"verdict", PL_GRID_WORDS, 2, 0, 0},
+        {"recompute", PL_GRID_NAME, 3, MOST_LAYERS, 0},
+    };
+    const size_t marked = tightest(c);
+    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        const uint64_t *need = c->details[i].need_bytes;
+        const bool is_first = is_first_of_ipu(c, i);
+        pl_text limit_text = {0};
+        if (!has_one_limit(c))
+            pl_text_add_grouped(&limit_text, limit_of(c, i));
+        add_stage(c, i, marked, &grid);
+        pl_grid_made(&grid, limit_text);
+        for (int k = 0; k < 3; k++) {
+            static const popliner_need order[] = {POPLINER_NEED_LEAST, POPLINER_NEED_EXPECTED,
+                                                  POPLINER_NEED_MOST};
+            if (is_first)
+                pl_grid_number(&grid, need[order[k]]);
+            else
+                pl_grid_text(&grid, "\"");
+        }
+        if (is_first)
+            pl_grid_bars(&grid, (pl_grid_bar){need[POPLINER_NEED_EXPECTED],
+                                              need[POPLINER_NEED_MOST], limit_of(c, i)});
+        else
+            pl_grid_text(&grid, "");
+        pl_grid_text(&grid, pl_verdict_text(c->verdicts[i]));
+        add_choice(c, i, &grid);
+        if (i == marked)
+            pl_grid_mark_row(&grid);
+    }
+    pl_grid_write(&grid, MOST_ROWS, "--output plan", layout);
+}
+
+static void write_table(const popliner_certificate *c, pl_layout *layout) {
+    const bool is_of_needs = c->is_evaluation && has_verdicts(c);
+    bool shares = false;
+    pl_text head = {0};
+    if (c->plan.num_stages == 0)
+        return;
+    head = head_text(c, layout, is_of_needs);
+    pl_layout_empty_line(layout);
+    layout->text.failed = layout->text.failed || head.failed;
+    if (!layout->text.failed && is_of_needs)
+        write_needs(c, head.data, layout);
+    else if (!layout->text.failed)
+        write_stages(c, head.data, layout);
+    free(head.data);
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        shares = shares || !is_first_of_ipu(c, i);
+    if (shares)
+        pl_layout_sentence(layout, PL_TINT_NONE,
+                           "\" Bytes of an IPU with several stages are those of all of them.", "");
+}
+
+/* ---- the bottleneck ---- */
+
+/* Where it is, and for what operation. */
+static pl_text place_text(const popliner_certificate *c, const popliner_stage_detail *d,
+                          const pl_layout *layout) {
+    enum { LEAST_NAME = 24 };
+    const popliner_plan_stage *s = &c->plan.stages[c->bottleneck];
+    const size_t operation = popliner_chain_operation_at(c->input.chain, d->step);
+    size_t num_sharing = 0;
+    pl_text text = {0};
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        num_sharing += c->plan.stages[i].ipu == s->ipu;
+    if (num_sharing > 1)
+        pl_text_format(&text, "IPU %zu with %zu stages", s->ipu, num_sharing);
+    else
+        pl_text_format(&text, "stage %zu", c->bottleneck);
+    pl_text_format(&text, ", tile %zu, step %zu", d->tile, d->step);
+    if (operation == SIZE_MAX || text.failed)
+        return text;
+    pl_text_add(&text, ": ");
+    const size_t used = PL_LABEL_WIDTH + text.length;
+    const size_t room = layout->screen.width > used + LEAST_NAME
+                            ? layout->screen.width - used
+                            : layout->screen.width - PL_LABEL_WIDTH;
+    pl_layout_add_name(layout, &text, pl_operation_at(c->input.operations, operation)->name, room);
+    return text;
+}
+
+static void write_bottleneck(const popliner_certificate *c, pl_layout *layout) {
+    const popliner_stage_detail *d = &c->details[c->bottleneck];
+    const popliner_stage_variable *v = d->variables;
+    if (!c->is_measured || c->plan.num_stages == 0 || c->is_evaluation)
+        return;
+    pl_text place = place_text(c, d, layout);
+    pl_text needs = {0};
+    pl_text_add(&needs, "at least ");
+    pl_text_add_grouped(&needs, d->need_bytes[POPLINER_NEED_LEAST]);
+    pl_text_add(&needs, ", expected ");
+    pl_text_add_grouped(&needs, d->need_bytes[POPLINER_NEED_EXPECTED]);
+    pl_text_add(&needs, ", at most ");
+    pl_text_add_grouped(&needs, d->need_bytes[POPLINER_NEED_MOST]);
+    pl_text_add(&needs, " bytes");
+    pl_layout_empty_line(layout);
+    layout->text.failed = layout->text.failed || place.failed || needs.failed;
+    if (!layout->text.failed) {
+        pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
+        if (has_verdicts(c))
+            pl_layout_entry(layout, "", "", 0, needs.data);
+    }
+    if (!layout->text.failed && d->num_variables > 0) {
+        const size_t before = layout->text.length;
+        pl_text size = {0};
+        pl_text_add_grouped(&size, v->size_bytes);
+        pl_text_format(&layout->text, "%*s%8s  %s  ", PL_LABEL_WIDTH, "",
+                       size.failed ? "" : size.data, v->category);
+        const size_t used = layout->text.length - before;
+        pl_layout_add_name(layout, &layout->text, *v->name != '\0' ? v->name : "<unnamed>",
+                           layout->screen.width > used ? layout->screen.width - used : 1);
+        pl_text_add(&layout->text, "\n");
+        free(size.data);
+    }
+    free(place.data);
+    free(needs.data);
+}
+
+/* ---- what would help ---- */
+
+/* What a constraint asks for: "layers 0 to 3 on one IPU". */
+static void add_meaning(const popliner_certificate *c, const popliner_constraint *it,
+                        pl_text *text) {
+    const char *const *units = c->input.unit_names;
+    switch (it->kind) {
+    case POPLINER_CONSTRAINT_PAIR:
+        pl_text_format(text, "%s to %s on one %s", units[it->unit], units[it->second_unit],
+                       devices_of(c, 1));
+        break;
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+        pl_text_format(text, "a cut between %s and %s", units[it->unit], units[it->unit + 1]);
+        break;
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        pl_text_format(text, "no cut between %s and %s", units[it->unit], units[it->unit + 1]);
+        break;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        pl_text_format(text, "%s on %s %zu", units[it->unit], devices_of(c, 1), it->ipu);
+        break;
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+        pl_text_format(text, "at most %zu %s", it->number, it->number == 1 ? "stage" : "stages");
+        break;
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+        pl_text_format(text, "%zu stages", it->number);
+        break;
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        pl_text_format(text, "at %s %zu %s in a stage",
+                       it->kind == POPLINER_CONSTRAINT_MIN_UNITS ? "least" : "most", it->number,
+                       it->number == 1 ? "layer" : "layers");
+        break;
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+}
+
+/* Adds "  cut-after 1    a cut between 1 and 2" for each constraint of a contradiction. */
+static void write_constraints(const popliner_certificate *c, pl_layout *layout) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    const pl_grid_column columns[] = {{NULL, PL_GRID_NAME, 2, 0, 0}, {NULL, PL_GRID_NAME, 4, 0, 0}};
+    pl_grid grid = {.columns = columns, .num_columns = 2};
+    if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
+        return;
+    for (size_t i = 0; i < pl_certificate_num_constraints(c); i++) {
+        pl_text words = {0};
+        pl_text meaning = {0};
+        pl_certificate_add_constraint(c, i, &words);
+        if (i < why->num_constraints)
+            add_meaning(c, &why->constraints[i], &meaning);
+        pl_grid_made(&grid, words);
+        pl_grid_made(&grid, meaning);
+    }
+    pl_grid_write(&grid, MOST_ROWS, "", layout);
+}
+
+/* Adds the hints with this label, or with NULL all that have none of the two below. */
+static void write_hints(const popliner_hint *hints, size_t num_hints, const char *label,
+                        size_t width, pl_layout *layout) {
+    const char *last = NULL;
+    for (size_t i = 0; i < num_hints; i++) {
+        if (strcmp(hints[i].label, label) != 0)
+            continue;
+        pl_layout_entry(layout, last == NULL ? label : "", hints[i].option, width, hints[i].words);
+        last = label;
+    }
+}
+
+static void write_help(const popliner_hint *hints, size_t num_hints, pl_layout *layout) {
+    static const char *const labels[] = {"Try", "Enough", "Not enough"};
+    size_t width = 0;
+    for (size_t i = 0; i < num_hints; i++) {
+        const size_t own = pl_layout_width_of(hints[i].option);
+        width = own > width ? own : width;
+    }
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        write_hints(hints, num_hints, labels[i], width, layout);
+}
+
+/* What the certificate says that is told nowhere else. */
+static void write_notes(const popliner_certificate *c, pl_layout *layout) {
+    pl_text notes = {0};
+    pl_text_add(&notes, "");
+    pl_certificate_add_notes(c, &notes);
+    for (size_t i = c->first_own_message + c->num_own_messages; i < c->messages.count; i++)
+        pl_text_format(&notes, "%s\n", c->messages.items[i].text);
+    layout->text.failed = layout->text.failed || notes.failed;
+    bool is_first = true;
+    for (char *line = notes.data; !notes.failed && *line != '\0'; is_first = false) {
+        char *end = strchr(line, '\n');
+        *end = '\0';
+        pl_layout_entry(layout, is_first ? "Note" : "", "", 0, line);
+        line = end + 1;
+    }
+    free(notes.data);
+}
+
+popliner_status popliner_screen_answer(const popliner_certificate *certificate,
+                                       const popliner_hint *hints, size_t num_hints,
+                                       bool lacks_schedule, const popliner_plot_options *screen,
+                                       char **text, popliner_error *error) {
+    pl_layout layout;
+    pl_layout_begin(&layout, screen);
+    write_verdict(certificate, lacks_schedule, &layout);
+    write_constraints(certificate, &layout);
+    write_table(certificate, &layout);
+    write_bottleneck(certificate, &layout);
+    if (num_hints > 0 && (!certificate->is_measured || certificate->plan.num_stages == 0))
+        pl_layout_empty_line(&layout);
+    write_help(hints, num_hints, &layout);
+    write_notes(certificate, &layout);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+}
+
+/* ---- tables of other functions ---- */
+
+popliner_status popliner_screen_table(const char *tsv, const char *more,
+                                      const popliner_plot_options *screen, char **text,
+                                      popliner_error *error) {
+    pl_layout layout;
+    pl_layout_begin(&layout, screen);
+    pl_layout_tsv(&layout, tsv, MOST_ROWS, more);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+}

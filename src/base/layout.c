@@ -1,0 +1,718 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/layout.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+
+enum { LEAST_BAR = 8, MOST_BAR = 25, LEAST_NAME = 8, LEAST_WORDS = 24 };
+
+void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen) {
+    *layout = (pl_layout){.screen = *screen};
+    if (layout->screen.width > PL_MOST_WIDTH)
+        layout->screen.width = PL_MOST_WIDTH;
+    pl_text_add(&layout->text, "");
+}
+
+popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char **result,
+                                 popliner_error *error) {
+    return pl_text_finish(&layout->text, status, result, error);
+}
+
+/* ---- signs ---- */
+
+typedef enum sign { SIGN_FULL, SIGN_OVER, SIGN_LIMIT, SIGN_LINE, SIGN_MORE } sign;
+
+static const char *sign_of(const pl_layout *layout, sign which) {
+    static const char *const signs[][2] = {
+        [SIGN_FULL] = {"\u2588", "#"},   [SIGN_OVER] = {"\u2593", "!"},
+        [SIGN_LIMIT] = {"\u2502", "|"},  [SIGN_LINE] = {"\u2500", "-"},
+        [SIGN_MORE] = {"\u2026", "..."},
+    };
+    return signs[which][layout->screen.is_ascii];
+}
+
+static const char *tint_of(const pl_layout *layout, pl_tint tint) {
+    static const char *const tints[] = {"", "\x1b[1m", "\x1b[1;32m", "\x1b[1;33m", "\x1b[1;31m"};
+    return layout->screen.has_colour ? tints[tint] : "";
+}
+
+static const char *tint_end(const pl_layout *layout, pl_tint tint) {
+    return layout->screen.has_colour && tint != PL_TINT_NONE ? "\x1b[0m" : "";
+}
+
+/* ---- texts ---- */
+
+size_t pl_layout_width_of(const char *text) {
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void add_blanks(pl_text *text, size_t count) {
+    pl_text_format(text, "%*s", (int)count, "");
+}
+
+/* A text in which every character takes one place. Freed by the caller. */
+static pl_text shown(const pl_layout *layout, const char *name) {
+    pl_text text = {0};
+    pl_text_add(&text, "");
+    pl_text_add_printable(&text, name, "");
+    if (!layout->screen.is_ascii || text.failed)
+        return text;
+    char *to = text.data;
+    for (const char *from = text.data; *from != '\0'; from++)
+        if (((unsigned char)*from & 0xc0) != 0x80)
+            *to++ = (unsigned char)*from < 0x80 ? *from : '?';
+    *to = '\0';
+    text.length = (size_t)(to - text.data);
+    return text;
+}
+
+/* Where the character `place` begins. */
+static const char *character_at(const char *text, size_t place) {
+    while (*text != '\0' && (place > 0 || ((unsigned char)*text & 0xc0) == 0x80))
+        place -= ((unsigned char)*text++ & 0xc0) != 0x80 && place > 0;
+    return text;
+}
+
+void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width) {
+    enum { PART = 10 }; /* that much of a part between slashes may be left out for its sake */
+    pl_text own = shown(layout, name);
+    const char *dots = sign_of(layout, SIGN_MORE);
+    const size_t length = own.failed ? 0 : pl_layout_width_of(own.data);
+    const size_t num_dots = pl_layout_width_of(dots);
+    text->failed = text->failed || own.failed;
+    if (length <= width || width <= num_dots) {
+        pl_text_append(text, own.failed ? "" : own.data,
+                       own.failed ? 0 : (size_t)(character_at(own.data, width) - own.data));
+    } else {
+        const size_t head = (width - num_dots + 1) / 2;
+        const char *end = character_at(own.data, head);
+        const char *slash = end;
+        while (slash > own.data && slash[-1] != '/' && slash + PART > end)
+            slash--;
+        end = slash > own.data && slash[-1] == '/' ? slash : end;
+        pl_text_append(text, own.data, (size_t)(end - own.data));
+        pl_text_add(text, dots);
+        const size_t used = pl_layout_width_of(own.data) - pl_layout_width_of(end) + num_dots;
+        const char *rest = character_at(own.data, length - (width - used));
+        slash = rest + strcspn(rest, "/");
+        pl_text_add(text, *slash == '/' && slash < rest + PART ? slash : rest);
+    }
+    free(own.data);
+}
+
+/* Adds words, each on the next line where it would be too long. `at` is where the line is, and
+ * `indent` where the next one begins. */
+static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_t indent) {
+    while (*words != '\0') {
+        const size_t length = strcspn(words, " ");
+        pl_text word = {0};
+        pl_text_append(&word, words, length);
+        const size_t width = word.failed ? 0 : pl_layout_width_of(word.data);
+        if (at > indent && at + 1 + width > layout->screen.width) {
+            pl_text_add(&layout->text, "\n");
+            add_blanks(&layout->text, indent);
+            at = indent;
+        } else if (at > indent) {
+            pl_text_add(&layout->text, " ");
+            at++;
+        }
+        pl_text_append(&layout->text, words, length);
+        at += width;
+        free(word.data);
+        words += length + strspn(words + length, " ");
+    }
+    return at;
+}
+
+void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain) {
+    pl_text own = shown(layout, bold);
+    pl_text rest = shown(layout, plain);
+    layout->text.failed = layout->text.failed || own.failed || rest.failed;
+    pl_text_add(&layout->text, tint_of(layout, tint));
+    size_t at = own.failed ? 0 : add_wrapped(layout, own.data, 0, 0);
+    pl_text_add(&layout->text, tint_end(layout, tint));
+    if (!rest.failed)
+        add_wrapped(layout, rest.data, at, 0);
+    pl_text_add(&layout->text, "\n");
+    free(own.data);
+    free(rest.data);
+}
+
+void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
+                     size_t subject_width, const char *words) {
+    enum { GAP = 4 };
+    size_t indent = PL_LABEL_WIDTH;
+    pl_text own = shown(layout, words);
+    layout->text.failed = layout->text.failed || own.failed;
+    pl_text_format(&layout->text, "%-*s", PL_LABEL_WIDTH, label);
+    if (subject_width > 0) {
+        pl_text_add(&layout->text, subject);
+        indent += subject_width + GAP;
+        if (indent + LEAST_WORDS > layout->screen.width) {
+            indent = PL_LABEL_WIDTH + 2;
+            pl_text_add(&layout->text, "\n");
+            add_blanks(&layout->text, indent);
+        } else {
+            add_blanks(&layout->text, subject_width + GAP - pl_layout_width_of(subject));
+        }
+    }
+    if (!own.failed)
+        add_wrapped(layout, own.data, indent, indent);
+    while (layout->text.length > 0 && layout->text.data[layout->text.length - 1] == ' ')
+        layout->text.data[--layout->text.length] = '\0';
+    pl_text_add(&layout->text, "\n");
+    free(own.data);
+}
+
+void pl_layout_empty_line(pl_layout *layout) {
+    pl_text_add(&layout->text, "\n");
+}
+
+/* ---- numbers ---- */
+
+void pl_text_add_grouped(pl_text *text, uint64_t number) {
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            pl_text_add(text, ",");
+        pl_text_append(text, &digits[i], 1);
+    }
+}
+
+void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit) {
+    static const char *const scales[] = {"", " k", " M", " G", " T", " P", " E"};
+    size_t scale = 0;
+    for (; number >= 999.995 && scale + 1 < sizeof scales / sizeof *scales; scale++)
+        number /= 1000;
+    pl_text_format(text, scale == 0 && is_whole ? "%.0f" : "%.2f", number);
+    pl_text_add(text, scales[scale]);
+    pl_text_format(text, "%s%s", *unit == '\0' ? "" : " ", unit);
+}
+
+void pl_text_add_size(pl_text *text, double bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    for (; bytes >= 1023.5 && unit + 1 < sizeof units / sizeof *units; unit++)
+        bytes /= 1024;
+    pl_text_format(text, unit > 0 && bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+}
+
+void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
+    const double share = limit == 0 ? 100.0 : 100 * (double)bytes / (double)limit;
+    const double whole = bytes < limit && share > 99    ? 99
+                         : bytes > limit && share < 101 ? 101
+                                                        : share;
+    pl_text_format(text, "%.0f %%", whole);
+}
+
+/* ---- bars ---- */
+
+/* Where everything of a bar is, in cells; that of the limit has none. */
+typedef struct scale {
+    size_t cells;
+    size_t limit_cell; /* before which the mark is; SIZE_MAX: there is none */
+    double bytes_of_cell;
+} scale;
+
+static scale scale_of(size_t width, uint64_t top_bytes, uint64_t limit_bytes) {
+    scale s = {.cells = width, .limit_cell = SIZE_MAX};
+    if (top_bytes == 0)
+        top_bytes = 1;
+    if (limit_bytes <= top_bytes) {
+        s.cells = width - 1;
+        s.limit_cell = (size_t)((double)s.cells * (double)limit_bytes / (double)top_bytes);
+    }
+    /* so that the limit is at the end of a cell */
+    s.bytes_of_cell = s.limit_cell == SIZE_MAX || s.limit_cell == 0
+                          ? (double)top_bytes / (double)s.cells
+                          : (double)limit_bytes / (double)s.limit_cell;
+    return s;
+}
+
+/* Whole eighths of cells up to `bytes`. What is above the limit takes whole cells, at least one. */
+static size_t eighths_of(const scale *s, uint64_t bytes, bool is_above) {
+    const double eighths = 8 * (double)bytes / s->bytes_of_cell;
+    const size_t all = 8 * s->cells;
+    size_t whole = eighths >= (double)all ? all : (size_t)eighths;
+    if (is_above && s->limit_cell < s->cells) {
+        whole = (whole + (eighths > (double)whole) + 7) / 8 * 8;
+        whole = whole <= 8 * s->limit_cell ? 8 * (s->limit_cell + 1) : whole > all ? all : whole;
+    } else if (!is_above && s->limit_cell != SIZE_MAX && whole > 8 * s->limit_cell) {
+        whole = 8 * s->limit_cell;
+    }
+    return whole == 0 && bytes > 0 ? 1 : whole;
+}
+
+static void add_part(const pl_layout *layout, size_t eighths, pl_text *text) {
+    static const char *const parts[] = {" ",      "\u258f", "\u258e", "\u258d", "\u258c",
+                                        "\u258b", "\u258a", "\u2589", "\u2588"};
+    pl_text_add(text, layout->screen.is_ascii ? "#" : parts[eighths]);
+}
+
+/* One cell of a bar. */
+static void add_bar_cell(const pl_layout *layout, const scale *s, size_t cell, size_t own,
+                         size_t most, pl_text *text) {
+    const size_t begin = 8 * cell;
+    const bool is_over = s->limit_cell <= cell && own > begin;
+    if (is_over)
+        pl_text_format(text, "%s%s%s", layout->screen.has_colour ? "\x1b[31m" : "",
+                       sign_of(layout, SIGN_OVER), layout->screen.has_colour ? "\x1b[39m" : "");
+    else if (own > begin)
+        add_part(layout, own - begin > 8 ? 8 : own - begin, text);
+    else
+        pl_text_add(text, most >= begin + 8 ? sign_of(layout, SIGN_LINE) : " ");
+}
+
+static void add_bar(const pl_layout *layout, const pl_grid_bar *bar, size_t width,
+                    uint64_t top_bytes, pl_text *text) {
+    const scale s = scale_of(width, top_bytes, bar->limit_bytes);
+    size_t own = eighths_of(&s, bar->bytes, bar->bytes > bar->limit_bytes);
+    size_t most = eighths_of(&s, bar->most_bytes, bar->most_bytes > bar->limit_bytes);
+    if (layout->screen.is_ascii) { /* whole cells only */
+        own = own < 8 ? 8 : own / 8 * 8;
+        most = most / 8 * 8;
+    }
+    for (size_t cell = 0; cell <= s.cells; cell++) {
+        if (cell == s.limit_cell)
+            pl_text_add(text, sign_of(layout, SIGN_LIMIT));
+        if (cell < s.cells)
+            add_bar_cell(layout, &s, cell, bar->bytes == 0 ? 0 : own, most, text);
+    }
+}
+
+/* ---- cells ---- */
+
+static void add_cell(pl_grid *grid, pl_grid_cell cell) {
+    if (!pl_grow(&grid->cells, &grid->capacity, grid->num_cells + 1, sizeof cell)) {
+        grid->failed = true;
+        free(cell.text);
+    } else {
+        grid->cells[grid->num_cells++] = cell;
+    }
+}
+
+void pl_grid_text(pl_grid *grid, const char *text) {
+    char *own = text == NULL ? NULL : pl_copy_string(text, strlen(text));
+    grid->failed = grid->failed || (own == NULL && text != NULL);
+    add_cell(grid, (pl_grid_cell){.text = own});
+}
+
+void pl_grid_made(pl_grid *grid, pl_text text) {
+    grid->failed = grid->failed || text.failed;
+    add_cell(grid, (pl_grid_cell){.text = text.data});
+}
+
+void pl_grid_number(pl_grid *grid, uint64_t number) {
+    pl_text text = {0};
+    pl_text_add_grouped(&text, number);
+    pl_grid_made(grid, text);
+}
+
+void pl_grid_bars(pl_grid *grid, pl_grid_bar bar) {
+    add_cell(grid, (pl_grid_cell){.bar = bar});
+}
+
+void pl_grid_mark_row(pl_grid *grid) {
+    if (!grid->failed && grid->num_cells > 0)
+        grid->cells[(grid->num_cells - 1) / grid->num_columns * grid->num_columns].is_bold = true;
+}
+
+/* ---- tables ---- */
+
+/* A table that is being written. */
+typedef struct writing {
+    const pl_grid *grid;
+    pl_layout *layout;
+    size_t num_rows;
+    size_t *widths; /* [columns]: 0 for those that are left out */
+    uint64_t top_bytes;
+} writing;
+
+static const pl_grid_cell *cell_at(const writing *w, size_t row, size_t column) {
+    return &w->grid->cells[row * w->grid->num_columns + column];
+}
+
+static const char *name_of(const writing *w, size_t column) {
+    const char *name = w->grid->columns[column].name;
+    return name == NULL ? "" : name;
+}
+
+/* Whether the name of a column may reach over the next one. */
+static bool is_spanning(const writing *w, size_t column) {
+    size_t next = column + 1;
+    while (next < w->grid->num_columns && w->widths[next] == 0 && *name_of(w, next) == '\0')
+        next++;
+    return next < w->grid->num_columns && w->widths[next] > 0 && *name_of(w, next) == '\0';
+}
+
+static size_t width_of_cells(const writing *w, size_t column) {
+    const pl_grid_column *c = &w->grid->columns[column];
+    size_t width = 0;
+    if (c->least_screen > w->layout->screen.width)
+        return 0;
+    if (w->num_rows == 0)
+        return pl_layout_width_of(name_of(w, column));
+    if (c->kind == PL_GRID_BAR)
+        return MOST_BAR;
+    for (size_t row = 0; row < w->num_rows; row++) {
+        const char *text = cell_at(w, row, column)->text;
+        const size_t own = text == NULL ? 0 : pl_layout_width_of(text);
+        width = own > width ? own : width;
+    }
+    return c->most_width > 0 && width > c->most_width ? c->most_width : width;
+}
+
+/* How wide the whole table is. */
+static size_t width_of_all(const writing *w) {
+    size_t width = 0;
+    for (size_t i = 0; i < w->grid->num_columns; i++)
+        width += w->widths[i] > 0 ? w->grid->columns[i].gap + w->widths[i] : 0;
+    return width;
+}
+
+/* Takes from the widest column of a kind what is too much, so that `least` remain. */
+static void shrink(const writing *w, pl_grid_kind kind, size_t least) {
+    for (size_t all = width_of_all(w); all > w->layout->screen.width; all--) {
+        size_t widest = SIZE_MAX;
+        for (size_t i = 0; i < w->grid->num_columns; i++)
+            if (w->grid->columns[i].kind == kind && w->widths[i] > least &&
+                (widest == SIZE_MAX || w->widths[i] > w->widths[widest]))
+                widest = i;
+        if (widest == SIZE_MAX)
+            return;
+        w->widths[widest]--;
+    }
+}
+
+/* The name of a column needs room, its own or also that of the columns that it reaches over. */
+static void widen_for_names(const writing *w) {
+    for (size_t i = 0; i < w->grid->num_columns; i++) {
+        const size_t name = pl_layout_width_of(name_of(w, i));
+        size_t last = i;
+        size_t room = w->widths[i];
+        if (room == 0)
+            continue;
+        for (size_t k = i + 1; k < w->grid->num_columns && *name_of(w, k) == '\0'; k++)
+            if (w->widths[k] > 0) {
+                last = k;
+                room += w->grid->columns[k].gap + w->widths[k];
+            }
+        if (name > room)
+            w->widths[last] += name - room;
+    }
+}
+
+static void find_widths(const writing *w) {
+    for (size_t i = 0; i < w->grid->num_columns; i++)
+        w->widths[i] = width_of_cells(w, i);
+    widen_for_names(w);
+    shrink(w, PL_GRID_BAR, LEAST_BAR);
+    widen_for_names(w);
+    shrink(w, PL_GRID_NAME, LEAST_NAME);
+    for (size_t i = 0; i < w->grid->num_columns; i++)
+        if (w->grid->columns[i].kind == PL_GRID_BAR && width_of_all(w) > w->layout->screen.width)
+            w->widths[i] = 0;
+}
+
+static uint64_t find_top(const writing *w) {
+    uint64_t top = 0;
+    for (size_t i = 0; i < w->num_rows * w->grid->num_columns; i++) {
+        const pl_grid_cell *cell = &w->grid->cells[i];
+        const uint64_t own =
+            cell->bar.most_bytes > cell->bar.bytes ? cell->bar.most_bytes : cell->bar.bytes;
+        if (cell->text != NULL)
+            continue;
+        top = own > top ? own : top;
+        if (cell->bar.limit_bytes < PL_NO_LIMIT && cell->bar.limit_bytes > top)
+            top = cell->bar.limit_bytes;
+    }
+    return top;
+}
+
+/* The first column that does not fit any more on lines that begin with the first column and go on
+ * with `first`. */
+static size_t end_of_block(const writing *w, size_t first) {
+    size_t width = first == 0 ? 0 : w->widths[0];
+    size_t end = first;
+    for (; end < w->grid->num_columns; end++) {
+        width += w->widths[end] > 0 ? w->grid->columns[end].gap + w->widths[end] : 0;
+        if (width > w->layout->screen.width && end > first)
+            break;
+    }
+    return end;
+}
+
+/* Ends a line without blanks. */
+static void end_line(pl_text *text) {
+    while (!text->failed && text->length > 0 && text->data[text->length - 1] == ' ')
+        text->data[--text->length] = '\0';
+    pl_text_add(text, "\n");
+}
+
+static void write_names(const writing *w, size_t first, size_t end) {
+    pl_text *text = &w->layout->text;
+    size_t at = 0;     /* what is written */
+    size_t column = 0; /* where a column begins */
+    for (size_t i = 0; i < end; i = i == 0 && first > 0 ? first : i + 1) {
+        const size_t width = w->widths[i];
+        const size_t name = pl_layout_width_of(name_of(w, i));
+        if (width == 0)
+            continue;
+        column += w->grid->columns[i].gap;
+        const bool is_left = w->grid->columns[i].kind != PL_GRID_RIGHT || name > width;
+        const size_t begin = column + (is_left || name == 0 ? 0 : width - name);
+        if (name > 0) {
+            add_blanks(text, begin > at ? begin - at : 0);
+            const size_t room = is_spanning(w, i) ? SIZE_MAX : is_left ? width : name;
+            pl_layout_add_name(w->layout, text, name_of(w, i), room);
+            at = begin + (name < room ? name : room);
+        }
+        column += width;
+    }
+    end_line(text);
+}
+
+static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column) {
+    pl_text *text = &w->layout->text;
+    const size_t width = w->widths[column];
+    if (w->grid->columns[column].kind == PL_GRID_BAR) {
+        if (cell->text == NULL)
+            add_bar(w->layout, &cell->bar, width, w->top_bytes, text);
+        else
+            add_blanks(text, width);
+        return;
+    }
+    pl_text own = {0};
+    pl_text_add(&own, "");
+    pl_layout_add_name(w->layout, &own, cell->text == NULL ? "" : cell->text, width);
+    const size_t blanks = own.failed ? 0 : width - pl_layout_width_of(own.data);
+    const bool is_right = w->grid->columns[column].kind == PL_GRID_RIGHT;
+    add_blanks(text, is_right ? blanks : 0);
+    pl_text_add(text, own.failed ? "" : own.data);
+    add_blanks(text, is_right ? 0 : blanks);
+    free(own.data);
+}
+
+static void write_row(const writing *w, size_t row, size_t first, size_t end) {
+    pl_text *text = &w->layout->text;
+    const pl_tint tint = cell_at(w, row, 0)->is_bold ? PL_TINT_BOLD : PL_TINT_NONE;
+    pl_text_add(text, tint_of(w->layout, tint));
+    for (size_t i = 0; i < end; i = i == 0 && first > 0 ? first : i + 1)
+        if (w->widths[i] > 0) {
+            add_blanks(text, w->grid->columns[i].gap);
+            write_cell(w, cell_at(w, row, i), i);
+        }
+    if (tint == PL_TINT_NONE) {
+        end_line(text);
+    } else {
+        while (!text->failed && text->length > 0 && text->data[text->length - 1] == ' ')
+            text->data[--text->length] = '\0';
+        pl_text_add(text, tint_end(w->layout, tint));
+        pl_text_add(text, "\n");
+    }
+}
+
+static void write_blocks(const writing *w, size_t max_rows, const char *more) {
+    bool has_names = false;
+    for (size_t i = 0; i < w->grid->num_columns; i++)
+        has_names = has_names || *name_of(w, i) != '\0';
+    for (size_t first = 0; first < w->grid->num_columns;) {
+        const size_t end = end_of_block(w, first);
+        if (first > 0)
+            pl_layout_empty_line(w->layout);
+        if (has_names)
+            write_names(w, first, end);
+        for (size_t row = 0; row < w->num_rows && row < max_rows; row++)
+            write_row(w, row, first, end);
+        first = end;
+    }
+    if (w->num_rows > max_rows)
+        pl_text_format(&w->layout->text, "%s %zu more%s%s\n", sign_of(w->layout, SIGN_MORE),
+                       w->num_rows - max_rows, *more == '\0' ? "" : ": ", more);
+}
+
+void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *layout) {
+    writing w = {
+        .grid = grid,
+        .layout = layout,
+        .num_rows = grid->num_columns == 0 ? 0 : grid->num_cells / grid->num_columns,
+        .widths = pl_new_array(grid->num_columns, sizeof *w.widths),
+    };
+    layout->text.failed = layout->text.failed || grid->failed || w.widths == NULL;
+    if (!layout->text.failed) {
+        w.top_bytes = find_top(&w);
+        find_widths(&w);
+        write_blocks(&w, max_rows, more);
+    }
+    for (size_t i = 0; i < grid->num_cells; i++)
+        free(grid->cells[i].text);
+    free(grid->cells);
+    free(w.widths);
+    *grid = (pl_grid){.columns = grid->columns, .num_columns = grid->num_columns};
+}
+
+/* ---- tables of other functions ---- */
+
+/* A whole number, or one with a fraction or an exponent. */
+static bool is_number(const char *text, bool *is_whole) {
+    const char *digits = text + (*text == '-' || *text == '+');
+    const size_t whole = strspn(digits, "0123456789");
+    *is_whole = digits[whole] == '\0';
+    return whole > 0 && digits[whole + strspn(digits + whole, "0123456789.e+-")] == '\0';
+}
+
+/* Whether a name of a column ends with one of these words. */
+static bool ends_with(const char *name, const char *const *ends, size_t count) {
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < count; i++) {
+        const size_t own = strlen(ends[i]);
+        if (length >= own && strcasecmp(name + length - own, ends[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Numbers that name a thing are not grouped. */
+static bool is_of_ids(const char *name) {
+    static const char *const ends[] = {"id",     "tile",  "step", "program", "operation",
+                                       "parent", "stage", "ipu",  "context"};
+    return ends_with(name, ends, sizeof ends / sizeof *ends);
+}
+
+/* Names of layers may be numbers. */
+static bool is_of_names(const char *name) {
+    static const char *const ends[] = {"name", "layer", "unit", "from", "to"};
+    return ends_with(name, ends, sizeof ends / sizeof *ends);
+}
+
+/* The fields of some lines. A tab at the end of the first line begins none. */
+typedef struct fields {
+    const char **at; /* [lines * num_columns]; NULL: none */
+    size_t num_lines;
+    size_t num_columns;
+} fields;
+
+/* Cuts lines at their tabs. */
+static fields cut(char *lines) {
+    fields f = {.num_columns = 1};
+    for (const char *c = lines; *c != '\0' && *c != '\n'; c++)
+        f.num_columns += *c == '\t' && c[1] != '\n' && c[1] != '\0';
+    for (const char *c = lines; *c != '\0'; c++)
+        f.num_lines += *c == '\n';
+    f.at = pl_new_array(f.num_lines * f.num_columns, sizeof *f.at);
+    for (size_t line = 0; f.at != NULL && line < f.num_lines; line++) {
+        char *end = strchr(lines, '\n');
+        *end = '\0';
+        for (size_t i = 0; lines != NULL; i++) {
+            char *tab = strchr(lines, '\t');
+            if (tab != NULL)
+                *tab = '\0';
+            if (i < f.num_columns)
+                f.at[line * f.num_columns + i] = lines;
+            lines = tab == NULL ? NULL : tab + 1;
+        }
+        lines = end + 1;
+    }
+    return f;
+}
+
+static pl_grid_kind kind_of(const fields *f, size_t column) {
+    bool is_whole;
+    bool any = false;
+    if (is_of_names(f->at[column]))
+        return PL_GRID_NAME;
+    for (size_t line = 1; line < f->num_lines; line++) {
+        const char *text = f->at[line * f->num_columns + column];
+        if (text == NULL || *text == '\0')
+            continue;
+        if (!is_number(text, &is_whole))
+            return PL_GRID_NAME;
+        any = true;
+    }
+    return any ? PL_GRID_RIGHT : PL_GRID_NAME;
+}
+
+static void add_field(pl_grid *grid, const pl_grid_column *column, const char *text) {
+    bool is_whole = false;
+    pl_text number = {0};
+    if (text == NULL || column->kind != PL_GRID_RIGHT || is_of_ids(column->name) ||
+        !is_number(text, &is_whole) || !is_whole || *text == '+') {
+        pl_grid_text(grid, text);
+        return;
+    }
+    pl_text_add(&number, *text == '-' ? "-" : "");
+    pl_text_add_grouped(&number, strtoull(text + (*text == '-'), NULL, 10));
+    pl_grid_made(grid, number);
+}
+
+/* Adds a table, which it changes: names of columns, then rows. */
+static void write_table(pl_layout *layout, char *lines, size_t max_rows, const char *more) {
+    enum { GAP = 2, MOST_NAME = 60 };
+    const fields f = cut(lines);
+    pl_grid_column *columns = pl_new_array(f.num_columns, sizeof *columns);
+    pl_grid grid = {.columns = columns, .num_columns = f.num_columns};
+    layout->text.failed = layout->text.failed || f.at == NULL || columns == NULL;
+    for (size_t i = 0; !layout->text.failed && i < f.num_columns; i++)
+        columns[i] = (pl_grid_column){f.at[i], kind_of(&f, i), i == 0 ? 0 : GAP, MOST_NAME, 0};
+    for (size_t i = f.num_columns; !layout->text.failed && i < f.num_lines * f.num_columns; i++)
+        add_field(&grid, &columns[i % f.num_columns], f.at[i]);
+    pl_grid_write(&grid, max_rows, more, layout);
+    free(columns);
+    free(f.at);
+}
+
+/* Whether a line names columns: none of its fields is a number. */
+static bool is_names(const char *line) {
+    bool has_tab = false;
+    for (;;) {
+        char word[32] = "";
+        bool is_whole;
+        const size_t length = strcspn(line, "\t\n");
+        memcpy(word, line, length < sizeof word ? length : sizeof word - 1);
+        if (is_number(word, &is_whole))
+            return false;
+        if (line[length] != '\t')
+            return has_tab;
+        has_tab = true;
+        line += length + 1;
+    }
+}
+
+/* The end of the table that begins here: a line without tabs is one of its own. */
+static const char *end_of_table(const char *begin) {
+    const char *end = begin;
+    do {
+        const char *next = strchr(end, '\n');
+        end = next == NULL ? end + strlen(end) : next + 1;
+        if (memchr(begin, '\t', (size_t)(end - begin)) == NULL)
+            return end;
+    } while (*end != '\0' && !(end[-2] == '\n' && is_names(end)));
+    return end;
+}
+
+void pl_layout_tsv(pl_layout *layout, const char *tsv, size_t max_rows, const char *more) {
+    for (const char *begin = tsv; *begin != '\0';) {
+        const char *end = end_of_table(begin);
+        const char *last = end; /* without empty lines */
+        pl_text lines = {0};
+        while (last > begin && last[-1] == '\n' && (last - 1 == begin || last[-2] == '\n'))
+            last--;
+        pl_text_append(&lines, begin, (size_t)(last - begin));
+        layout->text.failed = layout->text.failed || lines.failed;
+        if (!lines.failed && last > begin)
+            write_table(layout, lines.data, max_rows, more);
+        if (last < end && *end != '\0')
+            pl_layout_empty_line(layout);
+        free(lines.data);
+        begin = end;
+    }
+}

@@ -1,0 +1,135 @@
+/* Lays text out for people: sentences, entries with a label, and tables with bars.
+ *
+ * A layout is as wide as the screen, at most PL_MOST_WIDTH characters, and no line is longer unless
+ * a single word or number is. Every text that is added becomes printable, and ASCII where the
+ * screen has nothing else. Colours repeat what a word or a sign says already.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_BASE_LAYOUT_H
+#define PL_BASE_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/growth.h"
+#include "popliner/error.h"
+#include "popliner/report.h"
+
+enum { PL_MOST_WIDTH = 100 };
+
+typedef enum pl_tint {
+    PL_TINT_NONE,
+    PL_TINT_BOLD,
+    PL_TINT_GREEN, /* these three are bold, too */
+    PL_TINT_YELLOW,
+    PL_TINT_RED,
+} pl_tint;
+
+/* Begin with pl_layout_begin, end with pl_layout_finish. */
+typedef struct pl_layout {
+    popliner_plot_options screen; /* its width is that of the layout */
+    pl_text text;
+} pl_layout;
+
+void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen);
+popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char **result,
+                                 popliner_error *error);
+
+/* ---- Sentences ---- */
+
+/* Adds a paragraph: `bold` in this tint, then `plain` (may be ""), wrapped between words. */
+void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain);
+
+/* Adds "Try         --num-ipus 3    likely fits": a label of PL_LABEL_WIDTH characters, a subject
+ * of subject_width (0: none), and words that wrap below themselves. */
+enum { PL_LABEL_WIDTH = 12 };
+void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
+                     size_t subject_width, const char *words);
+
+void pl_layout_empty_line(pl_layout *layout);
+
+/* How many characters a text has. */
+size_t pl_layout_width_of(const char *text);
+
+/* ---- Numbers and names ---- */
+
+void pl_text_add_grouped(pl_text *text, uint64_t number); /* "638,976" */
+/* "15.56 M" and the unit; below 1000 "15", or "15.00" where numbers are not whole. */
+void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit);
+
+void pl_text_add_size(pl_text *text, double bytes); /* "16 KiB" */
+
+/* Adds `bytes` as a share of `limit`: "80 %". What is below the limit has at most 99, what is above
+ * at least 101. */
+void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit);
+
+/* Adds a printable name of at most `width` characters. A longer one lacks its middle, if possible
+ * whole parts between slashes. */
+void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width);
+
+/* ---- Tables ---- */
+
+typedef enum pl_grid_kind {
+    PL_GRID_WORDS, /* to the left */
+    PL_GRID_NAME,  /* to the left, and shortened where there is no room */
+    PL_GRID_RIGHT,
+    PL_GRID_BAR,
+} pl_grid_kind;
+
+/* A column. It is left out where all its cells are empty. */
+typedef struct pl_grid_column {
+    const char *name; /* may reach over the columns to its right that have none; NULL: none */
+    pl_grid_kind kind;
+    size_t gap;          /* blanks before it */
+    size_t most_width;   /* of a name, which is shortened; 0: any */
+    size_t least_screen; /* on narrower ones it is left out */
+} pl_grid_column;
+
+/* A bar from 0 to `bytes`, then a line to most_bytes if that is more, beside a mark at
+ * limit_bytes. */
+typedef struct pl_grid_bar {
+    uint64_t bytes;
+    uint64_t most_bytes;
+    uint64_t limit_bytes; /* PL_NO_LIMIT: no mark */
+} pl_grid_bar;
+
+/* Limits from here on are none. */
+#define PL_NO_LIMIT (UINT64_MAX - 1)
+
+typedef struct pl_grid_cell {
+    char *text; /* NULL: a bar, or nothing */
+    pl_grid_bar bar;
+    bool is_bold; /* the row is, in its first cell */
+} pl_grid_cell;
+
+/* Zero-initialise but for the columns; rows are added cell by cell. pl_grid_write frees it. */
+typedef struct pl_grid {
+    const pl_grid_column *columns;
+    size_t num_columns;
+    pl_grid_cell *cells;
+    size_t num_cells;
+    size_t capacity;
+    bool failed;
+} pl_grid;
+
+void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */
+void pl_grid_made(pl_grid *grid, pl_text text);     /* which is freed */
+void pl_grid_number(pl_grid *grid, uint64_t number);
+void pl_grid_bars(pl_grid *grid, pl_grid_bar bar);
+
+/* Makes the row of the last cell bold. */
+void pl_grid_mark_row(pl_grid *grid);
+
+/* Adds the table: names of columns, then the first max_rows rows and how many more there are, with
+ * `more`, which says where. Columns that do not fit come below, after the first column once
+ * more. */
+void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *layout);
+
+/* ---- Tables of other functions ---- */
+
+/* Adds tables in TSV: lines of names, then of values, with empty lines between tables or groups of
+ * rows. Columns of numbers are right-aligned. */
+void pl_layout_tsv(pl_layout *layout, const char *tsv, size_t max_rows, const char *more);
+
+#endif
