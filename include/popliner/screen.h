@@ -24,9 +24,10 @@ extern "C" {
 
 /* A line of what would help. The texts are the caller's. */
 typedef struct popliner_hint {
-    const char *label;  /* "Try", "Enough" or "Not enough" */
-    const char *option; /* to be pasted: "--num-ipus 3" */
-    const char *words;  /* what it was measured to give */
+    const char *label;                     /* "Try", "Enough" or "Not enough" */
+    const char *option;                    /* to be pasted: "--num-ipus 3" */
+    const char *words;                     /* what it was measured to give */
+    const popliner_constraint *constraint; /* follows `option` in words; NULL: nothing does */
 } popliner_hint;
 
 /* Shows the answer of a solver, or an evaluation, with hints[num_hints] in their order by label.
@@ -36,13 +37,6 @@ popliner_status popliner_screen_answer(const popliner_certificate *certificate,
                                        const popliner_hint *hints, size_t num_hints,
                                        bool lacks_schedule, const popliner_plot_options *screen,
                                        char **text, popliner_error *error);
-
-/* Lays out tables in TSV that another function made: text to the left, numbers to the right. After
- * 40 rows it says how many more there are, and `more` (may be ""), which tells where. Errors:
- * MEMORY. O(characters). */
-popliner_status popliner_screen_table(const char *tsv, const char *more,
-                                      const popliner_plot_options *screen, char **text,
-                                      popliner_error *error);
 
 #ifdef __cplusplus
 }

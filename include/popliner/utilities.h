@@ -58,6 +58,7 @@ typedef enum popliner_named {
     POPLINER_NAMED_SECTION,     /* popliner_section: "summary", "plan", ... */
     POPLINER_NAMED_EMIT_FORMAT, /* popliner_emit_format: "json", "optimum", ... */
     POPLINER_NAMED_GROWTH,      /* popliner_growth: "largest-tile", "tiles", ... */
+    POPLINER_NAMED_VERDICT,     /* popliner_verdict: "fits", "likely fits", ... */
 } popliner_named;
 
 /* Returns the name of an enumerator in the command and the documents, from value 0 on; NULL if it

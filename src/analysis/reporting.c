@@ -241,6 +241,8 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
         return pl_emit_format_name((popliner_emit_format)value);
     case POPLINER_NAMED_GROWTH:
         return pl_growth_name((popliner_growth)value);
+    case POPLINER_NAMED_VERDICT:
+        return value <= POPLINER_FITS_UNKNOWN ? pl_verdict_text((popliner_verdict)value) : NULL;
     }
     return NULL;
 }

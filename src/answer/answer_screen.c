@@ -314,6 +314,15 @@ static pl_text head_text(const popliner_certificate *c, const pl_layout *layout,
     return text;
 }
 
+/* Writes the stages; where there are more than fit a screen, another report has all. */
+static void write_rows(const popliner_certificate *c, pl_grid *grid, pl_layout *layout) {
+    pl_text more = {0};
+    pl_text_format(&more, "%s plan", c->input.option_names.section);
+    grid->failed = grid->failed || more.failed;
+    pl_grid_write(grid, MOST_ROWS, more.failed ? "" : more.data, layout);
+    free(more.data);
+}
+
 static void add_choice(const popliner_certificate *c, size_t stage, pl_grid *grid) {
     pl_grid_text(grid, c->stage_choices == NULL ? NULL : c->stage_choices[stage]);
 }
@@ -361,7 +370,7 @@ static void write_stages(const popliner_certificate *c, const char *head, pl_lay
         if (i == c->bottleneck)
             pl_grid_mark_row(&grid);
     }
-    pl_grid_write(&grid, MOST_ROWS, "--output plan", layout);
+    write_rows(c, &grid, layout);
 }
 
 /* The three needs of each stage and its verdict. */
@@ -407,7 +416,7 @@ static void write_needs(const popliner_certificate *c, const char *head, pl_layo
         if (i == marked)
             pl_grid_mark_row(&grid);
     }
-    pl_grid_write(&grid, MOST_ROWS, "--output plan", layout);
+    write_rows(c, &grid, layout);
 }
 
 static void write_table(const popliner_certificate *c, pl_layout *layout) {
@@ -459,11 +468,16 @@ static pl_text place_text(const popliner_certificate *c, const popliner_stage_de
     return text;
 }
 
+/* Of a split that was given, the table tells. */
+static bool has_bottleneck(const popliner_certificate *c) {
+    return c->is_measured && c->plan.num_stages > 0 && !c->is_evaluation;
+}
+
 static void write_bottleneck(const popliner_certificate *c, pl_layout *layout) {
+    if (!has_bottleneck(c))
+        return;
     const popliner_stage_detail *d = &c->details[c->bottleneck];
     const popliner_stage_variable *v = d->variables;
-    if (!c->is_measured || c->plan.num_stages == 0 || c->is_evaluation)
-        return;
     pl_text place = place_text(c, d, layout);
     pl_text needs = {0};
     pl_text_add(&needs, "at least ");
@@ -552,27 +566,45 @@ static void write_constraints(const popliner_certificate *c, pl_layout *layout) 
     pl_grid_write(&grid, MOST_ROWS, "", layout);
 }
 
-/* Adds the hints with this label, or with NULL all that have none of the two below. */
-static void write_hints(const popliner_hint *hints, size_t num_hints, const char *label,
-                        size_t width, pl_layout *layout) {
-    const char *last = NULL;
-    for (size_t i = 0; i < num_hints; i++) {
-        if (strcmp(hints[i].label, label) != 0)
-            continue;
-        pl_layout_entry(layout, last == NULL ? label : "", hints[i].option, width, hints[i].words);
-        last = label;
+/* The option of a hint, or what the caller calls a constraint. */
+static pl_text option_text(const popliner_certificate *c, const popliner_hint *hint) {
+    pl_text text = {0};
+    pl_text_add(&text, hint->option);
+    if (hint->constraint != NULL) {
+        pl_text_add(&text, " ");
+        pl_certificate_word_constraint(c, hint->constraint, &text);
     }
+    return text;
 }
 
-static void write_help(const popliner_hint *hints, size_t num_hints, pl_layout *layout) {
+static void write_hint(const popliner_certificate *c, const popliner_hint *hint, bool is_first,
+                       size_t width, pl_layout *layout) {
+    pl_text option = option_text(c, hint);
+    layout->text.failed = layout->text.failed || option.failed;
+    if (!option.failed)
+        pl_layout_entry(layout, is_first ? hint->label : "", option.data, width, hint->words);
+    free(option.data);
+}
+
+/* Writes the hints label by label. */
+static void write_hints(const popliner_certificate *c, const popliner_hint *hints, size_t num_hints,
+                        pl_layout *layout) {
     static const char *const labels[] = {"Try", "Enough", "Not enough"};
     size_t width = 0;
     for (size_t i = 0; i < num_hints; i++) {
-        const size_t own = pl_layout_width_of(hints[i].option);
+        pl_text option = option_text(c, &hints[i]);
+        const size_t own = option.failed ? 0 : pl_layout_width_of(option.data);
         width = own > width ? own : width;
+        free(option.data);
     }
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        write_hints(hints, num_hints, labels[i], width, layout);
+    for (size_t k = 0; k < sizeof labels / sizeof *labels; k++) {
+        bool is_first = true;
+        for (size_t i = 0; i < num_hints; i++)
+            if (strcmp(hints[i].label, labels[k]) == 0) {
+                write_hint(c, &hints[i], is_first, width, layout);
+                is_first = false;
+            }
+    }
 }
 
 /* What the certificate says that is told nowhere else. */
@@ -603,20 +635,9 @@ popliner_status popliner_screen_answer(const popliner_certificate *certificate,
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);
-    if (num_hints > 0 && (!certificate->is_measured || certificate->plan.num_stages == 0))
+    if (num_hints > 0 && !has_bottleneck(certificate))
         pl_layout_empty_line(&layout);
-    write_help(hints, num_hints, &layout);
+    write_hints(certificate, hints, num_hints, &layout);
     write_notes(certificate, &layout);
-    return pl_layout_finish(&layout, POPLINER_OK, text, error);
-}
-
-/* ---- tables of other functions ---- */
-
-popliner_status popliner_screen_table(const char *tsv, const char *more,
-                                      const popliner_plot_options *screen, char **text,
-                                      popliner_error *error) {
-    pl_layout layout;
-    pl_layout_begin(&layout, screen);
-    pl_layout_tsv(&layout, tsv, MOST_ROWS, more);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

@@ -13,8 +13,10 @@ enum { LEAST_BAR = 8, MOST_BAR = 25, LEAST_NAME = 8, LEAST_WORDS = 24 };
 
 void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen) {
     *layout = (pl_layout){.screen = *screen};
-    if (layout->screen.width > PL_MOST_WIDTH)
-        layout->screen.width = PL_MOST_WIDTH;
+    const size_t width = screen->width;
+    layout->screen.width = width > PL_MOST_WIDTH    ? PL_MOST_WIDTH
+                           : width < PL_LEAST_WIDTH ? PL_LEAST_WIDTH
+                                                    : width;
     pl_text_add(&layout->text, "");
 }
 

@@ -1,6 +1,6 @@
 /* Lays text out for people: sentences, entries with a label, and tables with bars.
  *
- * A layout is as wide as the screen, at most PL_MOST_WIDTH characters, and no line is longer unless
+ * A layout is as wide as the screen, within these two numbers, and no line is longer unless
  * a single word or number is. Every text that is added becomes printable, and ASCII where the
  * screen has nothing else. Colours repeat what a word or a sign says already.
  *
@@ -16,7 +16,7 @@
 #include "popliner/error.h"
 #include "popliner/report.h"
 
-enum { PL_MOST_WIDTH = 100 };
+enum { PL_LEAST_WIDTH = 40, PL_MOST_WIDTH = 100 };
 
 typedef enum pl_tint {
     PL_TINT_NONE,

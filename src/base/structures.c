@@ -35,6 +35,7 @@ static const popliner_structure structures[] = {
     BEGUN(execution_step, EXECUTION_STEP),
     PLAIN(growth_bound),
     PLAIN(growth_result),
+    PLAIN(hint),
     PLAIN(infeasibility),
     PLAIN(interval),
     PLAIN(ipu_limit),

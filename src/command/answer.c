@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "command/outputs.h"
+#include "command/screen.h"
 #include "popliner/report.h"
 
 /* ---- remarks, for most of which something else is solved ---- */
 
-/* Solves with options that are a little different, without a word. The table is there already, so
- * it takes no longer than the answer itself did, whoever gave it. */
-static popliner_status solve_again(session *s, const popliner_costs *costs,
+popliner_status answer_solve_again(session *s, const popliner_costs *costs,
                                    popliner_solver_options *changed, popliner_plan **plan,
                                    popliner_error *error) {
     changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
@@ -58,11 +57,11 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
     popliner_solver_options changed = r->solver;
     const popliner_plan_summary *own = popliner_plan_get_summary(plan);
     popliner_plan *fewer = NULL;
-    if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) ||
+    if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) || s->log.is_mute ||
         own->status != POPLINER_PLAN_OPTIMAL || own->num_ipus < 2 || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.max_stages = own->num_ipus - 1;
-    popliner_status status = solve_again(s, costs, &changed, &fewer, error);
+    popliner_status status = answer_solve_again(s, costs, &changed, &fewer, error);
     if (status == POPLINER_OK && popliner_plan_get_summary(fewer)->status == POPLINER_PLAN_OPTIMAL)
         status = tell_fewer(s, certificate, own->num_ipus,
                             popliner_plan_get_summary(fewer)->peak_bytes, own->peak_bytes, error);
@@ -85,7 +84,7 @@ static popliner_status remark_no_layers(session *s, const request *r,
         own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.min_units = 0;
-    popliner_status status = solve_again(s, costs, &changed, &other, error);
+    popliner_status status = answer_solve_again(s, costs, &changed, &other, error);
     if (status != POPLINER_OK)
         return status;
     const popliner_plan_summary *found = popliner_plan_get_summary(other);
@@ -400,10 +399,16 @@ static popliner_status write_programs(const session *s, const request *r, const 
 
 /* The answer in the format that was asked for, an object or a table; else that of a profile is the
  * original's array. */
-static popliner_status print_plan(session *s, const popliner_certificate *certificate,
-                                  popliner_error *error) {
+static popliner_status print_plan(session *s, const request *r,
+                                  const popliner_certificate *certificate,
+                                  const popliner_costs *costs, popliner_error *error) {
     if (options_show_plan(&s->options))
         return print_shown(s, certificate, error);
+    if (screen_is_used(s)) {
+        char *report = NULL;
+        popliner_status status = screen_solve(s, r, certificate, costs, &report, error);
+        return status == POPLINER_OK ? session_print(report, error) : status;
+    }
     popliner_format format = s->options.format;
     popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
                                      : s->options.costs == NULL && !s->options.has_format
@@ -444,12 +449,16 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
     /* where stages share an IPU, the details are of the IPU, which the certificate tells */
     if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
         status = log_evaluation(s, certificate, error);
+    /* the report says it */
+    s->log.is_mute = screen_is_used(s) && !emit_prints(o) && !options_show_plan(o);
     if (status == POPLINER_OK)
         status = answer_tell(s, r, certificate, costs, error);
+    s->log.is_mute = false;
     if (status == POPLINER_OK)
         status = emit_make(s, certificate, r->num_units, &made, error);
     if (status == POPLINER_OK)
-        status = emit_prints(o) ? emit_print(s, &made, error) : print_plan(s, certificate, error);
+        status = emit_prints(o) ? emit_print(s, &made, error)
+                                : print_plan(s, r, certificate, costs, error);
     if (status == POPLINER_OK)
         status = emit_write(s, &made, error);
     emitted_free(&made);

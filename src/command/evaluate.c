@@ -8,6 +8,7 @@
 #include "command/commands.h"
 #include "command/outputs.h"
 #include "command/progress.h"
+#include "command/screen.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
 
@@ -381,13 +382,16 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
     return status;
 }
 
-static popliner_status print_evaluation(session *s, const popliner_certificate *certificate,
+static popliner_status print_evaluation(session *s, const request *r,
+                                        const popliner_certificate *certificate,
                                         popliner_error *error) {
     char *text = NULL;
     if (options_show_plan(&s->options))
         return print_shown(s, certificate, error);
     popliner_status status =
-        popliner_report_evaluation(certificate, s->options.format, &text, error);
+        screen_is_used(s)
+            ? screen_evaluate(s, r, certificate, &text, error)
+            : popliner_report_evaluation(certificate, s->options.format, &text, error);
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
@@ -411,7 +415,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
         status = emit_make(s, certificate, split.request.num_units, &made, error);
     if (status == POPLINER_OK)
         status = emit_prints(&s->options) ? emit_print(s, &made, error)
-                                          : print_evaluation(s, certificate, error);
+                                          : print_evaluation(s, &split.request, certificate, error);
     if (status == POPLINER_OK)
         status = emit_write(s, &made, error);
     if (status == POPLINER_OK)

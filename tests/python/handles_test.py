@@ -356,6 +356,7 @@ CLOSED_CALLS = {
     ],
     "Answer": [
         lambda it: it.text(), lambda it: it.json(), lambda it: it.csv(), lambda it: it.line(),
+        lambda it: it.report(),
         lambda it: it.evaluation(), lambda it: it.verdict(0, 1), lambda it: it.write("/nowhere/x"),
     ],
     "Diagnosis": [lambda it: it.text(), lambda it: it.categories, lambda it: it.missing_here],

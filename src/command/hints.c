@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/hints.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/answer.h"
+#include "command/words.h"
+#include "popliner/utilities.h"
+
+/* More units than this take too long to be solved once for each hint. */
+enum { MOST_UNITS = 2000 };
+
+/* ---- the list ---- */
+
+void hints_free(hint_list *list) {
+    for (size_t i = 0; i < list->num_texts; i++)
+        free(list->texts[i]);
+    *list = (hint_list){0};
+}
+
+/* A text that the list owns; "" without memory. */
+static const char *keep(hint_list *list, const char *format, ...) {
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    char *own = list->num_texts < sizeof list->texts / sizeof *list->texts ? strdup(text) : NULL;
+    list->failed = list->failed || own == NULL;
+    if (own == NULL)
+        return "";
+    list->texts[list->num_texts++] = own;
+    return own;
+}
+
+static void add(hint_list *list, const char *label, const char *option, const char *words) {
+    if (list->count < MAX_HINTS)
+        list->items[list->count++] = (popliner_hint){label, option, words, NULL};
+}
+
+typedef struct grouped_text {
+    char text[WORDS_NUMBER_SIZE];
+} grouped_text;
+
+/* "588,957" */
+static grouped_text grouped(uint64_t number) {
+    grouped_text result;
+    words_number(result.text, number);
+    return result;
+}
+
+/* ---- solving again ---- */
+
+/* A question, and what came of it. */
+typedef struct trial {
+    session *s;
+    const request *r;
+    const popliner_costs *costs; /* NULL: measured once more */
+    popliner_request asked;
+    popliner_solver_options solver;
+    bool fits;
+    bool is_known;
+    bool has_verdict;
+    popliner_verdict verdict;
+    uint64_t bytes;
+    uint64_t cycles;
+
+    size_t num_ipus;
+} trial;
+
+/* The question of the request, to be changed. */
+static trial begin(session *s, const request *r, const popliner_costs *costs) {
+    trial t = {.s = s, .r = r, .costs = costs, .asked = r->asked, .solver = r->solver};
+
+    t.solver.listener = NULL;
+    return t;
+}
+
+static void take_plan(trial *t, const popliner_plan *plan) {
+    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    t->is_known = summary->num_stages > 0 && !summary->is_stopped;
+    t->fits = summary->status != POPLINER_PLAN_INFEASIBLE;
+    t->bytes = summary->peak_bytes;
+    t->cycles = summary->cycles;
+    t->num_ipus = summary->num_ipus;
+}
+
+static void take_certificate(trial *t, const popliner_certificate *certificate) {
+    const popliner_certificate_info *info = popliner_certificate_get_info(certificate);
+    const size_t num_stages = popliner_plan_get_summary(info->plan)->num_stages;
+    t->has_verdict = info->verdicts != NULL && num_stages > 0;
+    t->verdict = POPLINER_FITS;
+    for (size_t i = 0; t->has_verdict && i < num_stages; i++)
+        if (info->verdicts[i] > t->verdict)
+            t->verdict = info->verdicts[i];
+}
+
+/* Finds out how sure it is that a split fits that was solved by a table. */
+static popliner_status measure(trial *t, const popliner_plan *plan, popliner_error *error) {
+    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
+    popliner_certificate *certificate = NULL;
+    size_t *first_units = calloc(summary->num_stages, sizeof *first_units);
+    if (first_units == NULL)
+        return fail_memory(error, "what would help");
+    for (size_t i = 1; i < summary->num_stages; i++)
+        first_units[i - 1] = summary->stages[i].first_unit;
+    t->asked.copies.num_stages = summary->num_stages;
+    popliner_status status = popliner_analysis_evaluate(
+        t->s->analysis, &t->asked, first_units, summary->num_stages - 1, &certificate, error);
+    if (status == POPLINER_OK)
+        take_certificate(t, certificate);
+    popliner_certificate_free(certificate);
+    free(first_units);
+    return status;
+}
+
+static popliner_status solve_by_costs(trial *t, popliner_error *error) {
+    popliner_plan *plan = NULL;
+    popliner_status status = answer_solve_again(t->s, t->costs, &t->solver, &plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    take_plan(t, plan);
+    if (t->is_known && t->fits && t->s->analysis != NULL && t->solver.num_mapped_stages == 0)
+        status = measure(t, plan, error);
+    popliner_plan_free(plan);
+    return status;
+}
+
+static popliner_status solve_by_profile(trial *t, popliner_error *error) {
+    popliner_certificate *certificate = NULL;
+    t->solver.without_reasons = false; /* the best effort says how much is too much */
+    popliner_status status =
+        popliner_analysis_solve(t->s->analysis, &t->asked, &certificate, error);
+    if (status != POPLINER_OK)
+        return status;
+    take_plan(t, popliner_certificate_get_info(certificate)->plan);
+    if (t->fits)
+        take_certificate(t, certificate);
+    popliner_certificate_free(certificate);
+    return POPLINER_OK;
+}
+
+/* Whether the dynamic program alone answers. */
+static bool is_cheap(const request *r) {
+    return r->num_units <= MOST_UNITS && r->solver.num_mapped_stages == 0 &&
+           r->solver.num_ipu_limits == 0 &&
+           (r->solver.method == POPLINER_METHOD_AUTO ||
+            r->solver.method == POPLINER_METHOD_DYNAMIC_PROGRAMMING);
+}
+
+/* Answers the question, if that is cheap. A question that cannot be asked has no answer. */
+static popliner_status solve(trial *t, popliner_error *error) {
+    popliner_error own = {0};
+    t->asked.solver = &t->solver;
+    if (!is_cheap(t->r) || (t->costs == NULL && t->s->analysis == NULL))
+        return POPLINER_OK;
+    const popliner_level level = t->s->log.least_level;
+    t->s->log.least_level = POPLINER_LEVEL_ERROR + 1;
+    popliner_status status = t->costs == NULL ? POPLINER_OK : solve_by_costs(t, &own);
+    /* the table may lack what is above the limits */
+    if (status == POPLINER_OK && !t->is_known && t->s->analysis != NULL)
+        status = solve_by_profile(t, &own);
+    t->s->log.least_level = level;
+    if (status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
+        return POPLINER_OK;
+    if (status != POPLINER_OK)
+        *error = own;
+    return status;
+}
+
+/* ---- words ---- */
+
+/* "likely fits: 588,957 bytes (92 %)", "644,684 bytes, 0.9 % too much"; "" if nothing is known. */
+static const char *words_of(hint_list *list, const trial *t, const char *ipus) {
+    const uint64_t limit = t->solver.max_stage_bytes;
+    const bool is_limited = limit > 0 && limit < UINT64_MAX - 1;
+    const double share = is_limited ? 100 * (double)t->bytes / (double)limit : 0;
+    const char *verdict =
+        t->has_verdict ? popliner_name_of(POPLINER_NAMED_VERDICT, t->verdict) : "fits";
+    if (!t->is_known)
+        return "";
+    if (!t->fits && is_limited)
+        return keep(list, "%s bytes, %.*f %% too much", grouped(t->bytes).text, share < 110 ? 1 : 0,
+                    share - 100);
+    if (!t->fits)
+        return keep(list, "%s bytes", grouped(t->bytes).text);
+    if (is_limited)
+        return keep(list, "%s%s: %s bytes (%.0f %%)", verdict, ipus, grouped(t->bytes).text,
+                    share > 99 && t->bytes < limit ? 99 : share);
+    return keep(list, "%s%s: %s bytes", verdict, ipus, grouped(t->bytes).text);
+}
+
+/* " on 4 IPUs" */
+static const char *on_ipus(hint_list *list, const trial *t) {
+    return keep(list, " on %zu IPU%s", t->num_ipus, t->num_ipus == 1 ? "" : "s");
+}
+
+/* ---- where it fits ---- */
+
+static popliner_status add_schedule(session *s, const request *r, hint_list *list,
+                                    popliner_error *error) {
+    trial t = begin(s, r, NULL);
+    t.asked.schedule = POPLINER_SCHEDULE_POPART;
+    popliner_status status = solve(&t, error);
+    const char *words = words_of(list, &t, on_ipus(list, &t));
+    add(list, "Try", "--schedule popart",
+        *words != '\0' ? words : "count the activations that stages keep");
+    return status;
+}
+
+static popliner_status add_fewer(session *s, const request *r, const popliner_costs *costs,
+                                 size_t num_ipus, hint_list *list, popliner_error *error) {
+    trial t = begin(s, r, costs);
+    if (num_ipus < 2 || costs == NULL)
+        return POPLINER_OK;
+    t.solver.max_stages = num_ipus - 1;
+    popliner_status status = solve(&t, error);
+    if (status == POPLINER_OK && t.is_known && t.fits)
+        add(list, "Try", keep(list, "%s %zu", s->names.max_stages, num_ipus - 1),
+            words_of(list, &t, ""));
+    return status;
+}
+
+/* The slowest IPU, if it takes a tenth less. */
+static popliner_status add_cycles(session *s, const request *r, const popliner_plan_summary *own,
+                                  const popliner_costs *costs, hint_list *list,
+                                  popliner_error *error) {
+    static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
+    trial t = begin(s, r, costs);
+    bool has_cycles = own->cycles > 0 && costs != NULL;
+    for (size_t i = 0; i < own->num_values; i++)
+        has_cycles = has_cycles && own->values[i].objective != POPLINER_OBJECTIVE_CYCLES;
+    if (!has_cycles)
+        return POPLINER_OK;
+    t.solver.objectives = cycles;
+    t.solver.num_objectives = 1;
+    popliner_status status = solve(&t, error);
+    if (status == POPLINER_OK && t.is_known && t.fits &&
+        (double)t.cycles <= 0.9 * (double)own->cycles) {
+        const double less = 100 * (1 - (double)t.cycles / (double)own->cycles);
+        char cycles_text[40] = "";
+        if (s->analysis != NULL)
+            snprintf(cycles_text, sizeof cycles_text, ", %.2f M", (double)t.cycles / 1e6);
+        add(list, "Try", "--objective cycles",
+            keep(list, "%.0f %% %s%s; %s", less, s->analysis != NULL ? "fewer cycles" : "less time",
+                 cycles_text, words_of(list, &t, "")));
+    }
+    return status;
+}
+
+static popliner_status add_need(session *s, const request *r,
+                                const popliner_certificate *certificate, hint_list *list,
+                                popliner_error *error) {
+    trial own = {0};
+    trial t = begin(s, r, NULL);
+    take_certificate(&own, certificate);
+    if (!own.has_verdict || r->asked.need == POPLINER_NEED_MOST ||
+        (own.verdict != POPLINER_FITS_LIKELY && own.verdict != POPLINER_FITS_PERHAPS))
+        return POPLINER_OK;
+    t.asked.need = POPLINER_NEED_MOST;
+    popliner_status status = solve(&t, error);
+    const char *words = words_of(list, &t, on_ipus(list, &t));
+    add(list, "Try", "--need at-most",
+        *words != '\0' ? keep(list, t.fits ? "%s at most" : "needs %s", words)
+                       : "count what a stage needs at most");
+    return status;
+}
+
+static void add_output(const session *s, hint_list *list) {
+    if (s->analysis != NULL)
+        add(list, "Try", "--output optimum", "the plan for Optimum (--help frameworks: others)");
+    else
+        add(list, "Try", "--output torch", "the plan for PyTorch (--help frameworks: others)");
+}
+
+/* ---- where it does not ---- */
+
+static popliner_status add_more(session *s, const request *r, const popliner_costs *costs,
+                                const popliner_infeasibility *why, hint_list *list,
+                                popliner_error *error) {
+    trial t = begin(s, r, costs);
+    popliner_status status = POPLINER_OK;
+    if (why->enough_stages == 0)
+        return POPLINER_OK;
+    t.solver.max_stages = why->enough_stages;
+    if (costs != NULL)
+        status = solve(&t, error);
+    add(list, "Enough", keep(list, "%s %zu", s->names.max_stages, why->enough_stages),
+        words_of(list, &t, ""));
+    return status;
+}
+
+static void add_memory(session *s, const request *r, const popliner_infeasibility *why,
+                       hint_list *list) {
+    const popliner_reserve *reserve = &r->solver.reserve;
+    if (why->enough_bytes == 0)
+        return;
+    if (reserve->bytes > 0 || reserve->percent_hundredths > 0)
+        add(list, "Enough",
+            keep(list, "%s %llu", s->names.max_stage_bytes, (unsigned long long)why->enough_bytes),
+            keep(list, "plus what %s keeps free, if there were such tiles", s->names.reserve));
+    else
+        add(list, "Enough",
+            keep(list, "%s %llu", s->names.max_stage_bytes, (unsigned long long)why->enough_bytes),
+            "if there were such tiles");
+}
+
+static popliner_status add_recompute(session *s, const request *r, hint_list *list,
+                                     popliner_error *error) {
+    trial t = begin(s, r, NULL);
+    if (s->analysis == NULL || !options_keep_activations(&s->options) ||
+        r->asked.recompute != POPLINER_RECOMPUTE_NONE)
+        return POPLINER_OK;
+    t.asked.recompute = POPLINER_RECOMPUTE_AUTO;
+    popliner_status status = solve(&t, error);
+    if (status == POPLINER_OK && (t.is_known || !is_cheap(r)))
+        add(list,
+            t.fits       ? "Enough"
+            : t.is_known ? "Not enough"
+                         : "Try",
+            "--recompute auto", words_of(list, &t, ""));
+    return status;
+}
+
+/* Asks again without a constraint. `rules` has room for all units, `pairs` and `placements` for all
+ * of them. */
+static bool leave_out(trial *t, const popliner_constraint *c, popliner_cut_rule *rules,
+                      popliner_pair *pairs, popliner_placement *placements) {
+    const popliner_solver_options *o = &t->r->solver;
+    size_t count = 0;
+    switch (c->kind) {
+    case POPLINER_CONSTRAINT_REQUIRED_CUT:
+    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
+        memcpy(rules, o->cut_rules, t->r->num_units * sizeof *rules);
+        rules[c->unit + 1] = POPLINER_CUT_FREE;
+        t->solver.cut_rules = rules;
+        return true;
+    case POPLINER_CONSTRAINT_PAIR:
+        for (size_t i = 0; i < o->num_pairs; i++)
+            if (o->pairs[i].first_unit != c->unit || o->pairs[i].second_unit != c->second_unit)
+                pairs[count++] = o->pairs[i];
+        t->solver.pairs = pairs;
+        t->solver.num_pairs = count;
+        return count < o->num_pairs;
+    case POPLINER_CONSTRAINT_PLACEMENT:
+        for (size_t i = 0; i < o->num_placements; i++)
+            if (o->placements[i].unit != c->unit || o->placements[i].ipu != c->ipu)
+                placements[count++] = o->placements[i];
+        t->solver.placements = placements;
+        t->solver.num_placements = count;
+        return count < o->num_placements;
+    case POPLINER_CONSTRAINT_MIN_UNITS:
+        t->solver.min_units = 0;
+        return true;
+    case POPLINER_CONSTRAINT_MAX_UNITS:
+        t->solver.max_units = 0;
+        return true;
+    case POPLINER_CONSTRAINT_MAX_STAGES:
+    case POPLINER_CONSTRAINT_DEVICE_MAP:
+    case POPLINER_NUM_CONSTRAINT_KINDS:
+        break;
+    }
+    return false;
+}
+
+static popliner_status add_without(session *s, const request *r, const popliner_costs *costs,
+                                   const popliner_constraint *c, hint_list *list,
+                                   popliner_error *error) {
+    trial t = begin(s, r, costs);
+    popliner_cut_rule *rules = calloc(r->num_units + 1, sizeof *rules);
+    popliner_pair *pairs = calloc(r->solver.num_pairs + 1, sizeof *pairs);
+    popliner_placement *placements = calloc(r->solver.num_placements + 1, sizeof *placements);
+    popliner_status status = rules == NULL || pairs == NULL || placements == NULL
+                                 ? fail_memory(error, "what would help")
+                                 : POPLINER_OK;
+    if (status == POPLINER_OK && costs != NULL && leave_out(&t, c, rules, pairs, placements))
+        status = solve(&t, error);
+    if (status == POPLINER_OK && t.is_known && list->count < MAX_HINTS)
+        list->items[list->count++] =
+            (popliner_hint){t.fits ? "Enough" : "Not enough", "without", words_of(list, &t, ""), c};
+    free(rules);
+    free(pairs);
+    free(placements);
+    return status;
+}
+
+/* Constraints: those of a contradiction, else those that are found to be enough. */
+static popliner_status add_constraints(session *s, const request *r, const popliner_costs *costs,
+                                       const popliner_infeasibility *why, hint_list *list,
+                                       popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
+        for (size_t i = 0; status == POPLINER_OK && i < why->num_constraints; i++)
+            status = add_without(s, r, costs, &why->constraints[i], list, error);
+        return status;
+    }
+    for (size_t i = 0; status == POPLINER_OK && i < why->num_remedies; i++)
+        if (why->remedies[i].kind == POPLINER_REMEDY_CONSTRAINT)
+            status = add_without(s, r, costs, &why->remedies[i].constraint, list, error);
+    return status;
+}
+
+/* ---- the hints ---- */
+
+static popliner_status finish(const hint_list *list, popliner_status status,
+                              popliner_error *error) {
+    return status == POPLINER_OK && list->failed ? fail_memory(error, "what would help") : status;
+}
+
+/* A longer time, and how near the best the answer is. */
+static void add_time(const session *s, const popliner_plan_summary *own, hint_list *list) {
+    enum { TIMES = 6 };
+    const popliner_plan_value *first = own->num_values > 0 ? &own->values[0] : NULL;
+    const char *words = "";
+    if (first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY)
+        words = keep(list, "best %s bytes; no split has less than %s", grouped(first->value).text,
+                     grouped(first->bound).text);
+    if (s->options.time_limit_seconds > 0)
+        add(list, "Try", keep(list, "--time-limit %gs", TIMES * s->options.time_limit_seconds),
+            words);
+}
+
+popliner_status hints_for_solve(session *s, const request *r,
+                                const popliner_certificate *certificate,
+                                const popliner_costs *costs, bool lacks_schedule, hint_list *list,
+                                popliner_error *error) {
+    const popliner_plan_summary *own =
+        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
+    popliner_status status = POPLINER_OK;
+    if (own->is_stopped) {
+        add_time(s, own, list);
+        return finish(list, status, error);
+    }
+    if (lacks_schedule)
+        status = add_schedule(s, r, list, error);
+    if (own->status == POPLINER_PLAN_INFEASIBLE) {
+        if (status == POPLINER_OK)
+            status = add_more(s, r, costs, own->infeasibility, list, error);
+        add_memory(s, r, own->infeasibility, list);
+        if (status == POPLINER_OK && own->infeasibility->obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
+            status = add_recompute(s, r, list, error);
+        if (status == POPLINER_OK)
+            status = add_constraints(s, r, costs, own->infeasibility, list, error);
+        return finish(list, status, error);
+    }
+    if (status == POPLINER_OK)
+        status = add_fewer(s, r, costs, own->num_ipus, list, error);
+    if (status == POPLINER_OK)
+        status = add_cycles(s, r, own, costs, list, error);
+    if (status == POPLINER_OK)
+        status = add_need(s, r, certificate, list, error);
+    add_output(s, list);
+    return finish(list, status, error);
+}
+
+popliner_status hints_for_evaluate(session *s, const request *r,
+                                   const popliner_certificate *certificate, bool lacks_schedule,
+                                   hint_list *list, popliner_error *error) {
+    const size_t num_stages =
+        popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan)->num_stages;
+    trial t = begin(s, r, NULL);
+    popliner_status status = POPLINER_OK;
+    if (lacks_schedule)
+        status = add_schedule(s, r, list, error);
+    t.solver.max_stages = num_stages;
+    t.asked.stage_recomputes = NULL;
+    t.asked.num_stage_recomputes = 0;
+    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1)
+        status = solve(&t, error);
+    if (status == POPLINER_OK && t.is_known)
+        add(list, "Try", "--solve",
+            keep(list, "the best split of %zu stages: %s bytes", num_stages,
+                 grouped(t.bytes).text));
+    return finish(list, status, error);
+}

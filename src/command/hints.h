@@ -1,0 +1,37 @@
+/* What would help: options to paste, each with what it was measured to give.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_HINTS_H
+#define PL_COMMAND_HINTS_H
+
+#include "command/request.h"
+#include "popliner/certificate.h"
+#include "popliner/screen.h"
+
+enum { MAX_HINTS = 16 };
+
+/* Zero-initialise; free with hints_free. */
+typedef struct hint_list {
+    popliner_hint items[MAX_HINTS];
+    size_t count;
+    char *texts[4 * MAX_HINTS]; /* owned */
+    size_t num_texts;
+    bool failed;
+} hint_list;
+
+void hints_free(hint_list *list);
+
+/* Finds what would help after --solve: the same list for the same question, however fast the
+ * machine is. Solves by `costs` (may be NULL), or measures once more; what would need more than the
+ * dynamic program is named without numbers. Logs nothing. Errors: those of solving. */
+popliner_status hints_for_solve(session *s, const request *r,
+                                const popliner_certificate *certificate,
+                                const popliner_costs *costs, bool lacks_schedule, hint_list *list,
+                                popliner_error *error);
+
+/* Likewise after --evaluate: the best split into as many stages. */
+popliner_status hints_for_evaluate(session *s, const request *r,
+                                   const popliner_certificate *certificate, bool lacks_schedule,
+                                   hint_list *list, popliner_error *error);
+
+#endif

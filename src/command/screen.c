@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/screen.h"
+
+#include <unistd.h>
+
+#include "command/hints.h"
+#include "command/terminal.h"
+#include "popliner/screen.h"
+
+bool screen_is_used(const session *s) {
+    return !s->options.has_format && terminal_of(STDOUT_FILENO).is_terminal;
+}
+
+popliner_plot_options screen_options(void) {
+    const terminal t = terminal_of(STDOUT_FILENO);
+    popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
+    how.width = t.width;
+    how.is_ascii = t.is_ascii;
+    how.has_colour = t.has_colour;
+    return how;
+}
+
+/* True if the profile trains, but no schedule says what stages keep. */
+static popliner_status find_schedule(const session *s, const request *r, bool *lacks_schedule,
+                                     popliner_error *error) {
+    *lacks_schedule = false;
+    if (s->analysis == NULL || s->options.copies != NULL ||
+        r->asked.schedule != POPLINER_SCHEDULE_NONE || s->options.solver == SOLVER_GREEDY)
+        return POPLINER_OK;
+    return popliner_analysis_is_training(s->analysis, r->asked.memory_model, lacks_schedule, error);
+}
+
+popliner_status screen_solve(session *s, const request *r, const popliner_certificate *certificate,
+                             const popliner_costs *costs, char **text, popliner_error *error) {
+    const popliner_plot_options screen = screen_options();
+    hint_list hints = {0};
+    bool lacks_schedule = false;
+    popliner_status status = find_schedule(s, r, &lacks_schedule, error);
+    if (status == POPLINER_OK)
+        status = hints_for_solve(s, r, certificate, costs, lacks_schedule, &hints, error);
+    if (status == POPLINER_OK)
+        status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
+                                        &screen, text, error);
+    hints_free(&hints);
+    return status;
+}
+
+popliner_status screen_evaluate(session *s, const request *r,
+                                const popliner_certificate *certificate, char **text,
+                                popliner_error *error) {
+    const popliner_plot_options screen = screen_options();
+    hint_list hints = {0};
+    bool lacks_schedule = false;
+    popliner_status status = find_schedule(s, r, &lacks_schedule, error);
+    if (status == POPLINER_OK)
+        status = hints_for_evaluate(s, r, certificate, lacks_schedule, &hints, error);
+    if (status == POPLINER_OK)
+        status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
+                                        &screen, text, error);
+    hints_free(&hints);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* Reports for people: used on a terminal, or where text is asked for.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_COMMAND_SCREEN_H
+#define PL_COMMAND_SCREEN_H
+
+#include <stdbool.h>
+
+#include "command/request.h"
+#include "command/session.h"
+#include "popliner/certificate.h"
+
+/* True if the report is for people, so that the log need not repeat it. */
+bool screen_is_used(const session *s);
+
+/* What standard output can show. */
+popliner_plot_options screen_options(void);
+
+/* Makes the report of --solve or --evaluate; the caller frees *text. `costs` may be NULL. Errors:
+ * those of solving, which finds out what would help. */
+popliner_status screen_solve(session *s, const request *r, const popliner_certificate *certificate,
+                             const popliner_costs *costs, char **text, popliner_error *error);
+popliner_status screen_evaluate(session *s, const request *r,
+                                const popliner_certificate *certificate, char **text,
+                                popliner_error *error);
+
+#endif
