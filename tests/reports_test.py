@@ -26,7 +26,7 @@ MODELS = (("--framework popart --layers 4 --tiles 4 --seed 31", 4),
           ("--framework tensorflow --layers 3 --tiles 4 --seed 32", 3),
           ("--framework poptorch --layers 4 --tiles 4 --outline --skips 1 --seed 33", 4))
 PIPELINES = ((), ("--schedule", "popart"), ("--schedule", "tf-grouped", "--recompute", "full"),
-             ("--copies", "1f1b+1", "--risk", "low"), ("--schedule", "inference", "--effects",
+             ("--copies", "1f1b+1", "--risk", "low"), ("--copies", "zero-bubble"), ("--schedule", "inference", "--effects",
                                                        "none"), ("--memory-model", "popliner"))
 OBJECTIVES = ("memory,traffic", "cycles,memory", "traffic,memory", "ipus,cycles")
 

@@ -100,6 +100,14 @@ popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
  * if all units count. O(1). */
 const uint8_t *popliner_costs_counted_units(const popliner_costs *costs);
 
+/* Sets the pipeline that the table is for: popliner_costs_check_pipeline then accepts that pipeline
+ * alone. If its copies depend on the number of stages (POPLINER_COPIES_ZERO_BUBBLE), positions are
+ * numbers of stages from then on; see popliner_costs_set_peak. Errors: USAGE for an invalid
+ * pipeline. O(1). */
+popliner_status popliner_costs_set_pipeline(popliner_costs *costs,
+                                            const popliner_pipeline *pipeline,
+                                            popliner_error *error);
+
 /* Checks that the costs are for a pipeline with this schedule, recomputation and copies, so that no
  * answer claims otherwise. Tables of analyses, and of files that say what stages store, are for one
  * pipeline; any other table is for any pipeline. Errors: USAGE, with the pipeline that the costs

@@ -413,7 +413,7 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     if (status == POPLINER_OK)
         status = popliner_costs_set_counted_units(t->costs, t->solver.options.counted_units, error);
     if (status == POPLINER_OK)
-        pl_costs_set_pipeline(t->costs, &t->pipeline);
+        status = popliner_costs_set_pipeline(t->costs, &t->pipeline, error);
     return status == POPLINER_OK ? add_shared_peak(t, error) : status;
 }
 

@@ -437,14 +437,20 @@ static size_t count_places(const group *g, const options *o, size_t max_stages) 
     return num_places > least ? num_places : least;
 }
 
-static popliner_status combine(const group *g, const options *o, size_t max_stages,
+static popliner_status combine(const group *g, const options *o, const request *r,
                                popliner_costs **costs, popliner_error *error) {
     const size_t num_units = g->units.count;
-    const size_t num_places = count_places(g, o, max_stages);
+    const size_t num_places = count_places(g, o, r->solver.max_stages);
+    const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
+                                        .recompute = r->asked.recompute,
+                                        .max_stages = 1,
+                                        .copies = r->asked.copies};
     bool have_cycles = true;
     for (size_t i = 0; i < g->names.count; i++)
         have_cycles = have_cycles && popliner_costs_has_cycles(g->members[i].costs);
     popliner_status status = popliner_costs_create(num_units, num_places, costs, error);
+    if (status == POPLINER_OK)
+        status = popliner_costs_set_pipeline(*costs, &pipeline, error);
     for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
         for (size_t last = first; status == POPLINER_OK && last < num_units; last++)
             status = combine_interval(g, first, last, num_places, have_cycles, *costs, error);
@@ -521,20 +527,22 @@ static const popliner_plan_summary *own_summary(const member *m) {
     return popliner_plan_get_summary(popliner_certificate_get_info(m->evaluation)->plan);
 }
 
-/* Whether the split that was found is what it was chosen for. */
-static popliner_status check_peak(const group *g, const popliner_plan *plan,
-                                  popliner_error *error) {
-    const uint64_t wanted = popliner_plan_get_summary(plan)->peak_bytes;
-    uint64_t largest = 0;
-    for (size_t i = 0; i < g->names.count; i++) {
-        const uint64_t own = own_summary(&g->members[i])->peak_bytes;
-        largest = own > largest ? own : largest;
+/* Checks that the stages of the split that was found need what the split was chosen for. */
+static popliner_status check_peaks(const group *g, const popliner_plan_summary *plan,
+                                   popliner_error *error) {
+    for (size_t stage = 0; stage < plan->num_stages; stage++) {
+        const uint64_t wanted = plan->stages[stage].peak_bytes;
+        uint64_t largest = 0;
+        for (size_t i = 0; i < g->names.count; i++) {
+            const uint64_t own = own_summary(&g->members[i])->stages[stage].peak_bytes;
+            largest = own > largest ? own : largest;
+        }
+        if (largest != wanted)
+            return fail(error, POPLINER_ERROR_INTERNAL,
+                        "stage %zu was chosen for a peak of %llu bytes, but measures %llu", stage,
+                        (unsigned long long)wanted, (unsigned long long)largest);
     }
-    if (largest == wanted)
-        return POPLINER_OK;
-    return fail(error, POPLINER_ERROR_INTERNAL,
-                "the largest tile of the split has %llu bytes, but it was chosen for %llu",
-                (unsigned long long)largest, (unsigned long long)wanted);
+    return POPLINER_OK;
 }
 
 /* ---- telling ---- */
@@ -594,7 +602,7 @@ static popliner_status print_plan(session *s, group *g, const request *r,
     const cuts c = {first_units, num_stages - 1};
     popliner_status status = evaluate_all(g, &r->asked, &c, error);
     if (status == POPLINER_OK)
-        status = check_peak(g, plan, error);
+        status = check_peaks(g, popliner_plan_get_summary(plan), error);
     if (status == POPLINER_OK)
         status = print(s, g, &c, answer, error);
     free(first_units);
@@ -625,7 +633,7 @@ static popliner_status solve_together(session *s, group *g, popliner_error *erro
         status = measure_all(g, &r, error);
     }
     if (status == POPLINER_OK)
-        status = combine(g, &s->options, r.solver.max_stages, &costs, error);
+        status = combine(g, &s->options, &r, &costs, error);
     if (status == POPLINER_OK)
         status = solve(s, &r, costs, &answer, error);
     if (status == POPLINER_OK)

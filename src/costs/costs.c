@@ -119,9 +119,19 @@ size_t popliner_costs_num_units(const popliner_costs *costs) {
     return costs->num_units;
 }
 
-void pl_costs_set_pipeline(popliner_costs *costs, const popliner_pipeline *pipeline) {
+popliner_status popliner_costs_set_pipeline(popliner_costs *costs,
+                                            const popliner_pipeline *pipeline,
+                                            popliner_error *error) {
+    const popliner_pipeline own = pl_pipeline_of_any_split(pipeline);
+    popliner_status status = pl_pipeline_check(&own, error);
+    if (status != POPLINER_OK)
+        return status;
     costs->has_pipeline = true;
-    costs->pipeline = pl_pipeline_of_any_split(pipeline);
+    costs->pipeline = own;
+    /* a table of one position has that of every split */
+    if (costs->max_stages_to_end > 1)
+        costs->follows_split = pl_pipeline_follows_split(&own);
+    return POPLINER_OK;
 }
 
 /* Whether stages of chains of so many units keep as many copies. */

@@ -14,9 +14,6 @@ popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error
 popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
                                       popliner_error *error);
 
-/* Remembers what the costs are made for: see popliner_costs_check_pipeline. */
-void pl_costs_set_pipeline(popliner_costs *costs, const popliner_pipeline *pipeline);
-
 /* Says that the place of a stage is not how many stages are still to come, but how many there are:
  * wherever stages_to_end is asked for, the number of stages of the split is meant. More stages
  * never need less. */

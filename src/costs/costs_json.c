@@ -528,7 +528,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     file->additive.pipeline = r.pipeline;
     popliner_status status = read_all(&r);
     if (status == POPLINER_OK && r.has_pipeline)
-        pl_costs_set_pipeline(file->costs, &r.pipeline);
+        status = popliner_costs_set_pipeline(file->costs, &r.pipeline, error);
     file->info.has_kept = r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);

@@ -199,6 +199,18 @@ class Solving(unittest.TestCase):
         answer = costs.solve(max_stages=3)
         self.assertEqual((answer.peak_bytes, answer.first_units), (20, [1]))
 
+    def test_positions_that_are_numbers_of_stages(self):
+        costs = popliner.Costs(3, 3)
+        for first in range(3):
+            for last in range(first, 3):
+                for stages in range(1, 4):
+                    costs.set_peak(first, last, 10 * (last - first + 1) + stages, stages)
+        costs.set_pipeline(copies="zero-bubble")
+        answer = costs.solve(max_stages=3, copies="zero-bubble", cut_after=["0", "1"])
+        self.assertEqual([stage.peak_bytes for stage in answer.stages], [13, 13, 13])
+        with self.assertRaises(popliner.UsageError):
+            costs.solve(max_stages=3, copies="gpipe")
+
     def test_units_that_add_up(self):
         """The example of docs/costs.md, by hand: 3 + 4 | 5 takes 8 and 6 cycles."""
         costs = popliner.Costs.of_units(

@@ -247,6 +247,18 @@ class Costs(Owner):
         self._set(library.popliner_costs_set_cycles, size(first_unit, "first_unit"),
                   size(last_unit, "last_unit"), number(cycles, "cycles"))
 
+    def set_pipeline(self, schedule: Union[Schedule, str] = Schedule.NONE,
+                     recompute: Union[Recompute, str] = Recompute.NONE,
+                     copies: Any = None) -> None:
+        """Sets the pipeline that the table is for. If its copies depend on the number of stages
+        ("zero-bubble"), positions are numbers of stages from then on."""
+        handle = self._held()
+        p = c.popliner_pipeline(schedule=member(Schedule, schedule, "schedule"),
+                                recompute=member(Recompute, recompute, "recompute"),
+                                max_stages=1, copies=copies_of(copies))
+        call(library.popliner_costs_set_pipeline, handle.pointer, ctypes.byref(p),
+             turns=(handle.turn,))
+
     def set_counted_units(self, counted: Optional[Iterable[Any]]) -> None:
         """Which units count for the min_units and max_units of a stage: a mark for each. None:
         all. Of a file and of a profile these are the layers."""
