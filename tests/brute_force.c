@@ -70,7 +70,7 @@ static bool has_own_limit(const question *q, size_t ipu, uint64_t *limit_bytes) 
 /* Whether each stage may be where it stands, and whether the costs know it there. */
 static bool are_stages_possible(const question *q, const popliner_plan_stage *stages,
                                 size_t num_stages) {
-    size_t most = pl_costs_max_stages_to_end(q->costs);
+    size_t most = q->costs->max_stages_to_end;
     if (most > 1 && num_stages > most)
         return false;
     if (q->options->device_map != NULL && num_stages != q->options->num_mapped_stages)
@@ -457,7 +457,7 @@ static void add_violation(violations *v, uint64_t mask) {
 /* Whether each stage may be one somewhere, for all that the costs know: of longer pipelines they
  * know as much as of their longest. */
 static bool may_be_stages(const question *q, const popliner_plan_stage *stages, size_t num_stages) {
-    size_t most = pl_costs_max_stages_to_end(q->costs);
+    size_t most = q->costs->max_stages_to_end;
     for (size_t k = 0; k < num_stages; ++k) {
         size_t to_end = most > 1 && num_stages - k > most ? most : num_stages - k;
         if (popliner_costs_peak(q->costs, stages[k].first_unit, stages[k].last_unit, to_end) ==
@@ -485,7 +485,7 @@ static size_t list_ipus(const popliner_solver_options *o, size_t ipus[], size_t 
 /* Whether the stages that are on one IPU may be there together, for all that the costs know. */
 static bool may_be_together(const question *q, const popliner_plan_stage *stages,
                             size_t num_stages) {
-    size_t most = pl_costs_max_stages_to_end(q->costs);
+    size_t most = q->costs->max_stages_to_end;
     for (size_t k = 0; k < num_stages; ++k) {
         popliner_interval there[MOST_BRUTE_UNITS];
         size_t num_there = 0;

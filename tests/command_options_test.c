@@ -678,7 +678,7 @@ static void refuses_what_is_wrong_on_standard_input(void **state) {
     assert_refused(&run, 3, "ERROR   standard input: line 2, column 1: ");
     test_write_bytes(file, "", 0);
     RUN_FROM(&run, file, "--costs", "-", "--solve");
-    assert_refused(&run, 3, "ERROR   standard input: no file of costs: ");
+    assert_refused(&run, 3, "ERROR   standard input: not a cost file; expected ");
     RUN_FROM(&run, in_scratch(""), "--costs", "-", "--solve");
     assert_refused(&run, 3, "ERROR   standard input: cannot be read: Is a directory");
     RUN_FROM(&run, "/dev/zero", "--costs", "-", "--solve");

@@ -72,7 +72,7 @@ static void additive_costs_by_hand(void **state) {
     assert_int_equal(popliner_costs_cycles(costs, 0, 4), 9875000000);
     assert_int_equal(popliner_costs_cut(costs, 1), 1024);
     assert_int_equal(popliner_costs_cut(costs, 4), 65536);
-    assert_int_equal(pl_costs_max_stages_to_end(costs), 1);
+    assert_int_equal(costs->max_stages_to_end, 1);
     popliner_costs_file_free(file);
 }
 
@@ -102,7 +102,7 @@ static void pipelines_keep_stashes(void **state) {
                                   .max_stages = 9};
     popliner_costs_file *file = read_example("data/costs/regions.json", &pipeline);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
-    assert_int_equal(pl_costs_max_stages_to_end(costs), 4); /* there are 4 units */
+    assert_int_equal(costs->max_stages_to_end, 4); /* there are 4 units */
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
     assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 740);
@@ -135,11 +135,11 @@ static void pipelines_keep_stashes(void **state) {
 
     pipeline.schedule = POPLINER_SCHEDULE_INFERENCE;
     file = read_example("data/costs/regions.json", &pipeline);
-    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
+    assert_int_equal(popliner_costs_file_get_info(file)->costs->max_stages_to_end, 1);
     popliner_costs_file_free(file);
     pipeline.schedule = POPLINER_SCHEDULE_POPART;
     file = read_example("data/costs/additive.json", &pipeline); /* which stashes nothing */
-    assert_int_equal(pl_costs_max_stages_to_end(popliner_costs_file_get_info(file)->costs), 1);
+    assert_int_equal(popliner_costs_file_get_info(file)->costs->max_stages_to_end, 1);
     popliner_costs_file_free(file);
 }
 
@@ -157,7 +157,7 @@ static void short_pipelines_are_not_taken_for_long_ones(void **state) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         popliner_plan *plan = NULL;
         popliner_error error;
-        assert_int_equal(pl_costs_max_stages_to_end(costs), known[i]);
+        assert_int_equal(costs->max_stages_to_end, known[i]);
         assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
         assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 740);
         options.max_stages = 3;
@@ -190,7 +190,7 @@ static void long_pipelines_need_little_memory(void **state) {
         popliner_costs_file_read("a text", text.data, text.length, &pipeline, &file, NULL),
         POPLINER_OK);
     popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
-    assert_int_equal(pl_costs_max_stages_to_end(costs), N);
+    assert_int_equal(costs->max_stages_to_end, N);
     assert_int_equal(popliner_costs_peak(costs, 3, 5, 1), 12);
     assert_int_equal(popliner_costs_peak(costs, 3, 5, N), 12 + (N - 1) * 3);
     popliner_costs_file_free(file);
@@ -234,7 +234,7 @@ static void listed_intervals_by_hand(void **state) {
                                   .max_stages = 2};
     popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
     const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
-    assert_int_equal(pl_costs_max_stages_to_end(costs), 2);
+    assert_int_equal(costs->max_stages_to_end, 2);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 40);
     assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 55);
     assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 78);
@@ -398,7 +398,7 @@ static void random_costs_are_what_a_naive_count_says(void **state) {
                                       .max_stages = 4};
         popliner_costs_file *file = read_text(*state, text.data, &pipeline);
         const popliner_costs *costs = popliner_costs_file_get_info(file)->costs;
-        size_t most = pl_costs_max_stages_to_end(costs);
+        size_t most = costs->max_stages_to_end;
         assert_int_equal(most, c.num_units < 4 ? c.num_units : 4);
         for (size_t i = 0; i < c.num_units; ++i)
             for (size_t j = i; j < c.num_units; ++j)
@@ -447,13 +447,12 @@ static void refuses_what_is_no_file_of_costs(void **state) {
     popliner_error error = {0};
     static const char *const cases[][2] = {
         {"SQLite format 3",
-         "no file of costs: neither a JSON object, nor a table of layers with a "
-         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
-        {"[1]",
-         "no file of costs: neither a JSON object, nor a table of layers with a "
-         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
-        {"{}", "the JSON is neither costs (\"format\": \"popliner-costs\") nor a graph (\"nodes\" "
-               "and \"edges\")"},
+         "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
+         "like 'node1 -- '"},
+        {"[1]", "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
+                "like 'node1 -- '"},
+        {"{}", "JSON, but neither costs nor a graph; expected \"format\": "
+               "\"popliner-costs\", or \"nodes\""},
         {"\n{\"a\": 1,\n \"a\": 2}", "line 3, column 4: duplicate object key near '\"a\"'"},
         {"{\"a\": 1} x", "line 1, column 10: end of file expected near 'x'"},
         {"{\"a\": 1}, {}", "line 1, column 9: end of file expected near ','"},
@@ -594,7 +593,8 @@ static void refuses_what_has_no_end(void **state) {
                      POPLINER_ERROR_INPUT);
     assert_null(file);
     test_assert_sentence(error.message);
-    assert_non_null(strstr(error.message, "/dev/zero: is no regular file and longer than 256 MiB"));
+    assert_non_null(
+        strstr(error.message, "/dev/zero: longer than 256 MiB, and not a regular file"));
 }
 
 static void refuses_wrong_values_by_their_place(void **state) {
@@ -605,7 +605,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {"{\"format\": \"popliner-costs\", \"version\": 2}",
          "version: 2 is not a whole number from 1 to 1"},
         {HEAD "\"unit\": []}",
-         "unknown key \"unit\"; known are format, version, units, $schema, description, time_unit, "
+         "unknown key \"unit\"; expected format, version, units, $schema, description, time_unit, "
          "regions, shared, cuts, cut_cycles, intervals, devices"},
         {HEAD "\"units\": {}}", "units: expected a list, found an object"},
         {HEAD "\"units\": []}", "units: expected from 1 to 16384 units, found 0"},
@@ -616,9 +616,9 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "units[0].name: the text has a control character in it"},
         {HEAD "\"units\": [{\"name\": null}]}", "units[0].name: expected a text, found null"},
         {HEAD "\"units\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
-         "units[1].name: \"a\" is there twice"},
+         "units[1].name: \"a\" appears twice"},
         {HEAD "\"units\": [{\"name\": \"a\", \"size\": 1}]}",
-         "units[0]: unknown key \"size\"; known are name, layer, memory, cycles, stash, inputs, "
+         "units[0]: unknown key \"size\"; expected name, layer, memory, cycles, stash, inputs, "
          "parameters, variants, recompute_cycles"},
         {HEAD "\"units\": [{\"name\": \"a\", \"layer\": 1}]}",
          "units[0].layer: expected true or false"},
@@ -650,7 +650,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD AB ", \"regions\": 3}", "regions: expected a list, found a number"},
         {HEAD AB ", \"regions\": []}",
          "regions: the list is empty; leave it out if there is only one region"},
-        {HEAD AB ", \"regions\": [\"x\", \"x\"]}", "regions[1]: \"x\" is there twice"},
+        {HEAD AB ", \"regions\": [\"x\", \"x\"]}", "regions[1]: \"x\" appears twice"},
         {HEAD AB ", \"regions\": [4]}",
          "regions[0]: expected a name, or an object with name and capacity"},
         {HEAD AB ", \"regions\": [{\"capacity\": 4}]}", "regions[0]: \"name\" is missing"},
@@ -665,7 +665,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD AB ", \"shared\": [{\"units\": [\"a\", \"c\"], \"memory\": 1}]}",
          "shared[0].units[1]: no unit is called \"c\""},
         {HEAD AB ", \"shared\": [{\"units\": [\"a\", \"b\", \"a\"], \"memory\": 1}]}",
-         "shared[0].units: \"a\" is there twice"},
+         "shared[0].units: \"a\" appears twice"},
         {HEAD AB ", \"cuts\": [1, 2]}",
          "cuts: the list has 2 numbers, but there are 1 cuts between 2 units"},
         {HEAD AB ", \"cuts\": [0.5]}",
@@ -673,7 +673,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD AB ", \"cut_cycles\": 4}", "cut_cycles: expected a list, found a number"},
         {HEAD AB ", \"cut_cycles\": [null]}", "cut_cycles[0]: expected a number, found null"},
         {HEAD AB ", \"intervals\": []}",
-         "intervals: the list is empty, so that nothing could be a stage"},
+         "intervals: the list is empty; expected at least one interval"},
         {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"b\"}]}",
          "intervals[0]: \"memory\" is missing"},
         {HEAD AB ", \"intervals\": [{\"first\": \"b\", \"last\": \"a\", \"memory\": 1}]}",
@@ -688,11 +688,9 @@ static void refuses_wrong_values_by_their_place(void **state) {
                  " {\"first\": \"a\", \"last\": \"b\", \"memory\": 1, \"cycles\": 2}]}",
          "intervals[0]: \"cycles\" is missing, which other intervals have"},
         {HEAD AB ", \"shared\": [], \"intervals\": []}",
-         "shared: this and \"intervals\" exclude each other: the costs are those of the "
-         "intervals"},
+         "shared: conflicts with \"intervals\"; remove one of them"},
         {HEAD "\"units\": [{\"name\": \"a\", \"memory\": 1}], \"intervals\": []}",
-         "units[0]: \"memory\" of a unit and \"intervals\" exclude each other: the costs are those "
-         "of the intervals"},
+         "units[0]: \"memory\" conflicts with \"intervals\"; remove one of them"},
         {HEAD AB ", \"devices\": 4}", "devices: expected an object, found a number"},
         {HEAD AB ", \"devices\": {\"count\": 0}}",
          "devices.count: 0 is not a whole number from 1 to 65536"},
@@ -725,7 +723,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD AB ", \"devices\": {\"count\": 2, \"links\": {\"1-2\": 1}}}",
          "devices.links: \"1-2\" is not a link of two devices from 0 to 1, like \"0-1\""},
         {HEAD AB ", \"devices\": {\"links\": {\"0-1\": 1, \"1-0\": 1}}}",
-         "devices.links: the link 0-1 is there twice"},
+         "devices.links: the link 0-1 appears twice"},
         {HEAD AB ", \"devices\": {\"speeds\": 2}}",
          "devices.speeds: expected an object, found a number"},
         {HEAD AB ", \"devices\": {\"count\": 2, \"speeds\": {\"2\": 1}}}",

@@ -462,14 +462,14 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
                          POPLINER_OK);
     }
     assert_int_equal(pl_stage_meter_create(n->chain, &meter, NULL), POPLINER_OK);
-    size_t most = pl_costs_max_stages_to_end(costs[0]);
+    size_t most = costs[0]->max_stages_to_end;
     bool keeps = n->trains && pl_schedule_keeps(pipeline->schedule);
     assert_int_equal(most, !keeps                             ? 1
                            : pipeline->max_stages < num_units ? pipeline->max_stages
                                                               : num_units);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        assert_int_equal(pl_costs_max_stages_to_end(costs[need]), most);
-        assert_int_equal(pl_costs_max_stages_to_end(from_details[need]), most);
+        assert_int_equal(costs[need]->max_stages_to_end, most);
+        assert_int_equal(from_details[need]->max_stages_to_end, most);
     }
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {

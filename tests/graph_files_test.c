@@ -126,13 +126,12 @@ static void refuses_bad_json_graphs(void **state) {
          "nodes[0].isBackwardNode: expected true or false, found a number"},
         {"{\"nodes\": [{\"id\": 1, \"fpgaLatency\": 1, \"supportedOnFpga\": false}],"
          " \"edges\": []}",
-         "nodes[0].supportedOnFpga: a node that only a CPU can run has no place in a pipeline of "
-         "IPUs; remove it from the graph"},
+         "nodes[0].supportedOnFpga: only a CPU can run this node; remove it from the graph"},
         {"{\"nodes\": [{\"id\": 1, \"fpgaLatency\": 1, \"colorClass\": []}], \"edges\": []}",
          "nodes[0].colorClass: expected a whole number"},
         {"{\"nodes\": [{\"id\": 4, \"fpgaLatency\": 1}, {\"id\": 4, \"fpgaLatency\": 1}],"
          " \"edges\": []}",
-         "nodes[1].id: 4 is the id of nodes[0], too"},
+         "nodes[1].id: nodes[0] also has the id 4"},
         {"{\"nodes\": [{\"id\": 1, \"fpgaLatency\": 1}], \"edges\": [7]}",
          "edges[0]: expected an object, found a number"},
         {"{\"nodes\": [{\"id\": 1, \"fpgaLatency\": 1}], \"edges\": [{\"sourceId\": 2}]}",
@@ -203,7 +202,7 @@ static void refuses_bad_text_graphs(void **state) {
          "line 1: no activation_size= in: 'forward_compute_time=1, backward_compute_time=1, "
          "parameter_size=1'"},
         {"node1 -- a -- forward_compute_time=1, forward_compute_time=1\n",
-         "line 1: the same amount twice: 'forward_compute_time=1'"},
+         "line 1: an amount appears twice: 'forward_compute_time=1'"},
         {"node1 -- a -- forward_compute_time=-1\n",
          "line 1: not a decimal number, or too large: 'forward_compute_time=-1'"},
         {"node1 -- a -- forward_compute_time=nan\n",
@@ -215,20 +214,18 @@ static void refuses_bad_text_graphs(void **state) {
          "'forward_compute_time=99999999999999999999999999'"},
         {"node1 -- a -- forward_compute_time=[1; x]\n",
          "line 1: not a decimal number, or too large: 'forward_compute_time=[1; x]'"},
-        {"node1 -- a" AMOUNTS "node1 -- b" AMOUNTS, "there are two nodes node1"},
+        {"node1 -- a" AMOUNTS "node1 -- b" AMOUNTS, "node1 appears twice"},
         {"node1 -- a" AMOUNTS "\tnode1 -- node3\n", "line 2: no such node in the file: 'node3'"},
         {"node1 -- a" AMOUNTS "\tnode1 node3\n",
          "line 2: expected an edge like 'node1 -- node2': 'node1 node3'"},
         {"node1 -- Input" AMOUNTS, "the graph has no nodes"},
         {"node1 -- a -- forward_compute_time=4000000, backward_compute_time=4000000, "
          "activation_size=1, parameter_size=1\n",
-         "with node1, the times or sizes add up to more than can be told apart"},
-        {"node\n",
-         "no file of costs: neither a JSON object, nor a table of layers with a "
-         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
-        {"",
-         "no file of costs: neither a JSON object, nor a table of layers with a "
-         "column 'name', nor a PipeDream profile, whose first line would begin like 'node1 -- '"},
+         "with node1, the sum of times or sizes is too large; use larger units"},
+        {"node\n", "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
+                   "like 'node1 -- '"},
+        {"", "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
+             "like 'node1 -- '"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_refused(*state, cases[i][0], cases[i][1]);

@@ -84,7 +84,7 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
     options.num_threads = 3;
     assert_int_equal(pl_intervals_measure(chain, &options, &costs, &details, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_meter_create(chain, &meter, NULL), POPLINER_OK);
-    size_t most_stages = pl_costs_max_stages_to_end(costs);
+    size_t most_stages = costs->max_stages_to_end;
     /* the details are of pipelines of any length, if anything is kept */
     size_t most_detailed =
         most_stages > 1 && num_units <= MOST_UNITS_AT_ALL_PLACES ? num_units : most_stages;
@@ -293,9 +293,9 @@ static void measures_a_model_without_operations(void **state) {
 /* Every number of the two tables. */
 static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) {
     size_t num_units = popliner_costs_num_units(a);
-    size_t most_stages = pl_costs_max_stages_to_end(a);
+    size_t most_stages = a->max_stages_to_end;
     assert_int_equal(popliner_costs_num_units(b), num_units);
-    assert_int_equal(pl_costs_max_stages_to_end(b), most_stages);
+    assert_int_equal(b->max_stages_to_end, most_stages);
     for (size_t first = 0; first < num_units; first++) {
         if (first > 0)
             assert_true(popliner_costs_cut(a, first) == popliner_costs_cut(b, first));

@@ -106,7 +106,7 @@ static void check_pipeline(const golden_case *c, const popliner_chain *chain) {
         popliner_costs *costs = measure(c, chain, &options);
         size_t most = n.trains ? MOST_STAGES : 1;
         most = most < n.num_units ? most : n.num_units;
-        assert_int_equal(pl_costs_max_stages_to_end(costs), most);
+        assert_int_equal(costs->max_stages_to_end, most);
         for (size_t first = 0; first < n.num_units; first++) {
             for (size_t last = first; last < n.num_units; last++) {
                 uint64_t peak = popliner_costs_peak(costs, first, last, 1);
@@ -367,7 +367,7 @@ static void check_limit(const golden_case *c, const popliner_chain *chain) {
             for (size_t last = first; last < num_units; last++) {
                 bool is_forbidden =
                     is_full && popliner_costs_peak(all, first, last, 1) > options.max_bytes;
-                for (size_t at = 1; at <= pl_costs_max_stages_to_end(all); at++) {
+                for (size_t at = 1; at <= all->max_stages_to_end; at++) {
                     uint64_t peak = popliner_costs_peak(some, first, last, at);
                     assert_true(peak == (is_forbidden ? POPLINER_PEAK_FORBIDDEN
                                                       : popliner_costs_peak(all, first, last, at)));

@@ -550,7 +550,7 @@ static void print_triangle(const instance *in, const char *name, size_t stages_t
 
 static void print_costs(const instance *in) {
     const instance_parts *p = &in->parts;
-    for (size_t t = 1; t <= pl_costs_max_stages_to_end(in->costs); ++t) {
+    for (size_t t = 1; t <= in->costs->max_stages_to_end; ++t) {
         char name[60];
         snprintf(name, sizeof name, "peaks_%zu_to_end", t);
         print_triangle(in, name, t);

@@ -307,7 +307,7 @@ static bool fits_on_stages(const popliner_costs *costs, const popliner_solver_op
 static void check_map(const popliner_costs *costs, const popliner_solver_options *o,
                       const popliner_infeasibility *why) {
     const popliner_remedy *r = find_remedy(why, POPLINER_REMEDY_WITHOUT_MAP, 0);
-    size_t most = pl_costs_max_stages_to_end(costs);
+    size_t most = costs->max_stages_to_end;
     if (most == 1 || most > popliner_costs_num_units(costs))
         most = popliner_costs_num_units(costs);
     if (o->device_map == NULL) {
@@ -324,7 +324,7 @@ static void check_map(const popliner_costs *costs, const popliner_solver_options
 
 static void check_stages(const popliner_costs *costs, const popliner_solver_options *o,
                          const popliner_infeasibility *why) {
-    size_t most = pl_costs_max_stages_to_end(costs);
+    size_t most = costs->max_stages_to_end;
     if (most == 1 || most > popliner_costs_num_units(costs))
         most = popliner_costs_num_units(costs);
     if (o->device_map != NULL) {

@@ -446,7 +446,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
         o.chunks = most_chunks > 1 ? 2 + test_below(&random, most_chunks - 1) : 1;
         question q = {.in = &in, .options = &o};
         /* no longer pipelines than are known */
-        size_t most_stages = pl_costs_max_stages_to_end(in.costs);
+        size_t most_stages = in.costs->max_stages_to_end;
         while (o.chunks > 1 && most_stages > 1 && o.total_ipus * o.chunks > most_stages)
             o.total_ipus--;
         if (o.total_ipus > 0 && popliner_costs_has_cycles(in.costs)) {

@@ -78,7 +78,7 @@ void make_shared_costs(shared_instance *in) {
         for (size_t unit = 0; unit < in->num_units; ++unit)
             uses[unit] = in->types[unit];
         const pl_shared_items items = {uses, in->code_bytes, NUM_TYPES};
-        pl_costs_set_peak_parts(in->costs, peak_parts);
+        in->costs->peak_parts = peak_parts;
         assert_int_equal(pl_costs_set_shared_items(in->costs, &items, NULL), POPLINER_OK);
     }
 }

@@ -65,7 +65,7 @@ static void measure(stored_case *s, const popliner_chain *chain, size_t place) {
     options.pipeline.max_stages = PLACES;
     assert_int_equal(pl_intervals_measure(chain, &options, &s->costs[place], NULL, NULL),
                      POPLINER_OK);
-    assert_int_equal(pl_costs_max_stages_to_end(s->costs[place]), trains ? PLACES : 1);
+    assert_int_equal(s->costs[place]->max_stages_to_end, trains ? PLACES : 1);
 }
 
 static void begin(stored_case *s, void **state) {
@@ -147,7 +147,7 @@ static void finds_what_was_stored(void **state) {
             assert_int_equal(pl_stage_details_costs(found.details, found.chain, &pipeline,
                                                     POPLINER_NEED_EXPECTED, &costs, NULL),
                              POPLINER_OK);
-            assert_int_equal(pl_costs_max_stages_to_end(costs), trains ? PLACES : 1);
+            assert_int_equal(costs->max_stages_to_end, trains ? PLACES : 1);
             size_t num_units = popliner_chain_num_units(chain);
             assert_int_equal(popliner_chain_num_units(found.chain), num_units);
             for (size_t first = 0; first < num_units; first++) {
@@ -204,9 +204,9 @@ static void makes_tables_of_any_length(void **state) {
                          POPLINER_OK);
         assert_int_equal(pl_intervals_measure(s.measured[0].chain, &options, &expected, NULL, NULL),
                          POPLINER_OK);
-        size_t num_places = pl_costs_max_stages_to_end(costs);
+        size_t num_places = costs->max_stages_to_end;
         assert_int_equal(num_places, most_stages < num_units ? most_stages : num_units);
-        assert_int_equal(pl_costs_max_stages_to_end(expected), num_places);
+        assert_int_equal(expected->max_stages_to_end, num_places);
         for (size_t first = 0; first < num_units; first++)
             for (size_t last = first; last < num_units; last++)
                 for (size_t to_end = 1; to_end <= num_places; to_end++)

@@ -351,7 +351,7 @@ static popliner_status add_shared_peak(pl_task *t, popliner_error *error) {
     if (own == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
     *own = (shared_stages){t->analysis, t->model, t->pipeline, t->need};
-    pl_costs_own_user(t->costs, own);
+    t->costs->owned_user = own;
     popliner_costs_set_shared_peak(t->costs, shared_peak, own,
                                    pl_pipeline_never_shrinks(&t->pipeline, t->need));
     return POPLINER_OK;

@@ -386,7 +386,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
         .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
         .has_cycles = popliner_costs_has_cycles(own.costs),
-        .unit_order = pl_costs_unit_order(own.costs),
+        .unit_order = own.costs->unit_order,
     };
     return pl_option_names_take(own.option_names, &input->option_names, error);
 }

@@ -28,7 +28,7 @@ typedef struct pl_certificate_input {
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
     bool has_cycles;
-    const char *unit_order;             /* see pl_costs_set_unit_order */
+    const char *unit_order;             /* see popliner_costs_file_info */
     popliner_option_names option_names; /* complete */
     /* What was told of the profile, and of the request; NULL: nothing. They need not outlive it. */
     const pl_messages *warnings[2];

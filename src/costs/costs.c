@@ -11,46 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In place of a line: what is not one line alone. */
+/* Marks an interval with several lines, in copy_bytes. */
 #define SEVERAL_LINES UINT64_MAX
 
-/* Triangles are in the order of costs/triangle.h. */
-struct popliner_costs {
-    const char *unit_order; /* see pl_costs_set_unit_order */
-    size_t num_units;
-    /* A triangle for each of the stages 1 ... max_stages_to_end from the end, or NULL: then there
-     * are lines. */
-    uint64_t *peaks_bytes;
-    /* A triangle. An interval with several has SEVERAL_LINES as copy_bytes, and as bytes where they
-     * begin in more_lines: first their number and the copies from which on it is forbidden. */
-    pl_peak_line *lines;
-    size_t *copies;     /* [max_stages_to_end] */
-    size_t most_copies; /* of these */
-    pl_peak_line *more_lines;
-    size_t num_more_lines;
-    size_t more_lines_capacity;
-    uint64_t *cuts_bytes;   /* by the unit after the cut; element 0 is 0 */
-    uint64_t *cycles;       /* a triangle, or NULL */
-    uint8_t *counted_units; /* [num_units], or NULL if all count */
-    size_t max_stages_to_end;
-    bool is_of_time;
-    bool has_pipeline; /* it is made for the next */
-    popliner_pipeline pipeline;
-    bool follows_split;          /* places are numbers of stages */
-    const popliner_costs *whole; /* of which this is a part, whose arrays it borrows; or NULL */
-    size_t num_stages;           /* of the splits that it is for, then */
-    popliner_shared_peak_function shared_peak;
-    void *shared_peak_user;
-    pl_peak_parts_function peak_parts; /* NULL: not known */
-    bool shared_peak_never_shrinks;
-    bool shared_peak_is_quick;
-    void *owned_user;     /* shared_peak_user where it is the table's */
-    uint64_t *item_uses;  /* [num_units], of pl_shared_items */
-    uint64_t *item_bytes; /* [num_items] */
-    size_t num_items;
-};
-
-/* The numbers in a triangle. */
 static size_t triangle_size(const popliner_costs *costs) {
     return pl_triangle_size(costs->num_units);
 }
@@ -59,12 +22,11 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
                                       popliner_error *error) {
     *costs = NULL;
     if (num_units == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "a chain needs at least one unit, but there is none to split");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "num_units 0: a chain needs at least one unit");
     if (max_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "a pipeline has at least one stage; where it does not matter where a stage "
-                       "stands, max_stages is 1");
+                       "max_stages 0: expected at least 1; use 1 if the place of a stage does not "
+                       "matter");
     /* so that the number of intervals, and their bytes, stay within size_t */
     if (num_units >= (size_t)1 << (sizeof(size_t) * 4 - 3))
         return pl_fail_memory(error, "the costs of the intervals");
@@ -90,10 +52,9 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
 }
 
 static void forget_items(popliner_costs *costs) {
-    free(costs->item_uses);
-    free(costs->item_bytes);
-    costs->item_uses = costs->item_bytes = NULL;
-    costs->num_items = 0;
+    free(costs->item_numbers);
+    costs->item_numbers = NULL;
+    costs->shared_items = (pl_shared_items){0};
 }
 
 void popliner_costs_free(popliner_costs *costs) {
@@ -134,7 +95,7 @@ popliner_status popliner_costs_set_pipeline(popliner_costs *costs,
     return POPLINER_OK;
 }
 
-/* Whether stages of chains of so many units keep as many copies. */
+/* True if chains of num_units units store the same number of copies in each place. */
 static bool have_same_copies(const popliner_pipeline *a, const popliner_pipeline *b,
                              size_t num_units) {
     bool is_same = pl_pipeline_has_own_copies(a) == pl_pipeline_has_own_copies(b) &&
@@ -155,27 +116,11 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
          have_same_copies(made, &wanted, costs->num_units)))
         return status;
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "schedule %s, recompute %s, copies %s: the costs were made for schedule %s, "
-                   "recompute %s and copies %s; make them for the pipeline that is asked for",
+                   "schedule %s, recompute %s, copies %s: the costs are for %s, %s, %s; make them "
+                   "for this pipeline",
                    pl_schedule_name(wanted.schedule), pl_recompute_name(wanted.recompute),
                    pl_copies_rule_name(wanted.copies.rule), pl_schedule_name(made->schedule),
                    pl_recompute_name(made->recompute), pl_copies_rule_name(made->copies.rule));
-}
-
-void pl_costs_follow_split(popliner_costs *costs) {
-    costs->follows_split = true;
-}
-
-bool pl_costs_follows_split(const popliner_costs *costs) {
-    return costs->follows_split;
-}
-
-const popliner_costs *pl_costs_of_any_split(const popliner_costs *costs) {
-    return costs->whole != NULL ? costs->whole : costs;
-}
-
-size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
-    return costs->follows_split ? num_stages : num_stages - stage;
 }
 
 popliner_status popliner_costs_set_counted_units(popliner_costs *costs,
@@ -197,13 +142,12 @@ const uint8_t *popliner_costs_counted_units(const popliner_costs *costs) {
     return costs->counted_units;
 }
 
-/* The place of an interval in a triangle. */
 static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     assert(first_unit <= last_unit && last_unit < costs->num_units);
     return pl_triangle_place(costs->num_units, first_unit, last_unit);
 }
 
-/* The triangle of peaks of the stages so far from the end. */
+/* The triangle of peaks for stages_to_end. */
 static uint64_t *peaks_at(const popliner_costs *costs, size_t stages_to_end) {
     assert(stages_to_end >= 1);
     if (stages_to_end == 1 || costs->max_stages_to_end == 1)
@@ -218,8 +162,8 @@ popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stage
     *result = NULL;
     if (num_stages > known && known < costs->num_units)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the costs are known for pipelines of at most %zu stages, but there are %zu",
-                       known, num_stages);
+                       "%zu stages: the costs are for at most %zu; make them for longer pipelines",
+                       num_stages, known);
     popliner_costs *part = malloc(sizeof *part);
     if (part == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
@@ -238,13 +182,13 @@ popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stage
     return POPLINER_OK;
 }
 
-/* The value of one line; a peak that is forbidden stays so. */
+/* Returns the value of a line; a forbidden peak stays forbidden. */
 static uint64_t line_at(const pl_peak_line *line, size_t copies) {
     return line->bytes == POPLINER_PEAK_FORBIDDEN ? POPLINER_PEAK_FORBIDDEN
                                                   : line->bytes + copies * line->copy_bytes;
 }
 
-/* The largest of several lines. */
+/* Returns the largest of several lines; lines[0] is their head. */
 static uint64_t lines_at(const pl_peak_line *lines, size_t copies) {
     uint64_t peak_bytes = 0;
     if (copies >= lines[0].copy_bytes)
@@ -256,7 +200,7 @@ static uint64_t lines_at(const pl_peak_line *lines, size_t copies) {
     return peak_bytes;
 }
 
-/* The peak of the interval at a place of the triangle. */
+/* Returns the peak of the interval at index `at` of the triangle. */
 static uint64_t peak_at(const popliner_costs *costs, size_t stages_to_end, size_t at) {
     if (costs->peaks_bytes != NULL)
         return peaks_at(costs, stages_to_end)[at];
@@ -285,10 +229,6 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
         marks[d] &= (peaks[d] <= range->max_bytes) & (peaks[d] >= range->min_bytes);
 }
 
-const uint64_t *pl_costs_cycles_from(const popliner_costs *costs, size_t first_unit) {
-    return costs->cycles == NULL ? NULL : costs->cycles + place(costs, first_unit, first_unit);
-}
-
 static bool is_interval(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     return first_unit <= last_unit && last_unit < costs->num_units;
 }
@@ -298,8 +238,8 @@ static popliner_status check_interval(const popliner_costs *costs, size_t first_
     if (is_interval(costs, first_unit, last_unit))
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "units %zu to %zu are no stage of a chain of %zu units", first_unit, last_unit,
-                   costs->num_units);
+                   "units %zu to %zu: not an interval of a chain of %zu units", first_unit,
+                   last_unit, costs->num_units);
 }
 
 popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,
@@ -336,7 +276,8 @@ popliner_status pl_costs_begin_lines(popliner_costs *costs, const size_t *copies
     return POPLINER_OK;
 }
 
-/* Of the lines that are the largest for so many copies, the one that stays it longest. */
+/* Returns, among the lines that are the largest for `copies`, the one that stays the largest
+ * longest. */
 static size_t largest_line(const pl_peak_line *lines, size_t num_lines, size_t copies) {
     size_t found = 0;
     for (size_t i = 1; i < num_lines; ++i) {
@@ -348,13 +289,14 @@ static size_t largest_line(const pl_peak_line *lines, size_t num_lines, size_t c
     return found;
 }
 
-/* The first number of copies for which some line is larger than `line`; SIZE_MAX if none is. */
+/* Returns the smallest number of copies for which some line is larger than `line`; SIZE_MAX if
+ * there is none. */
 static size_t next_copies(const pl_peak_line *lines, size_t num_lines, const pl_peak_line *line) {
     size_t next = SIZE_MAX;
     for (size_t i = 0; i < num_lines; ++i) {
         if (lines[i].copy_bytes <= line->copy_bytes)
             continue;
-        /* where `line` is the largest for some number, those that grow faster begin lower */
+        /* `line` is the largest for some number of copies, so lines that grow faster start lower */
         uint64_t lead = line->bytes > lines[i].bytes ? line->bytes - lines[i].bytes : 0;
         uint64_t copies = lead / (lines[i].copy_bytes - line->copy_bytes) + 1;
         next = copies < next ? (size_t)copies : next;
@@ -388,7 +330,7 @@ popliner_status pl_costs_set_lines(popliner_costs *costs, const popliner_interva
     return POPLINER_OK;
 }
 
-/* Gives a table of lines peaks by place, each of which can be set. */
+/* Replaces lines by peaks for each place, so that each can be set. */
 static popliner_status make_dense(popliner_costs *costs, popliner_error *error) {
     size_t size = triangle_size(costs);
     size_t max_stages = costs->max_stages_to_end;
@@ -422,7 +364,8 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
                 if (status != POPLINER_OK)
                     return status;
             }
-            /* one that is forbidden by itself, without operations, says nothing of longer ones */
+            /* an interval can be forbidden only because it has no operations: longer ones may be
+             * allowed */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
             pl_costs_set_peak(costs, first, last, 1,
                               peak_bytes > max_bytes ? POPLINER_PEAK_FORBIDDEN : peak_bytes);
@@ -458,8 +401,8 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
         return status;
     if (cycles > POPLINER_MAX_CYCLES)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%" PRIu64 " cycles are more than %" PRIu64 "; use a larger unit of time",
-                       cycles, POPLINER_MAX_CYCLES);
+                       "%" PRIu64 " cycles: at most %" PRIu64 "; use a larger unit of time", cycles,
+                       POPLINER_MAX_CYCLES);
     if (costs->cycles == NULL) {
         status = pl_costs_add_cycles(costs, error);
         if (status != POPLINER_OK)
@@ -493,10 +436,6 @@ popliner_status pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages,
     return POPLINER_OK;
 }
 
-size_t pl_costs_max_stages_to_end(const popliner_costs *costs) {
-    return costs->max_stages_to_end;
-}
-
 void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                        size_t stages_to_end, uint64_t peak_bytes) {
     assert(stages_to_end <= costs->max_stages_to_end);
@@ -511,8 +450,8 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
         return status;
     if (stages_to_end == 0 || stages_to_end > costs->max_stages_to_end)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the costs have peaks for 1 to %zu stages to the end, not for %zu",
-                       costs->max_stages_to_end, stages_to_end);
+                       "stages_to_end %zu: the costs have peaks for 1 to %zu", stages_to_end,
+                       costs->max_stages_to_end);
     status = make_dense(costs, error);
     if (status != POPLINER_OK)
         return status;
@@ -549,32 +488,7 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
     forget_items(costs);
 }
 
-void pl_costs_set_peak_parts(popliner_costs *costs, pl_peak_parts_function parts) {
-    costs->peak_parts = parts;
-}
-
-void pl_costs_set_unit_order(popliner_costs *costs, const char *unit_order) {
-    costs->unit_order = unit_order;
-}
-
-void pl_costs_set_of_time(popliner_costs *costs) {
-    costs->is_of_time = true;
-}
-
-bool pl_costs_are_of_time(const popliner_costs *costs) {
-    return popliner_costs_has_cycles(costs) &&
-           (costs->is_of_time || popliner_costs_peak(costs, 0, costs->num_units - 1, 1) == 0);
-}
-
-const char *pl_costs_unit_order(const popliner_costs *costs) {
-    return costs->unit_order;
-}
-
-bool pl_costs_adds_shared_peaks(const popliner_costs *costs) {
-    return costs->shared_peak == NULL;
-}
-
-/* The stage as who knows shared peaks is asked for it: of a part, its place in the whole. */
+/* Restores the place that a stage of a part has in the whole table, for its callbacks. */
 static popliner_interval in_whole(const popliner_costs *costs, popliner_interval stage) {
     if (costs->whole != NULL)
         stage.stages_to_end = costs->num_stages;
@@ -588,49 +502,31 @@ pl_peak_parts pl_costs_peak_parts(const popliner_costs *costs, const popliner_in
     }
     uint64_t peak_bytes =
         popliner_costs_peak(costs, stage->first_unit, stage->last_unit, stage->stages_to_end);
-    bool is_added = pl_costs_adds_shared_peaks(costs);
+    bool is_added = costs->shared_peak == NULL;
     return (pl_peak_parts){is_added ? peak_bytes : 0, is_added ? 0 : peak_bytes};
 }
 
 popliner_status pl_costs_set_shared_items(popliner_costs *costs, const pl_shared_items *items,
                                           popliner_error *error) {
     forget_items(costs);
-    costs->item_uses = pl_new_array(costs->num_units, sizeof *costs->item_uses);
-    costs->item_bytes = pl_new_array(items->num_items, sizeof *costs->item_bytes);
-    if (costs->item_uses == NULL || costs->item_bytes == NULL) {
-        forget_items(costs);
-        return pl_fail_memory(error, "what units share");
-    }
-    memcpy(costs->item_uses, items->uses, costs->num_units * sizeof *items->uses);
-    memcpy(costs->item_bytes, items->bytes, items->num_items * sizeof *items->bytes);
-    costs->num_items = items->num_items;
+    size_t n = costs->num_units;
+    uint64_t *own = pl_new_array(n + items->num_items, sizeof *own);
+    if (own == NULL)
+        return pl_fail_memory(error, "the memory that units share");
+    memcpy(own, items->uses, n * sizeof *own);
+    memcpy(own + n, items->bytes, items->num_items * sizeof *own);
+    costs->item_numbers = own;
+    costs->shared_items = (pl_shared_items){own, own + n, items->num_items};
     return POPLINER_OK;
 }
 
-pl_shared_items pl_costs_shared_items(const popliner_costs *costs) {
-    return (pl_shared_items){costs->item_uses, costs->item_bytes, costs->num_items};
-}
-
-void pl_costs_promise_quick_shared_peak(popliner_costs *costs) {
-    costs->shared_peak_is_quick = true;
-}
-
-bool pl_costs_shared_peak_is_quick(const popliner_costs *costs) {
-    return costs->shared_peak == NULL || costs->shared_peak_is_quick;
-}
-
-void pl_costs_own_user(popliner_costs *costs, void *user) {
-    free(costs->owned_user);
-    costs->owned_user = user;
-}
-
-/* From which element of its row on an interval of the unit is looked at. */
+/* Returns the first index, in the row of a unit, that is not skipped. */
 static size_t first_looked_at(const popliner_costs *costs, const size_t *first_ends, size_t unit) {
     return first_ends == NULL || unit == costs->num_units ? 0 : first_ends[unit] - unit - 1;
 }
 
-/* Whether no number of the triangle is smaller than that of an interval within; but only intervals
- * from first_ends on are looked at, unless that is NULL. */
+/* True if no number of the triangle is smaller than that of an interval within. Skips the intervals
+ * that end before first_ends, unless that is NULL. */
 static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
                           const size_t *first_ends) {
     size_t n = costs->num_units;
@@ -651,7 +547,7 @@ static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
     return true;
 }
 
-/* The lines of an interval. *forbidden_from says from how many copies on it is forbidden. */
+/* Returns the lines of an interval; it is forbidden with *forbidden_from copies or more. */
 static const pl_peak_line *lines_of(const popliner_costs *costs, size_t at, size_t *count,
                                     size_t *forbidden_from) {
     const pl_peak_line *line = &costs->lines[at];
@@ -665,8 +561,8 @@ static const pl_peak_line *lines_of(const popliner_costs *costs, size_t at, size
     return line + 1;
 }
 
-/* Whether one interval needs at least what another does, for any number of copies: it may miss
- * that where different lines are the largest. */
+/* True if one interval needs at least as much as another for any number of copies. May be false
+ * although that is so, where different lines are the largest. */
 static bool needs_as_much(const popliner_costs *costs, size_t at, size_t within) {
     const pl_peak_line *line = &costs->lines[at];
     const pl_peak_line *line_within = &costs->lines[within];
@@ -692,7 +588,7 @@ static bool needs_as_much(const popliner_costs *costs, size_t at, size_t within)
     return true;
 }
 
-/* The same of lines, likewise. */
+/* Like never_shrinks, for lines. */
 static bool lines_never_shrink(const popliner_costs *costs, const size_t *first_ends) {
     size_t n = costs->num_units;
     for (size_t first = 0; first < n; ++first) {
@@ -725,7 +621,7 @@ bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
     return costs->cycles == NULL || never_shrinks(costs, costs->cycles, NULL);
 }
 
-/* Whether the intervals that begin with a unit and end before `end` are forbidden everywhere. */
+/* True if the intervals that begin with `first` and end before `end` are forbidden everywhere. */
 static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end) {
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
         for (size_t last = first; last + 1 < end; ++last)
@@ -734,8 +630,8 @@ static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end)
     return true;
 }
 
-/* Finds the ends before which everything is forbidden; a unit that nothing may begin with has none,
- * for that says that its own peak is too large. False if they fall. */
+/* Sets first_ends to the ends before which all intervals are forbidden. A unit that cannot begin
+ * any stage gets no such end: its own peak is too large. False if the ends descend. */
 static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
     size_t n = costs->num_units;
     bool is_so = true;
@@ -750,7 +646,7 @@ static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
     return is_so;
 }
 
-/* Whether no stage needs less where it is further from the end. */
+/* True if the peak never falls as a stage moves away from the end. */
 static bool peaks_grow_to_front(const popliner_costs *costs, size_t max_stages) {
     bool is_so = true;
     size_t size = triangle_size(costs);
@@ -793,7 +689,7 @@ void pl_cost_order_clear(pl_cost_order *order) {
     *order = (pl_cost_order){0};
 }
 
-/* Asks the function for it. */
+/* Calls the table's function. */
 static popliner_status ask_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
                                        size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error) {
@@ -826,7 +722,7 @@ popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner
     for (size_t i = 0; i < num_stages; ++i) {
         uint64_t own_bytes = popliner_costs_peak(costs, stages[i].first_unit, stages[i].last_unit,
                                                  stages[i].stages_to_end);
-        *peak_bytes = own_bytes > UINT64_MAX - *peak_bytes ? UINT64_MAX : *peak_bytes + own_bytes;
+        *peak_bytes = pl_add_or_never(*peak_bytes, own_bytes);
     }
     return POPLINER_OK;
 }
@@ -840,17 +736,12 @@ popliner_status popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint6
                                        popliner_error *error) {
     if (unit == 0 || unit >= costs->num_units)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "a chain of %zu units has no cut before unit %zu", costs->num_units, unit);
+                       "unit %zu: no cut of a chain of %zu units is before it", unit,
+                       costs->num_units);
     pl_costs_set_cut(costs, unit, cut_bytes);
     return POPLINER_OK;
 }
 
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit) {
     return unit < costs->num_units ? costs->cuts_bytes[unit] : 0;
-}
-
-uint64_t pl_add_cut_bytes(uint64_t a, uint64_t b) {
-    if (b >= PL_MAX_CUT_BYTES || a >= PL_MAX_CUT_BYTES - b)
-        return PL_MAX_CUT_BYTES;
-    return a + b;
 }

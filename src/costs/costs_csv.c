@@ -1,5 +1,5 @@
-/* A table of layers: what a spreadsheet or a script writes. It stands for the document of
- * popliner's own format that says the same, and is read as that.
+/* Reads a table of layers (CSV) by making the JSON document of popliner's own format that has the
+ * same content.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/costs_file_data.h"
@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "popliner/utilities.h"
 
-/* What a column says, and the key of a unit that stands for it. */
+/* The columns, and the keys of a unit that they become. */
 typedef enum column {
     COLUMN_NAME,
     COLUMN_MEMORY,
@@ -23,7 +23,7 @@ typedef enum column {
     COLUMN_INPUTS,
     COLUMN_PARAMETERS,
     COLUMN_LAYER,
-    COLUMN_CUT, /* a list beside the units */
+    COLUMN_CUT, /* a list of its own, not a key of a unit */
     NUM_COLUMNS
 } column;
 static const char *const names[NUM_COLUMNS] = {"name",   "memory",     "time",  "stash",
@@ -35,22 +35,22 @@ typedef struct reader {
     const char *path;
     popliner_error *error;
     popliner_costs_file *file;
-    char *rest;      /* of the text, which becomes cells in place */
-    size_t line;     /* of what was read last, from 1 */
-    size_t end_line; /* behind it */
+    char *rest;      /* of the text, which is divided into cells in place */
+    size_t line;     /* of the last row that was read, from 1 */
+    size_t end_line; /* after it */
     char delimiter;
-    char **cells; /* of a row: [room] */
+    char **cells; /* [room], of a row */
     size_t num_cells;
     size_t room;
-    size_t place_of[NUM_COLUMNS]; /* among the cells; SIZE_MAX: there is no such column */
+    size_t place_of[NUM_COLUMNS]; /* index of the cell; SIZE_MAX: there is no such column */
     size_t num_columns;
     json_t *root;
     json_t *units;
     json_t *cuts;
-    json_t *seen; /* an object with the names */
+    json_t *seen; /* an object with the names so far */
 } reader;
 
-/* The cell is told with whatever a terminal would obey escaped. */
+/* Quotes the cell, so that a terminal does not obey its control characters. */
 static popliner_status refuse(const reader *r, const char *what, const char *cell) {
     char beginning[101];
     pl_text told = {0};
@@ -69,7 +69,7 @@ static popliner_status fail_memory(const reader *r) {
 
 /* ---- Rows and cells, by RFC 4180 ------------------------------------------------------------- */
 
-/* Takes the cell that the rest begins with; *is_last if the row ends behind it. */
+/* Takes the cell at the start of the rest; *is_last if it ends the row. */
 static popliner_status take_cell(reader *r, char **cell, bool *is_last) {
     char *from = r->rest;
     char *to;
@@ -105,7 +105,7 @@ static popliner_status take_cell(reader *r, char **cell, bool *is_last) {
     return POPLINER_OK;
 }
 
-/* The next row that is not empty; no cells behind the last. */
+/* Takes the next row that is not empty; at the end it has no cells. */
 static popliner_status take_row(reader *r) {
     bool is_last = false;
     popliner_status status = POPLINER_OK;
@@ -124,7 +124,7 @@ static popliner_status take_row(reader *r) {
         status = take_cell(r, &cell, &is_last);
         if (status == POPLINER_OK)
             r->cells[r->num_cells++] = cell;
-        /* a delimiter at the very end has an empty cell behind it */
+        /* a delimiter at the very end is followed by an empty cell */
         if (status == POPLINER_OK && !is_last && *r->rest == '\0' &&
             pl_grow(&r->cells, &r->room, r->num_cells + 1, sizeof *r->cells))
             r->cells[r->num_cells++] = r->rest;
@@ -145,7 +145,7 @@ static bool is_same_name(const char *cell, const char *name) {
     return is_name(cell, strlen(cell), name);
 }
 
-/* "time (ms)": puts an end behind "time", and finds the unit. */
+/* Ends "time (ms)" after "time" and returns "ms"; NULL without a unit. */
 static char *split_unit(char *cell) {
     const size_t length = strlen(cell);
     char *opening = strchr(cell, '(');
@@ -183,7 +183,7 @@ static popliner_status take_column(reader *r, size_t place, const char **time_un
             *time_unit = unit == NULL ? "units" : unit;
     }
     if (r->place_of[c] != SIZE_MAX)
-        return refuse(r, "this column is there twice", cell);
+        return refuse(r, "the column appears twice", cell);
     r->place_of[c] = place;
     return POPLINER_OK;
 }
@@ -210,7 +210,7 @@ static popliner_status read_name(const reader *r, const char *cell, json_t **val
     if (*cell == '\0')
         return refuse(r, "the layer has no name", cell);
     if (json_object_get(r->seen, cell) != NULL)
-        return refuse(r, "a layer of this name is there already", cell);
+        return refuse(r, "an earlier layer has this name", cell);
     *value = json_string(cell);
     if (*value == NULL)
         return refuse(r, "the name is not UTF-8", cell);
@@ -226,7 +226,7 @@ static popliner_status read_bytes(const reader *r, const char *cell, json_t **va
     return POPLINER_OK;
 }
 
-/* As JSON has numbers, whatever the locale is. */
+/* Reads a JSON number, whatever the locale. */
 static popliner_status read_time(const reader *r, const char *cell, json_t **value) {
     *value = json_loads(cell, JSON_DECODE_ANY, NULL);
     if (!json_is_number(*value) || json_number_value(*value) < 0) {
@@ -302,7 +302,7 @@ static popliner_status read_table(reader *r) {
         status = pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: the table has no layers", r->path);
     if (status != POPLINER_OK || r->place_of[COLUMN_CUT] == SIZE_MAX)
         return status;
-    /* nothing can be cut behind the last */
+    /* there is no cut after the last layer */
     json_array_remove(r->cuts, json_array_size(r->cuts) - 1);
     return json_object_set(r->root, "cuts", r->cuts) == 0 ? POPLINER_OK : fail_memory(r);
 }

@@ -1,4 +1,4 @@
-/* Which format a file of costs has, and what was read from it.
+/* Reads cost files: recognises the format and passes the text to its reader.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/costs.h"
@@ -40,14 +40,15 @@ void popliner_costs_file_free(popliner_costs_file *file) {
     free(file);
 }
 
-/* As errno tells. */
+/* Reports errno. */
 static popliner_status fail_reading(const char *path, popliner_error *error) {
     if (errno == ENOMEM)
         return pl_fail_memory(error, "the file of costs");
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 }
 
-/* The whole file, with a NUL behind it. What is no regular file may have no end. */
+/* Reads the whole file and adds a NUL. Other than a regular file, a pipe may be endless: its length
+ * is limited. */
 static popliner_status read_text(const char *path, pl_text *text, popliner_error *error) {
     enum { MOST_MIB = 256 };
     char piece[1 << 14];
@@ -67,7 +68,7 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
         status = pl_fail_memory(error, "the file of costs");
     else if (text->length > most)
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is no regular file and longer than %d MiB; store it as a file first",
+                         "%s: longer than %d MiB, and not a regular file; store it as a file first",
                          path, MOST_MIB);
     else if (ferror(stream))
         status = fail_reading(path, error);
@@ -95,26 +96,26 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
         status = pl_read_graph_json(root, path, pipeline, file, error);
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: the JSON is neither costs (\"format\": \"popliner-costs\") nor a "
-                         "graph (\"nodes\" and \"edges\")",
+                         "%s: JSON, but neither costs nor a graph; expected \"format\": "
+                         "\"popliner-costs\", or \"nodes\"",
                          path);
     json_decref(root);
     return status;
 }
 
-/* Whether the first line is that of a node of a PipeDream profile. */
+/* True if the first line is a node of a PipeDream profile. */
 static bool is_graph_text(const char *text) {
     const char *end = strchr(text, '\n');
     const char *separator = strstr(text, " -- ");
     return strncmp(text, "node", 4) == 0 && separator != NULL && (end == NULL || separator < end);
 }
 
-/* Points to all that was read. */
+/* Sets the pointers of the public view. */
 static void describe(popliner_costs_file *file) {
     popliner_costs_file_info *info = &file->info;
     info->costs = file->costs;
     if (info->is_graph)
-        pl_costs_set_of_time(file->costs);
+        file->costs->is_of_time = true;
     info->unit_names = (const char *const *)file->names;
     info->counted_units = file->counted_units;
     info->time_unit = file->time_unit;
@@ -132,7 +133,7 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     popliner_costs_file *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the costs of the file");
-    made->info.cuts_per_unit = 1; /* bytes, if the format says nothing else */
+    made->info.cuts_per_unit = 1; /* bytes, unless the format says otherwise */
     if (pipeline != NULL) {
         made->bounds.should_stop = pipeline->should_stop;
         made->bounds.user = pipeline->should_stop_user;
@@ -152,9 +153,8 @@ static popliner_status parse(const char *text, size_t length, const char *name,
         status = pl_read_costs_csv(bytes, length, name, pipeline, made, error);
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: no file of costs: neither a JSON object, nor a table of layers with "
-                         "a column 'name', nor a PipeDream profile, whose first line would begin "
-                         "like 'node1 -- '",
+                         "%s: not a cost file; expected a JSON object, a CSV with a column 'name', "
+                         "or lines like 'node1 -- '",
                          name);
     if (status != POPLINER_OK) {
         popliner_costs_file_free(made);

@@ -12,12 +12,10 @@
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The devices that a file of costs tells of, their memories, speeds and links. */
-
 enum { MAX_DEVICES = POPLINER_MAX_IPU + 1 };
 
-/* "0", "17", but not "017": so that no device can be there twice. NULL if it is none, else what
- * follows. */
+/* Reads the number of a device, "0" or "17" but not "017", so that no device appears twice. Returns
+ * what follows it; NULL if there is none. */
 static const char *take_device(const char *key, size_t *device) {
     const char *at = key;
     *device = 0;
@@ -42,12 +40,12 @@ static int compare_speeds(const void *left, const void *right) {
     return (a->ipu > b->ipu) - (a->ipu < b->ipu);
 }
 
-/* What no device's number reaches. */
+/* Returns the limit of device numbers (exclusive). */
 static size_t end_of_devices(const pl_costs_json *r) {
     return r->file->info.num_ipus > 0 ? r->file->info.num_ipus : MAX_DEVICES;
 }
 
-/* The device that a key of the object at `place` names. */
+/* Reads a device from a key of the object at `place`. */
 static popliner_status read_device(const pl_costs_json *r, const pl_json_place *place,
                                    const char *key, size_t *device) {
     size_t end = end_of_devices(r);
@@ -117,7 +115,7 @@ static popliner_status read_speeds(pl_costs_json *r, const json_t *speeds) {
     return POPLINER_OK;
 }
 
-/* Bytes in a unit of time: whole ones, or rounded to millionths. */
+/* Reads bytes per unit of time: whole ones, or rounded to millionths. */
 static popliner_status read_bandwidth(const pl_costs_json *r, const pl_json_place *place,
                                       const json_t *value, popliner_bandwidth *bandwidth) {
     enum { MILLION = 1000000 };
@@ -141,7 +139,7 @@ static int compare_links(const void *left, const void *right) {
     return (a->second_ipu > b->second_ipu) - (a->second_ipu < b->second_ipu);
 }
 
-/* The two devices that a key like "0-1" names, the smaller one first. */
+/* Reads a key like "0-1"; sets the smaller device first. */
 static popliner_status read_pair(const pl_costs_json *r, const pl_json_place *place,
                                  const char *key, popliner_ipu_link *link) {
     size_t end = end_of_devices(r);
@@ -187,7 +185,7 @@ static popliner_status read_links(pl_costs_json *r, const json_t *links) {
     qsort(file->links, count, sizeof *file->links, compare_links);
     for (size_t i = 1; i < count; ++i)
         if (compare_links(&file->links[i - 1], &file->links[i]) == 0)
-            return pl_json_refuse(&r->json, &links_place, "the link %zu-%zu is there twice",
+            return pl_json_refuse(&r->json, &links_place, "the link %zu-%zu appears twice",
                                   file->links[i].first_ipu, file->links[i].second_ipu);
     return POPLINER_OK;
 }
@@ -226,8 +224,6 @@ static popliner_status pl_costs_json_read_devices(pl_costs_json *r) {
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
-
-/* popliner's own format of costs: the document and its values. */
 
 const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_FILE] = {"file",
@@ -277,7 +273,7 @@ popliner_status pl_costs_json_check_keys(const pl_costs_json *r, int keys,
             pl_text_format(&names, "%s%s", i == 0 ? "" : ", ", known->keys[i]);
         status = names.failed
                      ? pl_costs_json_fail_memory(r)
-                     : pl_json_refuse(&r->json, place, "unknown key \"%.100s\"; known are %s", key,
+                     : pl_json_refuse(&r->json, place, "unknown key \"%.100s\"; expected %s", key,
                                       names.data);
         free(names.data);
         return status;
@@ -371,7 +367,7 @@ static bool is_fraction(const json_t *value) {
     return json_is_real(value) && json_real_value(value) != floor(json_real_value(value));
 }
 
-/* Whether one of the objects has what pipelines keep or recompute. */
+/* Sets has_pipeline if one of the objects has a key that depends on the pipeline. */
 static void look_for_pipeline(pl_costs_json *r, const json_t *objects) {
     static const char *const keys[] = {"stash", "inputs", "recompute_cycles", "variants"};
     for (size_t i = 0; i < json_array_size(objects); ++i)
@@ -380,7 +376,7 @@ static void look_for_pipeline(pl_costs_json *r, const json_t *objects) {
                 r->has_pipeline || json_object_get(json_array_get(objects, i), keys[k]) != NULL;
 }
 
-/* Whether one of the objects has cycles, and whether they are all whole. */
+/* Sets has_cycles if one of the objects has cycles, and the scale if some are fractions. */
 static void look_for_cycles(pl_costs_json *r, const json_t *objects) {
     for (size_t i = 0; i < json_array_size(objects); ++i) {
         const json_t *cycles = json_object_get(json_array_get(objects, i), "cycles");
@@ -410,7 +406,7 @@ static popliner_status read_head(pl_costs_json *r) {
     if (status == POPLINER_OK && strcmp(text, "popliner-costs") != 0)
         status = pl_json_refuse(&r->json, &format_place,
                                 "expected \"popliner-costs\", found \"%.100s\"", text);
-    /* before the keys: those of another version may be others */
+    /* before the keys, which may differ in other versions */
     if (status == POPLINER_OK && json_object_get(r->root, "version") != NULL)
         status = pl_json_whole(&r->json, &version_place, json_object_get(r->root, "version"), 1, 1,
                                &version);
@@ -444,7 +440,7 @@ static popliner_status read_head(pl_costs_json *r) {
     return r->file->time_unit != NULL ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
-/* A list with one number for each cut; *list is NULL without it. */
+/* Finds a list with one number for each cut; *list is NULL if there is none. */
 static popliner_status find_cut_list(const pl_costs_json *r, const char *key, const json_t **list) {
     pl_json_place place = pl_place("%s", key);
     *list = json_object_get(r->root, key);
@@ -522,7 +518,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
         .json = {path, error}, .root = root, .file = file, .pipeline = {.max_stages = 1}};
     if (pipeline != NULL)
         r.pipeline = pl_pipeline_of_any_split(pipeline);
-    r.pipeline.effects = 0; /* the file has all that its stages keep */
+    r.pipeline.effects = 0; /* the file has all that its stages store */
     r.pipeline.should_stop = NULL;
     r.pipeline.should_stop_user = NULL;
     file->additive.pipeline = r.pipeline;

@@ -12,9 +12,7 @@
 
 /* ---- Peaks ----------------------------------------------------------------------------------- */
 
-/* The peaks of stages, from what their units need. */
-
-/* The peak of a stage that needs memory[] and so many copies of kept[]. */
+/* Returns the peak of a stage that needs memory[] and stores `copies` of kept[]. */
 static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memory,
                         const uint64_t *kept, size_t copies) {
     uint64_t peak_bytes = 0;
@@ -27,11 +25,11 @@ static uint64_t peak_of(const pl_additive_costs *additive, const uint64_t *memor
     return peak_bytes;
 }
 
-/* Makes the table one of lines if the peaks of the pipeline differ from the plain ones. */
+/* Gives the table lines if the pipeline's peaks differ from those of a single stage. */
 static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
     if (max_stages == 1)
-        max_stages = 2; /* a table for one stage says the same for every place */
+        max_stages = 2; /* a table for one stage has the same peak for every place */
     if (max_stages > r->num_units)
         max_stages = r->num_units;
     if (pl_pipeline_has_own_copies(&r->pipeline) &&
@@ -50,12 +48,12 @@ static popliner_status pl_costs_json_add_pipeline(pl_costs_json *r) {
     popliner_status status =
         pl_costs_begin_lines(r->file->costs, copies, max_stages, r->json.error);
     if (status == POPLINER_OK && pl_pipeline_follows_split(&r->pipeline))
-        pl_costs_follow_split(r->file->costs);
+        r->file->costs->follows_split = true;
     free(copies);
     return status;
 }
 
-/* From how many copies on a region is too small; SIZE_MAX if it never is. */
+/* Returns the number of copies from which on a region is too small; SIZE_MAX if it never is. */
 static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kept) {
     if (memory > capacity_bytes)
         return 0;
@@ -64,8 +62,8 @@ static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kep
     return (size_t)((capacity_bytes - memory) / kept) + 1;
 }
 
-/* Sets the peaks of an interval, wherever it stands, that needs memory[num_regions] and keeps
- * copies of kept[num_regions]. */
+/* Sets the peaks of an interval, in every place, that needs memory[num_regions] and stores copies
+ * of kept[num_regions]. */
 static popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t first, size_t last,
                                                const uint64_t *memory, const uint64_t *kept) {
     const pl_additive_costs *a = &r->file->additive;
@@ -85,8 +83,8 @@ static popliner_status pl_costs_json_set_peaks(const pl_costs_json *r, size_t fi
                               r->json.error);
 }
 
-/* What stages on one IPU need together: each unit's memory, what units share once, and the copies
- * that each of the stages keeps. */
+/* A popliner_shared_peak_function: adds each unit's memory, shared memory once, and the copies that
+ * each of the stages stores. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
     const popliner_costs_file *file = user;
@@ -122,7 +120,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     return POPLINER_OK;
 }
 
-/* The region in which all units need most. */
+/* Returns the region in which all units together need most. */
 static size_t largest_region(const pl_additive_costs *a, size_t num_units) {
     const uint64_t *all = a->memory_before + num_units * a->num_regions;
     size_t largest = 0;
@@ -131,7 +129,7 @@ static size_t largest_region(const pl_additive_costs *a, size_t num_units) {
     return largest;
 }
 
-/* A pl_peak_parts_function: one region alone, for a peak is no less. */
+/* A pl_peak_parts_function. It counts one region only: the peak is at least that region's bytes. */
 static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
     const popliner_costs_file *file = user;
     const pl_additive_costs *a = &file->additive;
@@ -156,7 +154,8 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     return parts;
 }
 
-/* Tells what units share in that region: the largest of it, if it is too much for all. */
+/* Sets the memory that units share in the largest region; its largest items if there are too
+ * many. */
 static popliner_status set_items(pl_costs_json *r) {
     const pl_additive_costs *a = &r->file->additive;
     size_t region = largest_region(a, r->num_units);
@@ -207,7 +206,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     uint64_t *kept = r->interval_bytes;
     for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
         uint64_t cycles = 0;
-        uint64_t more_cycles = 0; /* of recomputing */
+        uint64_t more_cycles = 0; /* of recomputation */
         status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
         pl_interval_sums_begin(&r->sums);
         for (size_t last = first; status == POPLINER_OK && last < r->num_units; ++last) {
@@ -226,18 +225,16 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                         r->cut_cycles[last + 1]);
         }
     }
-    /* the inputs of a stage that begins earlier may be smaller */
+    /* a stage that begins earlier may have smaller inputs */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
-    pl_costs_set_peak_parts(costs, peak_parts);
-    pl_costs_promise_quick_shared_peak(costs);
+    costs->peak_parts = peak_parts;
+    costs->shared_peak_is_quick = true;
     return status == POPLINER_OK ? set_items(r) : status;
 }
 
 /* ---- Intervals ------------------------------------------------------------------------------- */
 
-/* Intervals that a file of costs lists one by one. */
-
-/* With full recomputation an interval takes longer. */
+/* Adds the cycles that full recomputation costs. */
 static popliner_status add_recomputing(pl_costs_json *r, size_t i, const json_t *interval,
                                        uint64_t *cycles) {
     const json_t *value = json_object_get(interval, "recompute_cycles");
@@ -331,13 +328,12 @@ popliner_status pl_costs_json_fill_listed(pl_costs_json *r, const json_t *list) 
         pl_json_place place = pl_place("%s", additive_keys[i]);
         if (json_object_get(r->root, additive_keys[i]) != NULL)
             return pl_json_refuse(&r->json, &place,
-                                  "this and \"intervals\" exclude each other: the costs are those "
-                                  "of the intervals");
+                                  "conflicts with \"intervals\"; remove one of them");
     }
     popliner_status status = pl_json_array(&r->json, &list_place, list);
     if (status == POPLINER_OK && json_array_size(list) == 0)
         status = pl_json_refuse(&r->json, &list_place,
-                                "the list is empty, so that nothing could be a stage");
+                                "the list is empty; expected at least one interval");
     for (size_t i = 0; i < json_array_size(list); ++i) {
         const json_t *interval = json_array_get(list, i);
         bool recomputes = r->pipeline.recompute == POPLINER_RECOMPUTE_FULL;

@@ -10,9 +10,6 @@
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
-/* What stages may choose from: units or intervals as they are, their variants, and full
- * recomputation. */
-
 static popliner_status add(pl_costs_json *r, size_t interval, pl_variant variant,
                            const char *name) {
     pl_variants *v = &r->file->variants;
@@ -24,7 +21,7 @@ static popliner_status add(pl_costs_json *r, size_t interval, pl_variant variant
     return POPLINER_OK;
 }
 
-/* A variant has what `own` has, but for what it says itself. */
+/* Reads a variant. It has the costs in `variant` except for the keys it gives. */
 static popliner_status read_variant(pl_costs_json *r, const pl_json_place *place,
                                     const json_t *value, size_t interval, pl_variant variant) {
     static const char *const keys[] = {"memory", "stash"};
@@ -46,7 +43,7 @@ static popliner_status read_variant(pl_costs_json *r, const pl_json_place *place
     return status == POPLINER_OK ? add(r, interval, variant, name) : status;
 }
 
-/* All of an owner's "variants". */
+/* Reads the "variants" of a unit or an interval. */
 static popliner_status read_variants(pl_costs_json *r, const char *owner, size_t i,
                                      const json_t *value, size_t interval, pl_variant own) {
     const json_t *list = json_object_get(value, "variants");
@@ -65,7 +62,7 @@ static popliner_status read_variants(pl_costs_json *r, const char *owner, size_t
     return status;
 }
 
-/* Adds the unit as it is, and its variants; its costs have been read. */
+/* Adds the unit unchanged, and its variants. Its costs must have been read. */
 static popliner_status pl_costs_json_read_unit_variants(pl_costs_json *r, size_t unit,
                                                         const json_t *value) {
     pl_variants *v = &r->file->variants;
@@ -103,7 +100,7 @@ popliner_status pl_costs_json_read_interval_variants(pl_costs_json *r, size_t i,
         status = pl_json_refuse(&r->json, &more_place, "too many, with the cycles of the interval");
     if (status == POPLINER_OK && json_object_get(value, "inputs") != NULL)
         status = add(r, interval, full, "full");
-    /* the bytes of intervals do not add up */
+    /* the bytes of intervals are not added up */
     uint64_t *sums = r->sum_bytes;
     uint64_t sum_cycles = r->sum_cycles;
     memset(sums, 0, r->num_regions * sizeof *sums);
@@ -119,7 +116,7 @@ static int compare_arrivals(const void *left, const void *right) {
     return (a->unit > b->unit) - (a->unit < b->unit);
 }
 
-/* Shared memory arrives with each of its units in a stage that begins behind the one before. */
+/* Shared memory arrives with each of its units in a stage that begins after the previous one. */
 static bool add_arrivals(pl_variants *v, const pl_additive_costs *a) {
     for (size_t i = 0; i < a->num_shared; ++i)
         for (size_t k = 0; k < a->shared[i].num_units; ++k) {
@@ -135,7 +132,7 @@ static bool add_arrivals(pl_variants *v, const pl_additive_costs *a) {
     return true;
 }
 
-/* Puts the variants in the order of their units or intervals, those of each as they were. */
+/* Sorts the variants by unit or interval; stable. */
 static bool order(pl_costs_json *r, pl_variants *v, size_t num_owners) {
     pl_variant *sorted = pl_new_array(v->count, sizeof *sorted);
     size_t *next = pl_new_array(num_owners + 1, sizeof *next);
@@ -170,7 +167,7 @@ popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) 
     v->num_units = n;
     v->is_listed = is_listed;
     v->pipeline = r->pipeline;
-    v->max_stages = pl_costs_max_stages_to_end(r->file->costs);
+    v->max_stages = r->file->costs->max_stages_to_end;
     v->capacity_bytes = r->file->additive.capacity_bytes[0];
     v->inputs_bytes = pl_new_array(n, sizeof *v->inputs_bytes);
     bool memory = v->inputs_bytes != NULL && add_arrivals(v, &r->file->additive) &&
@@ -186,9 +183,7 @@ popliner_status pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) 
 
 /* ---- Units ----------------------------------------------------------------------------------- */
 
-/* Regions, units, and the memory that units share. */
-
-/* Adds a name to those of its kind, in which it must be new. */
+/* Reads a name and adds it to its kind, where it must be new. */
 static popliner_status read_name(const pl_costs_json *r, const pl_json_place *place,
                                  const json_t *value, pl_names *names) {
     const char *name = NULL;
@@ -200,7 +195,7 @@ static popliner_status read_name(const pl_costs_json *r, const pl_json_place *pl
     if (number == SIZE_MAX)
         return pl_costs_json_fail_memory(r);
     return number == before ? POPLINER_OK
-                            : pl_json_refuse(&r->json, place, "\"%.100s\" is there twice", name);
+                            : pl_json_refuse(&r->json, place, "\"%.100s\" appears twice", name);
 }
 
 static popliner_status read_region(pl_costs_json *r, size_t i, const json_t *region,
@@ -255,7 +250,7 @@ popliner_status pl_costs_json_read_regions(pl_costs_json *r) {
     return POPLINER_OK;
 }
 
-/* Room for what the units say. */
+/* Allocates the arrays by unit and region. */
 static popliner_status make_room(pl_costs_json *r) {
     pl_additive_costs *additive = &r->file->additive;
     if (r->num_regions > SIZE_MAX / sizeof(uint64_t) / (r->num_units + 1))
@@ -282,7 +277,7 @@ static popliner_status make_room(pl_costs_json *r) {
     return has_room ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
-/* The first unit that has some makes room for those of all. */
+/* Allocates the parameters of all units for the first unit that has any. */
 static popliner_status read_parameters(pl_costs_json *r, size_t unit, const json_t *value) {
     pl_json_place place = pl_place("units[%zu].parameters", unit);
     popliner_costs_file *file = r->file;
@@ -320,8 +315,7 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
     for (size_t i = 0; is_listed && i < sizeof own_costs / sizeof *own_costs; ++i)
         if (json_object_get(value, own_costs[i]) != NULL)
             return pl_json_refuse(&r->json, &place,
-                                  "\"%s\" of a unit and \"intervals\" exclude each other: the "
-                                  "costs are those of the intervals",
+                                  "\"%s\" conflicts with \"intervals\"; remove one of them",
                                   own_costs[i]);
     status = pl_costs_json_additive_bytes(r, &place, value, "memory", r->memory + row);
     if (status == POPLINER_OK)
@@ -396,7 +390,7 @@ static popliner_status read_shared_units(pl_costs_json *r, size_t i, const json_
     qsort(shared->units, shared->num_units, sizeof *shared->units, compare_units);
     for (size_t k = 1; k < shared->num_units; ++k)
         if (shared->units[k] == shared->units[k - 1])
-            return pl_json_refuse(&r->json, &place, "\"%.100s\" is there twice",
+            return pl_json_refuse(&r->json, &place, "\"%.100s\" appears twice",
                                   r->units.items[shared->units[k]]);
     return POPLINER_OK;
 }

@@ -1,5 +1,5 @@
-/* The graphs of "Efficient Algorithms for Device Placement of DNN Graph Operators" as JSON, of
- * which the accelerators are used and the CPUs are not.
+/* Reads the graphs of "Efficient Algorithms for Device Placement of DNN Graph Operators" in JSON;
+ * uses their accelerators, not their CPUs.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json_reader.h"
@@ -21,13 +21,13 @@ typedef struct reader {
     pl_json_reader json;
     pl_layer_graph graph;
     pl_id_map nodes;   /* by id */
-    pl_id_map colours; /* to the first node of the colour */
+    pl_id_map colours; /* from a colour to its first node */
     pl_names names;
-    uint64_t sum_cycles; /* with the traffic */
+    uint64_t sum_cycles; /* includes the traffic */
     uint64_t sum_bytes;
 } reader;
 
-/* An id or a colour. */
+/* Reads an id or a colour. */
 static popliner_status read_integer(const reader *r, const pl_json_place *place,
                                     const json_t *value, int64_t *number) {
     double real = json_is_real(value) ? json_real_value(value) : 0;
@@ -39,7 +39,7 @@ static popliner_status read_integer(const reader *r, const pl_json_place *place,
     return POPLINER_OK;
 }
 
-/* The name of a node, one that no other has: names are what a user's split is written in. */
+/* Returns a unique name for a node, because users write splits by names; owned by the caller. */
 static char *make_name(reader *r, const char *name, int64_t id) {
     pl_text text = {0};
     size_t before = r->names.count;
@@ -59,7 +59,7 @@ static char *make_name(reader *r, const char *name, int64_t id) {
     return NULL;
 }
 
-/* Remembers the first node of each colour; it may have none. */
+/* Stores the first node of each colour; a node may have none. */
 static popliner_status read_colour(reader *r, size_t i, const json_t *colour) {
     pl_json_place place = pl_place("nodes[%zu].colorClass", i);
     int64_t number = 0;
@@ -100,8 +100,7 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
         status = pl_json_flag(&r->json, &supported_place, supported, &is_supported);
     if (status == POPLINER_OK && !is_supported)
         status = pl_json_refuse(&r->json, &supported_place,
-                                "a node that only a CPU can run has no place in a pipeline of "
-                                "IPUs; remove it from the graph");
+                                "only a CPU can run this node; remove it from the graph");
     if (status == POPLINER_OK && name_value != NULL) {
         pl_json_place name_place = pl_place("nodes[%zu].name", i);
         status = pl_json_text(&r->json, &name_place, name_value, &name);
@@ -129,18 +128,17 @@ static popliner_status read_node(reader *r, size_t i, const json_t *value) {
     return POPLINER_OK;
 }
 
-/* Sorts out ids and colours once all nodes are known. */
+/* Checks ids and sets groups, once all nodes are known. */
 static popliner_status resolve(reader *r, const json_t *nodes) {
     pl_id_map_sort(&r->nodes);
     pl_id_map_sort(&r->colours);
     for (size_t i = 0; i < r->graph.num_nodes; ++i) {
         pl_graph_node *node = &r->graph.nodes[i];
-        uint32_t same = pl_id_map_find(&r->nodes, (uint64_t)node->number);
-        if (same != i) {
+        uint32_t other = pl_id_map_find(&r->nodes, (uint64_t)node->number);
+        if (other != i) {
             pl_json_place place = pl_place("nodes[%zu].id", i);
-            return pl_json_refuse(&r->json, &place,
-                                  "%" PRId64 " is the id of nodes[%" PRIu32 "], too", node->number,
-                                  same);
+            return pl_json_refuse(&r->json, &place, "nodes[%" PRIu32 "] also has the id %" PRId64,
+                                  other, node->number);
         }
         const json_t *colour = json_object_get(json_array_get(nodes, i), "colorClass");
         int64_t number = 0;
@@ -183,7 +181,8 @@ static popliner_status read_edge(reader *r, size_t i, const json_t *value) {
                                 &traffic);
     if (status != POPLINER_OK)
         return status;
-    /* The edges of a node carry the same and cost the same; should they not, it is the most. */
+    /* edges of a node carry the same data, so they should cost the same; if not, take the
+     * largest */
     pl_graph_node *node = &r->graph.nodes[from];
     if (traffic > node->traffic) {
         r->sum_cycles += traffic - node->traffic;
@@ -200,7 +199,7 @@ static popliner_status read_edge(reader *r, size_t i, const json_t *value) {
     return POPLINER_OK;
 }
 
-/* A number of the file as a whole, rounded down: half a device is none. */
+/* Reads a number and rounds it down: half a device is none. */
 static popliner_status read_limit(const reader *r, const json_t *root, const char *key,
                                   uint64_t *number) {
     const json_t *value = json_object_get(root, key);

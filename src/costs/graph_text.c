@@ -1,7 +1,8 @@
-/* PipeDream's profiles: a line per node, then a line per edge, which begins with a tab.
+/* Reads PipeDream's profiles: a line for each node, then a line for each edge, which begins with a
+ * tab.
  *
- * The description of a node is free text with commas in it. Numbers are decimals as Python prints
- * them; they are taken digit by digit, so that neither the locale nor binary fractions matter.
+ * A node's description is free text with commas. Numbers are decimals as Python prints them. They
+ * are read digit by digit, so that neither the locale nor binary fractions matter.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/layer_graph.h"
@@ -15,7 +16,7 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 
-/* Part of the text. */
+/* A part of the text. */
 typedef struct span {
     const char *at;
     size_t length;
@@ -27,7 +28,7 @@ typedef struct reader {
     size_t line; /* from 1 */
     pl_layer_graph graph;
     pl_id_map nodes;   /* by number */
-    uint8_t *is_input; /* by node: described as one */
+    uint8_t *is_input; /* [nodes]: the description says so */
     size_t is_input_capacity;
     uint64_t sum_cycles;
     uint64_t sum_bytes;
@@ -46,7 +47,7 @@ static bool begins_with(span text, const char *beginning) {
     return text.length >= length && memcmp(text.at, beginning, length) == 0;
 }
 
-/* Where the first `part` of the text begins, or its end if there is none. */
+/* Returns where the first `part` begins, or the end of the text if there is none. */
 static size_t find(span text, const char *part) {
     size_t length = strlen(part);
     for (size_t i = 0; i + length <= text.length; ++i)
@@ -55,20 +56,20 @@ static size_t find(span text, const char *part) {
     return text.length;
 }
 
-static span behind(span text, size_t count) {
+static span after(span text, size_t count) {
     return (span){text.at + count, text.length - count};
 }
 
-/* Takes off what is before the next `part`, and the part itself. */
+/* Removes and returns the text before the next `part`; also removes `part`. */
 static span take_before(span *text, const char *part) {
     size_t length = find(*text, part);
     size_t with_part = length + strlen(part);
     span taken = {text->at, length};
-    *text = behind(*text, with_part < text->length ? with_part : text->length);
+    *text = after(*text, with_part < text->length ? with_part : text->length);
     return taken;
 }
 
-/* "node12" */
+/* Parses "node12". */
 static bool parse_number(span text, uint64_t *number) {
     *number = 0;
     if (!begins_with(text, "node") || text.length == strlen("node") || text.length > 20)
@@ -81,7 +82,8 @@ static bool parse_number(span text, uint64_t *number) {
     return true;
 }
 
-/* A decimal times 10^digits, rounded; false if it is none or more than `max` (below 2^60). */
+/* Parses a decimal and multiplies it by 10^digits, rounded. False if it is not a decimal or more
+ * than `max` (below 2^60). */
 static bool parse_decimal(span text, unsigned digits, uint64_t max, uint64_t *number) {
     size_t i = 0;
     *number = 0;
@@ -105,7 +107,7 @@ static bool parse_decimal(span text, unsigned digits, uint64_t max, uint64_t *nu
     return i == text.length && *number <= max;
 }
 
-/* A decimal, or "[a; b; ...]", of which the sum is taken. */
+/* Parses a decimal, or "[a; b; ...]", whose items are added. */
 static bool parse_decimals(span text, unsigned digits, uint64_t max, uint64_t *number) {
     if (text.length < 2 || text.at[0] != '[' || text.at[text.length - 1] != ']')
         return parse_decimal(text, digits, max, number);
@@ -122,8 +124,8 @@ static bool parse_decimals(span text, unsigned digits, uint64_t max, uint64_t *n
     return true;
 }
 
-/* "forward_compute_time=0.5, backward_compute_time=1, activation_size=8, parameter_size=4"; what
- * else is there is ignored. */
+/* Reads "forward_compute_time=0.5, backward_compute_time=1, activation_size=8, parameter_size=4";
+ * ignores anything else. */
 static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
     static const char *const keys[] = {
         "forward_compute_time=", "backward_compute_time=", "activation_size=", "parameter_size="};
@@ -136,9 +138,9 @@ static popliner_status read_amounts(reader *r, span text, pl_graph_node *node) {
             if (!begins_with(item, keys[k]))
                 continue;
             if (found[k])
-                return refuse(r, "the same amount twice", item);
+                return refuse(r, "an amount appears twice", item);
             found[k] = true;
-            if (!parse_decimals(behind(item, strlen(keys[k])), k < 2 ? PL_TIME_DIGITS : 0,
+            if (!parse_decimals(after(item, strlen(keys[k])), k < 2 ? PL_TIME_DIGITS : 0,
                                 k < 2 ? POPLINER_MAX_CYCLES : PL_MAX_BYTES, &numbers[k]))
                 return refuse(r, "not a decimal number, or too large", item);
         }
@@ -164,12 +166,12 @@ static popliner_status read_node(reader *r, span line) {
     if (!parse_number(name, &number) || number > INT64_MAX)
         return refuse(r, "expected node and a number, then ' -- '", line);
     node.number = (int64_t)number;
-    /* the description may have anything in it, so the amounts are looked for by their beginning */
+    /* the description may contain the separator, so search for the start of the amounts */
     size_t amounts = find(rest, " -- forward_compute_time=");
     if (amounts == rest.length)
         return refuse(r, "expected ' -- forward_compute_time=' and what follows", line);
     bool is_input = begins_with(rest, "Input");
-    rest = behind(rest, amounts + strlen(separator));
+    rest = after(rest, amounts + strlen(separator));
     popliner_status status = read_amounts(r, take_before(&rest, separator), &node);
     if (status != POPLINER_OK)
         return status;
@@ -203,7 +205,7 @@ static popliner_status read_edge(reader *r, span line) {
                : pl_fail_memory(r->error, "the edges of the graph");
 }
 
-/* Calls one of the two for the lines of its kind; edges may name nodes of later lines. */
+/* Reads all nodes, or all edges: edges may name nodes of later lines. */
 static popliner_status read_lines(reader *r, span text, bool edges) {
     popliner_status status = POPLINER_OK;
     r->line = 0;
@@ -215,18 +217,18 @@ static popliner_status read_lines(reader *r, span text, bool edges) {
         bool is_edge = line.length > 0 && line.at[0] == '\t';
         if (line.length == 0 || is_edge != edges)
             continue;
-        status = is_edge ? read_edge(r, behind(line, 1)) : read_node(r, line);
+        status = is_edge ? read_edge(r, after(line, 1)) : read_node(r, line);
     }
     return status;
 }
 
-/* The ids must differ, and the sums must stay within their limits. */
+/* Checks that numbers are distinct and sums within their limits. */
 static popliner_status check_nodes(reader *r) {
     pl_id_map_sort(&r->nodes);
     for (size_t i = 0; i < r->graph.num_nodes; ++i) {
         const pl_graph_node *node = &r->graph.nodes[i];
         if (pl_id_map_find(&r->nodes, (uint64_t)node->number) != i)
-            return pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: there are two nodes %s", r->path,
+            return pl_fail(r->error, POPLINER_ERROR_INPUT, "%s: %s appears twice", r->path,
                            node->name);
         r->sum_cycles += node->cycles;
         r->sum_bytes += node->memory_bytes;
@@ -234,14 +236,14 @@ static popliner_status check_nodes(reader *r) {
         if (r->sum_cycles > POPLINER_MAX_CYCLES || r->sum_bytes > PL_MAX_BYTES ||
             r->sum_traffic > PL_MAX_BYTES)
             return pl_fail(r->error, POPLINER_ERROR_INPUT,
-                           "%s: with %s, the times or sizes add up to more than can be told apart",
+                           "%s: with %s, the sum of times or sizes is too large; use larger units",
                            r->path, node->name);
     }
     return POPLINER_OK;
 }
 
-/* Removes the nodes that bring the inputs: PipeDream's own optimizer leaves them out, too, because
- * their time is what the profiler waited for the data. False when memory is short. */
+/* Removes the nodes that provide the inputs. PipeDream's own optimizer also does: their time is
+ * what the profiler waited for the data. False when memory is short. */
 static bool remove_inputs(reader *r) {
     pl_layer_graph *graph = &r->graph;
     uint32_t *new_index = pl_new_array(graph->num_nodes, sizeof *new_index);
@@ -249,7 +251,7 @@ static bool remove_inputs(reader *r) {
     size_t num_edges = 0;
     if (new_index == NULL)
         return false;
-    for (size_t i = 0; i < graph->num_edges; ++i) /* something comes before it: no input */
+    for (size_t i = 0; i < graph->num_edges; ++i) /* a node that another precedes is no input */
         r->is_input[graph->edges[i].to] = 0;
     for (size_t i = 0; i < graph->num_nodes; ++i) {
         if (r->is_input[i]) {
@@ -273,7 +275,7 @@ static bool remove_inputs(reader *r) {
     return true;
 }
 
-/* The memory of each unit is that of its parameters. */
+/* Sets the parameters of each unit, which are its memory. */
 static popliner_status take_parameters(popliner_costs_file *file, popliner_error *error) {
     size_t num_units = popliner_costs_num_units(file->costs);
     file->parameters = pl_new_array(num_units, sizeof *file->parameters);

@@ -9,12 +9,12 @@
 #include "base/id_map.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
-#include "costs/unit_graph.h"
 
 enum {
-    /* Up to so many units, all orders are tried; beyond, that would take longer than solving. */
+    /* Up to this number of units, all orders are tried; for more, that would take longer than
+     * solving. */
     MAX_UNITS_TO_ORDER = 4096,
-    /* Stages, if neither the file nor the caller says how many there can be. */
+    /* The number of stages if neither the file nor the caller gives one. */
     USUAL_STAGES = 16,
 };
 
@@ -31,7 +31,7 @@ static int compare_units(const void *left, const void *right) {
     return (*a > *b) - (*a < *b);
 }
 
-/* The traffic of a net: over which cuts, and for which intervals. */
+/* Adds the traffic of a net to the cuts that it crosses and to the intervals that it leaves. */
 static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, const uint32_t *place,
                         bool takes_cycles) {
     uint64_t traffic = units->net_traffic[net];
@@ -39,7 +39,7 @@ static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, cons
     for (size_t i = units->nets_from[net]; i < units->nets_from[net + 1]; ++i)
         a->ends[num_ends++] = place[units->net_units[i]];
     qsort(a->ends, num_ends, sizeof *a->ends, compare_units);
-    /* every edge begins at the node, so one of them crosses each cut between the outermost ends */
+    /* every edge begins at the node, so each cut between the outermost ends has one of them */
     a->cut_changes[a->ends[0] + 1] += traffic;
     a->cut_changes[a->ends[num_ends - 1] + 1] -= traffic;
     return !takes_cycles ||
@@ -75,18 +75,19 @@ static void free_amounts(amounts *a) {
 
 /* ---- The order ------------------------------------------------------------------------------ */
 
-/* What a chain is judged by. */
+/* The limits and scratch arrays by which the best split of a chain is found. */
 typedef struct judgement {
     pl_bounds *bounds;
     size_t max_stages;
     uint64_t limit_bytes;
-    uint64_t *best; /* [(num_units + 1) * (max_stages + 1)]: of the first units in so many stages */
+    /* [(num_units + 1) * (max_stages + 1)]: slowest stage of the first units, by their stages */
+    uint64_t *best;
     uint64_t *cycles_of_place; /* [num_units] */
 } judgement;
 
-/* The cycles of the slowest stage in the best split of a chain; UINT64_MAX if there is none with
- * less than `known`. What the units of a stage take without its traffic only grows with the stage,
- * so only stages below `known` are looked at: about num_units^2 steps. */
+/* Returns the cycles of the slowest stage in the best split of a chain; UINT64_MAX if no split has
+ * fewer than `known`. Without its traffic, a stage's cycles only grow with the stage, so longer
+ * stages end the search: about num_units^2 steps. */
 static uint64_t slowest_stage(amounts *a, const judgement *j, size_t num_units, uint64_t known) {
     size_t width = j->max_stages + 1;
     for (size_t i = 0; i < (num_units + 1) * width; ++i)
@@ -116,8 +117,8 @@ static uint64_t slowest_stage(amounts *a, const judgement *j, size_t num_units, 
     return least < known ? least : UINT64_MAX;
 }
 
-/* Makes the chain of one order and tries it; *slowest becomes its time if that is less. False when
- * memory is short, or reading is to end. */
+/* Makes the chain of one order and tries it; lowers *slowest if the chain's slowest stage is
+ * faster. False when memory is short or reading should stop. */
 static bool try_order(const pl_unit_graph *units, pl_unit_order order, const judgement *j,
                       uint32_t *place, uint64_t *slowest) {
     amounts a = {0};
@@ -132,9 +133,9 @@ static bool try_order(const pl_unit_graph *units, pl_unit_order order, const jud
     return done && !pl_bounds_are_over(j->bounds);
 }
 
-/* The order of which the best split is the fastest, of equal ones the first; *chosen stays as it is
- * if there is no split. The search begins with what twice the average takes, so that long stages
- * need not be looked at. False as try_order. */
+/* Sets *chosen to the order with the fastest best split, of equal ones to the first; leaves it if
+ * there is no split. Starts with a bound of twice the average and doubles it, so that long stages
+ * are rarely tried. Returns as try_order. */
 static bool choose_order(const pl_unit_graph *units, size_t max_stages, uint64_t limit_bytes,
                          uint32_t *place, pl_unit_order *chosen, pl_bounds *bounds) {
     judgement j = {
@@ -168,7 +169,7 @@ static bool choose_order(const pl_unit_graph *units, size_t max_stages, uint64_t
     return done;
 }
 
-/* Whether the units have no other order: each has to come before the next one. */
+/* True if the units have no other order: each has to precede the next. */
 static bool is_only_order(const pl_unit_graph *units, const uint32_t *place) {
     size_t num_followed = 0;
     for (size_t unit = 0; unit < units->num_units; ++unit) {
@@ -182,7 +183,7 @@ static bool is_only_order(const pl_unit_graph *units, const uint32_t *place) {
 
 /* ---- The table ------------------------------------------------------------------------------ */
 
-/* Not all of it if reading is to end. */
+/* Fills the costs; not all of them if reading should stop. */
 static void fill_table(popliner_costs *costs, amounts *a, pl_bounds *bounds) {
     size_t num_units = popliner_costs_num_units(costs);
     uint64_t cut = a->cut_changes[0];
@@ -200,7 +201,7 @@ static void fill_table(popliner_costs *costs, amounts *a, pl_bounds *bounds) {
     }
 }
 
-/* Names the units and fills their costs, in the places that they have. */
+/* Names the units and fills their costs, in the order `place`. */
 static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_graph *units,
                                  const uint32_t *place, popliner_costs_file *file,
                                  popliner_error *error) {
@@ -245,7 +246,7 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         goto cleanup;
     }
 
-    /* Where traffic takes no time, all orders are much the same. */
+    /* Where traffic takes no time, all orders are nearly equal. */
     bool several = graph->traffic_takes_cycles && units.num_units <= MAX_UNITS_TO_ORDER;
     size_t known_stages = max_stages != SIZE_MAX ? max_stages : file->info.num_ipus;
     uint64_t limit_bytes = file->info.bytes_per_tile > 0 ? file->info.bytes_per_tile : UINT64_MAX;
@@ -264,7 +265,7 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
         status = pl_costs_file_ask(file, path, error);
     if (status == POPLINER_OK && !is_only_order(&units, place)) {
         file->info.unit_order = pl_unit_order_name(order);
-        pl_costs_set_unit_order(file->costs, file->info.unit_order);
+        file->costs->unit_order = file->info.unit_order;
     }
 
 cleanup:

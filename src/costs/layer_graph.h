@@ -1,22 +1,119 @@
-/* From a graph of layers or operators to a chain and its costs.
+/* Graphs of layers or operators: their units, and the chain of the units.
  *
- * The nodes become units, and these a chain. Of several orders (all in unit_graph.h) it is the one
- * of which the best split has the least cycles in its slowest stage.
+ * Nodes that must stay together are one unit; so are nodes that depend on each other in a circle.
+ * Forward edges order the units. Backward edges mirror them, so they do not order units that have a
+ * forward node. A unit of backward nodes alone is placed where its forward node would be: its
+ * backward edges to other units count in the other direction. (These are the artificial forward
+ * nodes of Tarnawski et al., createArtificialForwardNodes in their program.)
+ *
+ * A chain is one topological order of the units. Which order can be cut best shows only when all
+ * are tried.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_LAYER_GRAPH_H
 #define PL_COSTS_LAYER_GRAPH_H
 
-#include "costs/costs_file_data.h"
-#include "costs/unit_graph.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Fills the costs and names of *file and, where several orders were tried, which one it has. They
- * are tried where traffic takes cycles and there are at most 4096 units, for splits into up to
- * `max_stages` stages (SIZE_MAX: as many as file->info has IPUs, or 16 if it has none) of at most
- * file->info.bytes_per_tile bytes, if it has that. Each sum of an amount over all nodes must be
- * within its limit: POPLINER_MAX_CYCLES (for cycles and, if it takes any, traffic together),
- * PL_MAX_BYTES. Errors: INPUT when there are no nodes or too many units; MEMORY.
- * O(units^2 + edges log edges), for each order. */
+#include "costs/costs_file_data.h"
+
+/* ---- The graph ------------------------------------------------------------------------------- */
+
+typedef struct pl_graph_node {
+    char *name; /* owned by the graph */
+    int64_t number;
+    uint32_t group; /* the first node that must stay with it; its own index if there is none */
+    bool is_backward;
+    uint64_t cycles;
+    uint64_t memory_bytes;
+    uint64_t traffic; /* bytes or time, counted once over each cut that one of its edges crosses */
+} pl_graph_node;
+
+typedef struct pl_graph_edge {
+    uint32_t from;
+    uint32_t to;
+} pl_graph_edge;
+
+/* Zero-initialise; free with pl_layer_graph_free. */
+typedef struct pl_layer_graph {
+    pl_graph_node *nodes;
+    size_t num_nodes;
+    size_t nodes_capacity;
+    pl_graph_edge *edges;
+    size_t num_edges;
+    size_t edges_capacity;
+    /* True if a stage spends cycles on the traffic of each node that has an edge over its
+     * border. */
+    bool traffic_takes_cycles;
+} pl_layer_graph;
+
+/* Append. False when memory is short. The graph takes the node's name, also on failure. */
+bool pl_layer_graph_add_node(pl_layer_graph *graph, pl_graph_node node);
+bool pl_layer_graph_add_edge(pl_layer_graph *graph, size_t from, size_t to);
+
+void pl_layer_graph_free(pl_layer_graph *graph);
+
+/* ---- Its units ------------------------------------------------------------------------------- */
+
+/* Zero-initialise; free with pl_unit_graph_free. Units are numbered in topological order: next is
+ * the ready unit with the first node, forward nodes before backward ones, then by number. */
+typedef struct pl_unit_graph {
+    size_t num_units;
+    uint32_t *unit_of_node;
+    uint32_t *first_node; /* of each unit */
+    uint64_t *cycles;
+    uint64_t *memory_bytes;
+    /* The units that must come after unit u: followers[followers_from[u]] ...
+     * followers[followers_from[u + 1] - 1], some maybe twice. */
+    uint32_t *followers_from;
+    uint32_t *followers;
+    /* A net is what one node sends to other units: its unit and theirs, distinct, ascending, are
+     * net_units[nets_from[i]] ... net_units[nets_from[i + 1] - 1]. */
+    size_t num_nets;
+    uint32_t *nets_from;
+    uint32_t *net_units;
+    uint64_t *net_traffic;
+} pl_unit_graph;
+
+/* Finds the units. False when memory is short; free *units then also. O((nodes + edges) * log). */
+bool pl_unit_graph_find(pl_unit_graph *units, const pl_layer_graph *graph);
+void pl_unit_graph_free(pl_unit_graph *units);
+
+/* How the next of the ready units is chosen; of equal ones, the first by number. Each order also
+ * exists from the end: it places the last unit first, always one whose followers are all placed, of
+ * equal ones the last by number. */
+typedef enum pl_unit_order {
+    PL_ORDER_NUMBER,          /* the first by number */
+    PL_ORDER_NUMBER_FROM_END, /* every order is followed by its reverse */
+    PL_ORDER_DEPTH,           /* the one that became ready last */
+    PL_ORDER_DEPTH_FROM_END,
+    PL_ORDER_BREADTH, /* the one that became ready first */
+    PL_ORDER_BREADTH_FROM_END,
+    PL_ORDER_PATH, /* the one whose heaviest path, up to it, has the fewest cycles */
+    PL_ORDER_PATH_FROM_END,
+    PL_ORDER_TRAFFIC, /* the one after which a cut is cheapest */
+    PL_ORDER_TRAFFIC_FROM_END,
+    PL_NUM_UNIT_ORDERS,
+} pl_unit_order;
+
+/* Returns the name, in words. */
+const char *pl_unit_order_name(pl_unit_order order);
+
+/* Sets place[num_units] to the place of each unit in the chain. False when memory is short. O(units
+ * * ready units); for PL_ORDER_TRAFFIC, times their nets. */
+bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_t *place);
+
+/* ---- Its chain ------------------------------------------------------------------------------- */
+
+/* Fills the costs and names of *file, and unit_order if the graph has several orders. Takes the
+ * order whose best split has the fewest cycles in its slowest stage. Orders are tried if traffic
+ * takes cycles and there are at most 4096 units; for splits into up to `max_stages` stages
+ * (SIZE_MAX: the number of IPUs of file->info, or 16) of at most file->info.bytes_per_tile bytes
+ * (0: any). Each sum of an amount over all nodes must be within its limit: PL_MAX_BYTES, or
+ * POPLINER_MAX_CYCLES for cycles (with traffic, if it takes cycles). Errors: INPUT when there are
+ * no nodes or too many units; MEMORY. O(units^2 + edges * log(edges)) for each order. */
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
                                     size_t max_stages, popliner_costs_file *file,
                                     popliner_error *error);

@@ -30,7 +30,7 @@ void pl_interval_sums_free(pl_interval_sums *sums) {
     *sums = (pl_interval_sums){0};
 }
 
-/* Keeps the amounts; their place, or SIZE_MAX. */
+/* Stores the amounts; returns their index, or SIZE_MAX when memory is short. */
 static size_t keep_amounts(pl_interval_sums *sums, const uint64_t *amounts) {
     size_t place = sums->num_amounts;
     if (!pl_grow(&sums->amounts, &sums->amounts_capacity, place + sums->width, sizeof *amounts))
@@ -40,7 +40,7 @@ static size_t keep_amounts(pl_interval_sums *sums, const uint64_t *amounts) {
     return place;
 }
 
-/* From this beginning on, intervals gain (or no longer do) the amounts at `end`. */
+/* From this beginning on, intervals gain (or, with is_loss, lose) the amounts at `end`. */
 static bool change(pl_interval_sums *sums, size_t beginning, size_t end, size_t amounts,
                    bool is_loss) {
     if (beginning >= sums->num_units)

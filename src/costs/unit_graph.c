@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/unit_graph.h"
+#include "costs/layer_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,18 +36,18 @@ void pl_layer_graph_free(pl_layer_graph *graph) {
 
 /* ---- Its units ------------------------------------------------------------------------------- */
 
-/* What is known while the units are found. Arrays are by node; groups and components go by the
- * number of one of their nodes. */
+/* State while the units are found. Arrays are by node. Groups and components are numbered by one of
+ * their nodes. */
 typedef struct ordering {
     const pl_layer_graph *graph;
-    uint32_t *rank;           /* place in the order of preference */
-    uint32_t *node_of_rank;   /* the other way round */
+    uint32_t *rank;           /* of a node: its place in the order of preference */
+    uint32_t *node_of_rank;   /* inverse of rank */
     uint8_t *has_forward;     /* of a group */
-    uint32_t *followers_from; /* [num_nodes + 1] into `followers`, of a group or component */
+    uint32_t *followers_from; /* [num_nodes + 1], index into `followers` by group or component */
     uint32_t *followers;      /* [num_edges] */
-    uint32_t *component;      /* of a group; of a node, once they are known */
+    uint32_t *component;      /* of a group; at the end of a node */
     uint32_t *best_rank;      /* of a component */
-    uint32_t *waits_for;      /* of a component: edges from what is not placed yet */
+    uint32_t *waits_for;      /* of a component: edges from components that are not placed yet */
     uint32_t *work[4];        /* scratch */
     pl_unit_graph *units;     /* the result */
 } ordering;
@@ -83,9 +83,9 @@ static bool rank_nodes(ordering *o) {
     return true;
 }
 
-/* Which end of an edge comes first: `from`, PL_NONE if neither has to, or `to`. Between nodes that
- * are both backward and not both of units with forward nodes, it is as if each had a forward node
- * and the edge led the other way between these. */
+/* Returns which end of an edge must come first: `from`, `to`, or PL_NONE if neither has to. An edge
+ * between two backward nodes, not both of units with forward nodes, counts as an edge in the other
+ * direction between artificial forward nodes. */
 static uint32_t first_end(const ordering *o, pl_graph_edge edge) {
     const pl_graph_node *from = &o->graph->nodes[edge.from];
     const pl_graph_node *to = &o->graph->nodes[edge.to];
@@ -96,7 +96,7 @@ static uint32_t first_end(const ordering *o, pl_graph_edge edge) {
     return o->has_forward[from->group] && o->has_forward[to->group] ? PL_NONE : edge.to;
 }
 
-/* Lists whom each group (or component, or unit, in `of_node`) has to come before. */
+/* Lists, for each group (or component, or unit, in `of_node`), those that must come after it. */
 static void list_followers(ordering *o, const uint32_t *of_node) {
     const pl_layer_graph *graph = o->graph;
     memset(o->followers_from, 0, (graph->num_nodes + 1) * sizeof *o->followers_from);
@@ -119,12 +119,12 @@ static void list_followers(ordering *o, const uint32_t *of_node) {
     }
 }
 
-/* Tarjan's strongly connected components of the groups, without recursion. */
+/* Tarjan's algorithm for strongly connected components, of the groups, without recursion. */
 static void find_components(ordering *o) {
     size_t count = o->graph->num_nodes;
     uint32_t *found_at = o->work[0]; /* 0: not yet */
     uint32_t *lowest = o->work[1];
-    uint32_t *open = o->work[2]; /* found, without a component yet */
+    uint32_t *open = o->work[2]; /* found, not yet in a component */
     uint32_t *path = o->work[3];
     uint32_t *next_follower = o->waits_for; /* not in use before the units are placed */
     uint32_t num_found = 0;
@@ -163,7 +163,7 @@ static void find_components(ordering *o) {
     }
 }
 
-/* A heap of ranks, the smallest on top. */
+/* A heap of ranks with the smallest on top. */
 static void push(uint32_t *heap, size_t *count, uint32_t rank) {
     size_t at = (*count)++;
     for (; at > 0 && heap[(at - 1) / 2] > rank; at = (at - 1) / 2)
@@ -195,7 +195,7 @@ static void place_components(ordering *o) {
     uint32_t *unit_of_component = o->work[2];
     size_t num_ready = 0;
     memset(o->waits_for, 0, count * sizeof *o->waits_for);
-    for (size_t i = count; i-- > 0;) /* the best one is written last */
+    for (size_t i = count; i-- > 0;) /* the best rank is written last */
         o->best_rank[o->component[o->node_of_rank[i]]] = (uint32_t)i;
     for (size_t i = 0; i < o->followers_from[count]; ++i)
         ++o->waits_for[o->followers[i]];
@@ -226,7 +226,7 @@ static void free_ordering(ordering *o) {
         free(o->work[i]);
 }
 
-/* Finds the units and who follows whom; false when memory is short. */
+/* Finds the units and their followers. False when memory is short. */
 static bool order_nodes(ordering *o) {
     const pl_layer_graph *graph = o->graph;
     size_t count = graph->num_nodes;
@@ -253,7 +253,7 @@ static bool order_nodes(ordering *o) {
         !rank_nodes(o))
         return false;
 
-    uint32_t *group = o->units->unit_of_node; /* not known before the end */
+    uint32_t *group = o->units->unit_of_node; /* borrowed: it is filled at the end */
     for (size_t i = 0; i < count; ++i) {
         group[i] = graph->nodes[i].group;
         if (!graph->nodes[i].is_backward)
@@ -261,7 +261,8 @@ static bool order_nodes(ordering *o) {
     }
     list_followers(o, group);
     find_components(o);
-    for (size_t i = 0; i < count; ++i) /* a group's first node is its lowest, so it is ready */
+    /* a group's first node has the lowest index, so its component is known */
+    for (size_t i = 0; i < count; ++i)
         o->component[i] = o->component[group[i]];
     list_followers(o, o->component);
     place_components(o);
@@ -277,7 +278,7 @@ static int compare_numbers(const void *left, const void *right) {
     return (*a > *b) - (*a < *b);
 }
 
-/* The edges by the node that they begin at; those of node i end up at targets[targets_from[i]]. */
+/* Lists the targets of edges by source: those of node i begin at targets[targets_from[i]]. */
 static void list_targets(const pl_layer_graph *graph, uint32_t *targets_from, uint32_t *targets) {
     for (size_t i = 0; i < graph->num_edges; ++i)
         ++targets_from[graph->edges[i].from];
@@ -287,7 +288,7 @@ static void list_targets(const pl_layer_graph *graph, uint32_t *targets_from, ui
         targets[--targets_from[graph->edges[i].from]] = graph->edges[i].to;
 }
 
-/* Adds the net of a node, unless nothing can part it. */
+/* Adds the net of a node, unless it is within one unit. */
 static void add_net(pl_unit_graph *units, const pl_layer_graph *graph, size_t node,
                     const uint32_t *targets, size_t num_targets) {
     uint32_t *ends = units->net_units + units->nets_from[units->num_nets];
@@ -367,13 +368,13 @@ const char *pl_unit_order_name(pl_unit_order order) {
     return names[order];
 }
 
-/* Lists of numbers: those of i are items[from[i]] up to items[from[i + 1]]. */
+/* Lists of numbers: list i is items[from[i]] ... items[from[i + 1] - 1]. */
 typedef struct lists {
     uint32_t *from;
     uint32_t *items;
 } lists;
 
-/* The other way round: for each of `num_items` numbers the lists that hold it. */
+/* Inverts lists: lists, for each of num_items numbers, the lists that contain it. */
 static bool invert(const lists *source, size_t num_lists, size_t num_items, lists *result) {
     result->from = pl_new_array(num_items + 1, sizeof *result->from);
     result->items = pl_new_array(source->from[num_lists], sizeof *result->items);
@@ -395,20 +396,20 @@ typedef struct walk {
     bool from_end;
     lists before; /* of each unit */
     lists nets;   /* of each unit */
-    /* what comes behind and before a unit in the direction of the walk */
+    /* the units after and before a unit, in the direction of the walk */
     const lists *next;
     const lists *previous;
-    uint32_t *waits_for; /* of a unit: how many of `previous` are not placed */
+    uint32_t *waits_for; /* of a unit: the number of `previous` units that are not placed */
     uint32_t *ready;
     size_t num_ready;
     size_t num_placed;
-    uint64_t *key;          /* of a unit: the smallest comes next */
-    uint64_t *path;         /* cycles of the heaviest path up to a unit, with it */
+    uint64_t *key;          /* of a unit; the smallest is placed next */
+    uint64_t *path;         /* of a unit: cycles of the heaviest path that ends with it */
     uint32_t *placed_units; /* of a net */
 } walk;
 
-/* What a cut behind the placed units costs more with this one, in the middle of the numbers so that
- * less than nothing can be told. */
+/* Returns by how much this unit changes the cost of the cut after the placed units, plus UINT64_MAX
+ * / 2 because it can be negative. */
 static uint64_t key_of_traffic(const walk *w, uint32_t unit) {
     uint64_t key = UINT64_MAX / 2;
     for (size_t i = w->nets.from[unit]; i < w->nets.from[unit + 1]; ++i) {
@@ -436,7 +437,7 @@ static void become_ready(walk *w, uint32_t unit) {
     w->ready[w->num_ready++] = unit;
 }
 
-/* Takes the unit that comes next from those that are ready. */
+/* Removes the next unit from the ready ones. */
 static uint32_t take_next(walk *w) {
     size_t best = 0;
     for (size_t i = 0; i < w->num_ready; ++i) {

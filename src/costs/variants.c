@@ -13,30 +13,31 @@
 
 enum { MAX_POINTS = 1 << 22 };
 
-/* A compromise of the units of a stage so far: more cycles than the one before it, fewer bytes. */
+/* A Pareto-optimal choice for the units of a stage so far: more cycles than the point before it,
+ * fewer bytes. */
 typedef struct point {
     uint64_t cycles;
     uint64_t bytes;
-    uint32_t parent; /* of the units but the last */
+    uint32_t parent; /* the point of the units before the last one */
     uint32_t variant;
 } point;
 
-/* A stage that grows unit by unit, as one place in the pipeline. */
+/* A stage that grows unit by unit, in one place of the pipeline. */
 typedef struct row {
     const pl_variants *variants;
     size_t copies;
     uint64_t max_cycles;
     uint64_t max_bytes;
     size_t first_unit;
-    size_t end;    /* behind the last unit */
-    point *points; /* of all steps, the current ones last */
+    size_t end;    /* one past the last unit */
+    point *points; /* of all units so far, those of the last unit at the end */
     size_t count;
     size_t capacity;
-    size_t current;   /* where they begin */
+    size_t current;   /* where the points of the last unit begin */
     size_t arrival;   /* the next one */
-    bool wants_least; /* bytes, and nothing else */
+    bool wants_least; /* only the smallest peak is needed */
     uint64_t shared_bytes;
-    uint64_t full_bytes; /* if all is recomputed */
+    uint64_t full_bytes; /* if all units are recomputed */
     uint64_t full_cycles;
 } row;
 
@@ -71,7 +72,7 @@ static int compare_points(const void *left, const void *right) {
         return a->cycles < b->cycles ? -1 : 1;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? -1 : 1;
-    /* any two that are equal are in one order, so that the answer is one */
+    /* a total order, so that the result does not depend on qsort */
     if (a->parent != b->parent)
         return a->parent < b->parent ? -1 : 1;
     return (a->variant > b->variant) - (a->variant < b->variant);
@@ -89,7 +90,7 @@ static void begin_row(row *r, size_t first_unit) {
         r->full_bytes = r->copies * v->inputs_bytes[first_unit];
 }
 
-/* Leaves those of the points from `from` on that no other one beats. */
+/* Drops the points from `from` on that another point beats. */
 static void keep_compromises(row *r, size_t from) {
     size_t kept = from;
     qsort(r->points + from, r->count - from, sizeof *r->points, compare_points);
@@ -122,8 +123,8 @@ static popliner_status extend_row(row *r, popliner_error *error) {
     size_t wanted = r->count + (is_first ? 1 : num_before) * num_own;
     if (wanted > MAX_POINTS)
         return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "units %zu to %zu have more compromises between memory and cycles than can "
-                       "be looked at; use fewer variants, or rounder numbers",
+                       "units %zu to %zu offer too many choices between memory and cycles; use "
+                       "fewer variants, or rounder numbers",
                        r->first_unit, unit);
     if (!pl_grow(&r->points, &r->capacity, wanted, sizeof *r->points))
         return pl_fail_memory(error, "the variants of the stages");
@@ -151,8 +152,8 @@ static bool is_within(const row *r, uint64_t bytes, uint64_t cycles) {
     return bytes <= r->max_bytes && bytes <= r->variants->capacity_bytes && cycles <= r->max_cycles;
 }
 
-/* The compromise with the fewest cycles, or else with the fewest bytes, that is within the limits;
- * *is_full: all is recomputed, else *place is its point. */
+/* Returns the point within the limits that has the fewest cycles, or else the fewest bytes. Sets
+ * *is_full if the whole stage is recomputed, else *place to the index of the point. */
 static pl_variant_choice choose_in_row(const row *r, bool by_cycles, bool *is_full, size_t *place) {
     uint64_t full_bytes = r->full_bytes + r->shared_bytes;
     uint64_t full_cycles = r->full_cycles + cut_cycles(r);
@@ -201,7 +202,7 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
 
 /* ---- tables ---- */
 
-/* The stages in one place of the pipeline. *is_stopped: not all of them. */
+/* Fills the peaks of one place of the pipeline; not all of them if *is_stopped. */
 static popliner_status fill_place(const pl_variants *v, size_t to_end,
                                   const pl_variant_limits *limits, popliner_costs *costs,
                                   bool *is_stopped, popliner_error *error) {
@@ -247,7 +248,7 @@ popliner_status pl_variants_costs(const pl_variants *variants, const popliner_co
     popliner_status status =
         popliner_costs_create(variants->num_units, variants->max_stages, &made, error);
     if (status == POPLINER_OK && pl_pipeline_follows_split(&variants->pipeline))
-        pl_costs_follow_split(made);
+        made->follows_split = true;
     for (size_t to_end = 1; status == POPLINER_OK && to_end <= variants->max_stages; ++to_end)
         status = fill_place(variants, to_end, limits, made, &is_stopped, error);
     for (size_t unit = 1; status == POPLINER_OK && unit < variants->num_units; ++unit)
@@ -262,7 +263,7 @@ popliner_status pl_variants_costs(const pl_variants *variants, const popliner_co
 
 /* ---- choices ---- */
 
-/* Which units are not as they are, from the last point back to the first. */
+/* Appends the units that use a variant, following the points from the last unit to the first. */
 static popliner_status tell_units(const row *r, size_t place, const char *const *unit_names,
                                   pl_text *text, popliner_error *error) {
     size_t count = r->end - r->first_unit;
@@ -325,22 +326,21 @@ done:
 
 popliner_status pl_ways_check(const pl_ways *ways, popliner_error *error) {
     if (ways->count == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "stages have no way of running to choose");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "ways: none are given; give at least one");
     const popliner_costs *first = ways->costs[0];
     for (size_t i = 1; i < ways->count; ++i)
         if (popliner_costs_num_units(ways->costs[i]) != popliner_costs_num_units(first) ||
             popliner_costs_has_cycles(ways->costs[i]) != popliner_costs_has_cycles(first))
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "the costs of the ways %s and %s are of chains of different lengths, or "
-                           "one has no cycles",
+                           "ways %s and %s: their costs have different numbers of units, or only "
+                           "one has cycles",
                            ways->names[0], ways->names[i]);
     for (size_t i = 0; i < ways->count; ++i)
         for (size_t k = 0; k < i; ++k)
-            if (pl_costs_follows_split(ways->costs[i]) != pl_costs_follows_split(ways->costs[k]) &&
-                pl_costs_max_stages_to_end(ways->costs[i]) > 1 &&
-                pl_costs_max_stages_to_end(ways->costs[k]) > 1)
+            if (ways->costs[i]->follows_split != ways->costs[k]->follows_split &&
+                ways->costs[i]->max_stages_to_end > 1 && ways->costs[k]->max_stages_to_end > 1)
                 return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "the costs of the ways %s and %s are of pipelines with other copies",
+                               "ways %s and %s: the costs are of pipelines with different copies",
                                ways->names[k], ways->names[i]);
     return POPLINER_OK;
 }
@@ -351,7 +351,7 @@ static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *
                : 0;
 }
 
-/* The least peak of a stage within the limit of cycles. */
+/* Returns the smallest peak of a stage within the limit of cycles. */
 static uint64_t least_peak(const pl_ways *ways, const popliner_interval *stage,
                            const pl_variant_limits *limits) {
     uint64_t least_bytes = POPLINER_PEAK_FORBIDDEN;
@@ -373,14 +373,14 @@ popliner_status pl_ways_costs(const pl_ways *ways, size_t max_stages,
     bool is_stopped = false;
     *costs = NULL;
     for (size_t i = 0; i < ways->count; ++i) {
-        size_t own = pl_costs_max_stages_to_end(ways->costs[i]);
+        size_t own = ways->costs[i]->max_stages_to_end;
         num_places = own > num_places ? own : num_places;
     }
     num_places = max_stages < num_places ? max_stages : num_places;
     popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
     for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i)
-        if (pl_costs_follows_split(ways->costs[i]))
-            pl_costs_follow_split(made);
+        if (ways->costs[i]->follows_split)
+            made->follows_split = true;
     for (size_t first = 0; status == POPLINER_OK && !is_stopped && first < num_units; ++first) {
         is_stopped = limits->should_stop != NULL && limits->should_stop(limits->user);
         for (size_t last = first; last < num_units; ++last)

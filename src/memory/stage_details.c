@@ -208,7 +208,7 @@ popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popli
     if (status != POPLINER_OK)
         return status;
     if (pl_pipeline_follows_split(pipeline))
-        pl_costs_follow_split(costs);
+        costs->follows_split = true;
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {
             uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];

@@ -269,7 +269,7 @@ static popliner_status add_stage(walk *w, size_t first_unit, size_t end_unit,
 static bool has_right_number(const walk *w) {
     return w->num_stages_wanted == 0 || w->num_stages == w->num_stages_wanted ||
            (w->num_stages > w->num_stages_wanted &&
-            w->num_stages_wanted == pl_costs_max_stages_to_end(w->problem->costs));
+            w->num_stages_wanted == w->problem->costs->max_stages_to_end);
 }
 
 /* Looks for a split; there is none if no stage is left. */
@@ -309,8 +309,8 @@ static popliner_status try_groups(const unit_groups *groups, const pl_problem *p
               .problem = problem,
               .filter = pl_filter_without_memory(problem),
               .num_steps = MAX_STEPS - num_steps_left};
-    bool follows_split = pl_costs_follows_split(problem->costs);
-    size_t most = follows_split ? pl_costs_max_stages_to_end(problem->costs) : 0;
+    bool follows_split = problem->costs->follows_split;
+    size_t most = follows_split ? problem->costs->max_stages_to_end : 0;
     popliner_status status = begin_walk(&w, error);
     *possible = false;
     for (size_t wanted = follows_split ? 1 : 0;

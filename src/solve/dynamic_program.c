@@ -84,7 +84,7 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
 static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_error *error) {
     size_t n = p->width - 1;
     size_t most = p->max_stages;
-    size_t known = pl_costs_max_stages_to_end(p->problem->costs);
+    size_t known = p->problem->costs->max_stages_to_end;
     p->ranges = pl_new_array(most + 1, sizeof *p->ranges);
     if (p->ranges == NULL)
         return fail_memory(error);

@@ -56,7 +56,7 @@ done:
 /* Whether a unit may still turn out to be too large: not if a place was found that holds it, nor if
  * it must not be a stage of its own. */
 static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
-    size_t known = pl_costs_max_stages_to_end(p->costs);
+    size_t known = p->costs->max_stages_to_end;
     size_t to_end = 1;
     if (sizes->min_bytes[unit] <= sizes->limit_bytes[unit])
         return false;
@@ -147,8 +147,8 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     if (problem->is_mapped)
         return POPLINER_OK;
     options.max_stages = problem->num_units;
-    if (problem->depends_on_end && pl_costs_max_stages_to_end(problem->costs) < options.max_stages)
-        options.max_stages = pl_costs_max_stages_to_end(problem->costs);
+    if (problem->depends_on_end && problem->costs->max_stages_to_end < options.max_stages)
+        options.max_stages = problem->costs->max_stages_to_end;
     popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
     if (status == POPLINER_OK) {
         pl_filter filter = pl_filter_of_limits(&other);

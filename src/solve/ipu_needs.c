@@ -170,7 +170,7 @@ static const uint8_t *row_behind(const needs_pass *pass, size_t stage, size_t nu
  * more. */
 static popliner_status look_at(needs_pass *pass, size_t num_stages, uint64_t *bytes,
                                popliner_error *error) {
-    size_t known = pl_costs_max_stages_to_end(pass->problem->costs);
+    size_t known = pass->problem->costs->max_stages_to_end;
     popliner_status status = POPLINER_OK;
     for (size_t stage = pass->num_apart < num_stages ? pass->num_apart : num_stages;
          status == POPLINER_OK && stage-- > 1;)

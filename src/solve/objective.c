@@ -34,11 +34,16 @@ const char *pl_objective_name(popliner_objective objective) {
     return (unsigned)objective < POPLINER_NUM_OBJECTIVES ? objectives[objective].name : NULL;
 }
 
+/* True for graphs and for costs without memory, where the time comes first. */
+static bool are_of_time(const popliner_costs *costs) {
+    return costs != NULL && popliner_costs_has_cycles(costs) &&
+           (costs->is_of_time || popliner_costs_peak(costs, 0, costs->num_units - 1, 1) == 0);
+}
+
 size_t popliner_objectives_complete(popliner_objective *list, size_t num_objectives,
                                     const popliner_costs *costs) {
-    const popliner_objective first = costs != NULL && pl_costs_are_of_time(costs)
-                                         ? POPLINER_OBJECTIVE_CYCLES
-                                         : POPLINER_OBJECTIVE_MEMORY;
+    const popliner_objective first =
+        are_of_time(costs) ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
     if (num_objectives == 0 || objectives[list[0]].may_lead)
         return num_objectives;
     size_t end = 1; /* of what moves one place on: as far as where `first` was */

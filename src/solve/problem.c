@@ -138,7 +138,7 @@ static bool cycles_depend_on_ipu(const pl_problem *p) {
 
 /* Takes over the order of the costs where it is known of as many places, else finds it. */
 static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
-    size_t known = pl_costs_max_stages_to_end(p->costs);
+    size_t known = p->costs->max_stages_to_end;
     size_t most = p->max_stages < known ? p->max_stages : known;
     if (p->is_shared)
         return POPLINER_OK;
@@ -174,7 +174,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
         has_room ? find_rules(p, active, &r, error) : pl_fail_memory(error, "the constraints");
     if (status == POPLINER_OK)
         status = find_sharing(p, error);
-    if (status == POPLINER_OK && p->is_mapped && pl_costs_follows_split(costs))
+    if (status == POPLINER_OK && p->is_mapped && costs->follows_split)
         status = pl_costs_of_number(costs, p->min_stages, &p->own_costs, error);
     if (p->own_costs != NULL)
         p->costs = costs = p->own_costs;
@@ -187,7 +187,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         if (p->is_pair_active[i] != 0)
             join(p, options->pairs[i]);
-    p->depends_on_end = pl_costs_max_stages_to_end(costs) > 1;
+    p->depends_on_end = costs->max_stages_to_end > 1;
     p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;

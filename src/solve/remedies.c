@@ -499,7 +499,7 @@ static popliner_status try_constraints(advice *a) {
 /* The fewest stages that are enough where each has an IPU of its own. */
 static popliner_status try_without_map(advice *a) {
     const pl_problem *p = a->problem;
-    size_t known = pl_costs_max_stages_to_end(pl_costs_of_any_split(p->costs));
+    size_t known = pl_costs_of_any_split(p->costs)->max_stages_to_end;
     trial t = {0};
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_WITHOUT_MAP};
     if (!p->is_mapped)

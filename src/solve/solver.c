@@ -14,7 +14,7 @@
 
 /* What only the problem made of the options tells. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
-    size_t known = pl_costs_max_stages_to_end(problem->costs);
+    size_t known = problem->costs->max_stages_to_end;
     if (problem->depends_on_end && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the costs are known for pipelines of at most %zu stages, but up to %zu are "

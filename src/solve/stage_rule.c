@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
 #include "solve/ipus.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static bool is_alone(const pl_problem *p, size_t stage) {
 pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end) {
     size_t ipu = pl_problem_ipu(problem, stage);
-    size_t known = pl_costs_max_stages_to_end(problem->costs);
+    size_t known = problem->costs->max_stages_to_end;
     size_t place = pl_costs_place(problem->costs, stage + stages_to_end, stage);
     uint64_t speed = pl_speed_of(problem->options, ipu);
     /* what shares its IPU may make up for what it lacks itself */
@@ -83,11 +84,17 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
            is_busy_enough(rule, first_unit, end_unit, cycles);
 }
 
+/* Returns the cycles of the intervals that begin with a unit, by length; NULL if there are none. */
+static const uint64_t *cycles_from(const popliner_costs *costs, size_t first_unit) {
+    return costs->cycles == NULL ? NULL
+                                 : costs->cycles + pl_triangle_row(costs->num_units, first_unit);
+}
+
 /* The same for the ends from `end_unit` on. */
 static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
                              size_t count, uint8_t *ok) {
     const uint64_t *cycles =
-        pl_costs_cycles_from(rule->problem->costs, first_unit) + (end_unit - 1 - first_unit);
+        cycles_from(rule->problem->costs, first_unit) + (end_unit - 1 - first_unit);
     const uint64_t *behind = rule->link_behind + end_unit;
     uint64_t before = rule->link_before[first_unit];
     if (rule->speed != POPLINER_SPEED_ONE) {
@@ -106,7 +113,7 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
 static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                       uint8_t *ok) {
     const pl_problem *p = rule->problem;
-    const uint64_t *cycles = pl_costs_cycles_from(p->costs, first_unit);
+    const uint64_t *cycles = cycles_from(p->costs, first_unit);
     const pl_stage_rule outer = pl_stage_rule_outer(rule);
     if (count > 0 && pl_stage_rule_is_ordered(&outer)) {
         size_t last_end = pl_stage_rule_last_end(&outer, first_unit);
@@ -150,7 +157,7 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
     /* where costs follow the split, no row of one number of stages serves another */
-    if (problem->is_mapped || pl_costs_follows_split(problem->costs))
+    if (problem->is_mapped || problem->costs->follows_split)
         return problem->max_stages;
     if (!problem->depends_on_ipu)
         return 0;

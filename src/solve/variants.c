@@ -130,7 +130,7 @@ static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_
 static size_t place_of(const search *s, size_t num_stages, size_t stage) {
     size_t place = pl_costs_place(s->costs, num_stages, stage);
     for (size_t i = 0; i < s->ways.count; ++i)
-        if (pl_costs_follows_split(s->ways.costs[i]))
+        if (s->ways.costs[i]->follows_split)
             place = num_stages;
     return place;
 }

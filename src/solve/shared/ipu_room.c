@@ -224,7 +224,7 @@ static double most_alone(const holder *h, uint64_t limit_bytes, uint8_t *taken) 
 static holder ask(const pl_room *room, size_t kind, uint64_t limit_bytes) {
     holder h = {.room = room,
                 .kind = &room->kinds[kind],
-                .items = pl_costs_shared_items(room->problem->costs),
+                .items = room->problem->costs->shared_items,
                 .room_bytes = (double)limit_bytes,
                 .most_walks = MOST_LOOKS / room->problem->num_units / room->kinds[kind].num_stages};
     for (size_t i = 0; i < h.items.num_items; ++i)
@@ -509,7 +509,7 @@ popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popline
     room->usual_step = FIRST_STEP / (double)problem->num_ipus;
     if (!problem->is_shared || problem->max_stages < problem->min_stages ||
         problem->most_stages_of_ipu > MOST_STAGES ||
-        pl_costs_shared_items(problem->costs).num_items == 0)
+        problem->costs->shared_items.num_items == 0)
         return POPLINER_OK;
     room->kinds = pl_new_array(num_stages, sizeof *room->kinds);
     room->kind_of = pl_new_array(num_stages, sizeof *room->kind_of);

@@ -85,7 +85,7 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
     uint32_t key[MOST_NUMBERS];
     size_t width = 2 * problem->most_stages_of_ipu + 1;
     /* an IPU by itself is in the table of costs, and sums are as quick */
-    if (count == 1 || width > MOST_NUMBERS || pl_costs_adds_shared_peaks(problem->costs))
+    if (count == 1 || width > MOST_NUMBERS || problem->costs->shared_peak == NULL)
         return pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     m->width = width;
     memset(key, 0, sizeof key);
