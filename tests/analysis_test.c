@@ -19,7 +19,7 @@
 #include "popliner/analysis.h"
 #include "popliner/report.h"
 #include "profile/profile_data.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 static const popliner_memory_model models[] = {POPLINER_MEMORY_MODEL_POPLINER,
                                                POPLINER_MEMORY_MODEL_FULL};

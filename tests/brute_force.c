@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "costs/costs.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ uint64_t brute_speed_cycles(const popliner_solver_options *options, size_t ipu, 
 }
 
 /* What the cut behind a stage takes on the link to the next one. */
-static uint64_t link_behind(const question *q, const popliner_plan_stage *stages, size_t k) {
+static uint64_t link_after(const question *q, const popliner_plan_stage *stages, size_t k) {
     return brute_link_cycles(q->options, stages[k].ipu, stages[k + 1].ipu, stages[k].cut_bytes);
 }
 
@@ -125,8 +125,8 @@ static uint64_t cycles_of(const question *q, const popliner_plan_stage *stages, 
     uint64_t cycles = brute_speed_cycles(
         q->options, stages[k].ipu,
         popliner_costs_cycles(q->costs, stages[k].first_unit, stages[k].last_unit));
-    cycles += k > 0 ? link_behind(q, stages, k - 1) : 0;
-    cycles += k + 1 < num_stages ? link_behind(q, stages, k) : 0;
+    cycles += k > 0 ? link_after(q, stages, k - 1) : 0;
+    cycles += k + 1 < num_stages ? link_after(q, stages, k) : 0;
     return cycles;
 }
 
@@ -174,7 +174,7 @@ static void measure(const question *q, popliner_plan_stage *stages, trial *t) {
         uint64_t bytes = peak_of_ipu(q, stages, t->num_stages, k, &cycles);
         stages[k].peak_bytes = bytes;
         stages[k].cycles = cycles_of(q, stages, t->num_stages, k);
-        stages[k].link_cycles = k + 1 < t->num_stages ? link_behind(q, stages, k) : 0;
+        stages[k].link_cycles = k + 1 < t->num_stages ? link_after(q, stages, k) : 0;
         if (bytes == POPLINER_PEAK_FORBIDDEN)
             t->is_possible = false;
         uint64_t limit_bytes;

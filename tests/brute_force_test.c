@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include "test.h"
 
 /* Four units of 5, 3, 4 and 2 bytes; units 1 and 2 use the same 10 bytes more. They are busy for 6,

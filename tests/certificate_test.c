@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "popliner/certificate.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -194,7 +194,7 @@ static void refuses_objectives_that_make_no_sense(void **state) {
         "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"a\"}]}";
     test_write_bytes(path, text, strlen(text));
     RUN(&run, "--costs", path, "-q", "--solve", "--objective", "cycles");
-    assert_refused(&run, 2, "the objective cycles needs costs that have cycles");
+    assert_refused(&run, 2, "objectives: cycles needs costs with cycles");
     free(path);
 }
 
@@ -303,8 +303,7 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
-    assert_refused(
-        &run, 2, "what stages recompute is not chosen (auto) where IPUs have speeds of their own");
+    assert_refused(&run, 2, "recompute auto: not with speeds of IPUs");
 }
 
 /* The same units with cuts of 8 and 4 bytes: over 4 bytes in a cycle 7 | 5 takes 8 and 6. */
@@ -355,8 +354,7 @@ static void counts_what_cuts_take_on_their_links(void **state) {
     RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
     assert_refused(&run, 2, "stages cannot share an IPU where links have bandwidths");
     RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
-    assert_refused(&run, 2,
-                   "what stages recompute is not chosen (auto) where links have bandwidths");
+    assert_refused(&run, 2, "recompute auto: not with bandwidths of links");
     RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
     assert_int_equal(run.status, 0);
     static const char graph[] = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}], \"edges\": []}";
@@ -1932,7 +1930,7 @@ static void written_programs_have_the_same_optimum(void **state) {
     }
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,0", "--objective", "balance",
         "--write-lp", lp);
-    assert_only_answered(2, "put another first");
+    assert_only_answered(2, "put another objective first");
     /* however little is known */
     RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--write-lp", lp);
     assert_int_equal(run.status, 1);

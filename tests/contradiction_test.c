@@ -10,7 +10,7 @@
 #include "test_data.h"
 
 #include "popliner/solver.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,8 +8,7 @@
 
 #include "costs/costs.h"
 #include "popliner/costs.h"
-#include "solve/greedy.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 static void begins_with_zeros(void **state) {
     (void)state;

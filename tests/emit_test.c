@@ -6,7 +6,7 @@
 
 #include "emit/emit_data.h"
 #include "popliner/emit.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "test_data.h"
 
 #include "costs/costs.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include "solve/shared/shared.h"
 #include "solve/stage_rule.h"
 

@@ -6,7 +6,7 @@
 #include "test.h"
 #include "test_data.h"
 
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include "solve/shared/shared.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 #include "popliner/operations.h"
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 static size_t num_solved; /* over all cases: the test must not pass by skipping */
 

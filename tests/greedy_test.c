@@ -4,8 +4,7 @@
 #include "test.h"
 
 #include "popliner/solver.h"
-#include "solve/greedy.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -62,25 +62,24 @@ static void refuses_what_makes_no_sense(void **state) {
     options.ipu_links = links;
     options.num_ipu_links = 2;
     assert_refuses(costs, &options,
-                   "bandwidths of links need costs that have cycles; leave them out");
+                   "link_bandwidth, ipu_links: the costs have no cycles; leave them out");
     popliner_costs_free(costs);
     costs = three_units_with_cuts(true);
     links[1] = (popliner_ipu_link){1, 0, {1, 1}};
-    assert_refuses(costs, &options, "ipu_links: IPUs 0 and 1 are given twice");
+    assert_refuses(costs, &options, "ipu_links: IPUs 0 and 1 appear twice");
     links[1] = (popliner_ipu_link){4, 4, {1, 1}};
     assert_refuses(costs, &options, "ipu_links: IPU 4 has no link to itself");
     links[1] = (popliner_ipu_link){4, 5, {0, 1}};
-    assert_refuses(costs, &options, "ipu_links: 0 bytes in 1 cycles, but both must be at least 1");
+    assert_refuses(costs, &options, "ipu_links: 0 bytes in 1 cycles; expected at least 1 of both");
     links[1].bandwidth = (popliner_bandwidth){7, 1};
     options.link_bandwidth.bytes = 5;
     assert_refuses(costs, &options,
-                   "link_bandwidth: 5 bytes in 0 cycles, but both must be at least 1");
+                   "link_bandwidth: 5 bytes in 0 cycles; expected at least 1 of both");
     options.link_bandwidth.cycles = 1;
     options.device_map = shared;
     options.num_mapped_stages = 3;
     assert_refuses(costs, &options,
-                   "link_bandwidth, ipu_links: not where stages share IPUs; leave them out, or "
-                   "give each stage an IPU of its own");
+                   "link_bandwidth, ipu_links: not for several stages on one IPU; leave them out");
     popliner_costs_free(costs);
 }
 

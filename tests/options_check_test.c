@@ -9,7 +9,7 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 #include "solve/objective.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -158,8 +158,8 @@ static popliner_cut_rule no_rule[NUM_UNITS] = {POPLINER_CUT_FREE, (popliner_cut_
 
 static void set_fault(popliner_solver_options *o, size_t fault, const char **name) {
     static const char *const names[] = {"objectives: memory",
-                                        "objectives: there is no 77",
-                                        "objectives: there is no -1",
+                                        "objectives: 77 is not",
+                                        "objectives: -1 is not",
                                         "objectives: NULL",
                                         "pairs: unit 5",
                                         "pairs: units 1 and 2",
@@ -171,7 +171,7 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
                                         "ipu_limits: IPU",
                                         "ipu_speeds: IPU 1",
                                         "ipu_speeds: IPU",
-                                        "ipu_speeds: 0",
+                                        "ipu_speeds: IPU 0: 0 millionths",
                                         "ipu_links: IPUs 0 and 1",
                                         "ipu_links: IPU",
                                         "ipu_links: IPU 2",
@@ -179,9 +179,9 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
                                         "device_map: IPU",
                                         "device_map: NULL",
                                         "device_map: 65537 stages",
-                                        "cut_rules: there is no 9",
+                                        "cut_rules: unit 1 has 9,",
                                         "max_stages: 0",
-                                        "method: there is no 55",
+                                        "method: 55 is not",
                                         "time_limit_seconds: -1",
                                         "slack_percent: -1",
                                         "link_bandwidth: 0 bytes"};
@@ -259,7 +259,7 @@ static void refuses_what_the_costs_do_not_have(void **state) {
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
     static const popliner_ipu_speed speeds[] = {{0, 2000000}};
     popliner_solver_options faults[3];
-    static const char *const names[] = {"objective cycles", "speeds of IPUs", "bandwidths"};
+    static const char *const names[] = {"objectives: cycles", "ipu_speeds: ", "link_bandwidth, "};
     for (size_t i = 0; i < 3; ++i)
         faults[i] = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     faults[0].objectives = cycles;

@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include "solve/plan.h"
-#include "solve/plan_data.h"
 #include "solve/problem.h"
 
 /* Four units; the peak of i ... j is 10 * (j - i + 1) + i, and 0 ... 3 must not be a stage; cutting

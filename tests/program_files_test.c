@@ -252,7 +252,7 @@ static bool is_empty(const popliner_costs *costs, const popliner_solver_options 
     popliner_status status =
         popliner_solver_write(costs, options, NULL, POPLINER_PROGRAM_LP, path, &error);
     return status == POPLINER_ERROR_USAGE &&
-           strstr(error.message, "there is no integer program to write") != NULL;
+           strstr(error.message, "there is no integer program") != NULL;
 }
 
 /* Whether it is feasible. */

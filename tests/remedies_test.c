@@ -12,7 +12,7 @@
 #include "costs/costs.h"
 #include "popliner/solver.h"
 #include "solve/infeasibility.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <inttypes.h>
 #include <math.h>

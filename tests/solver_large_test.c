@@ -7,7 +7,7 @@
 #include "popliner/costs.h"
 #include "popliner/solver.h"
 #include "solve/objective.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <inttypes.h>
 #include <math.h>

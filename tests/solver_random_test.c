@@ -11,7 +11,7 @@
 #include "test_data.h"
 
 #include "popliner/solver.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #include "popliner/solver.h"
 #include "solve/glpk_session.h"
 #include "solve/integer_program.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include "solve/shared/shared.h"
 
 #ifdef TEST_WITH_GLPK

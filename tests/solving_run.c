@@ -9,7 +9,7 @@
 
 #include "json_schema.h"
 #include "solve/objective.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 static command_run run;
 

@@ -67,17 +67,16 @@ static void refuses_what_makes_no_sense(void **state) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.ipu_speeds = speeds;
     options.num_ipu_speeds = 2;
-    assert_refuses(costs, &options, "speeds of IPUs need costs that have cycles; leave them out");
+    assert_refuses(costs, &options, "ipu_speeds: the costs have no cycles; leave the speeds out");
     popliner_costs_free(costs);
     costs = three_units(true);
     speeds[1].ipu = 0;
-    assert_refuses(costs, &options, "ipu_speeds: IPU 0 is given twice");
+    assert_refuses(costs, &options, "ipu_speeds: IPU 0 appears twice");
     speeds[1] = (popliner_ipu_speed){1, 0};
-    assert_refuses(costs, &options,
-                   "ipu_speeds: 0 millionths of IPU 1 are not from 1000 to 1000000000");
+    assert_refuses(costs, &options, "ipu_speeds: IPU 1: 0 millionths; expected 1000 to 1000000000");
     speeds[1].millionths = (uint64_t)POPLINER_MOST_SPEED + 1;
     assert_refuses(costs, &options,
-                   "ipu_speeds: 1000000001 millionths of IPU 1 are not from 1000 to 1000000000");
+                   "ipu_speeds: IPU 1: 1000000001 millionths; expected 1000 to 1000000000");
     speeds[1].millionths = 500000;
     popliner_costs_free(costs);
 }

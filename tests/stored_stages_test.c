@@ -22,7 +22,7 @@
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include "store/store.h"
 #include "tables/reports.h"
 #include "test_data.h"

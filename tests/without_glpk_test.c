@@ -9,7 +9,7 @@
 #include "test_data.h"
 
 #include "solve/glpk_session.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

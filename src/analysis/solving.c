@@ -13,9 +13,8 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "profile/profile_data.h"
-#include "solve/greedy.h"
+#include "solve/plan.h"
 #include "solve/options.h"
-#include "solve/plan_data.h"
 
 /* ---- solving ---- */
 

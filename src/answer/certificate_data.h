@@ -15,7 +15,7 @@
 #include "popliner/profile.h"
 #include "popliner/report.h"
 #include "solve/options.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 /* What a certificate is about. */
 typedef struct pl_certificate_input {

@@ -114,7 +114,7 @@ static popliner_status extend_row(row *r, popliner_error *error) {
     size_t num_own = v->first[unit + 1] - v->first[unit];
     for (; r->arrival < v->num_arrivals && v->arrivals[r->arrival].unit == unit; ++r->arrival) {
         const pl_variant_arrival *arrival = &v->arrivals[r->arrival];
-        bool is_new = arrival->begins_behind == SIZE_MAX || r->first_unit > arrival->begins_behind;
+        bool is_new = arrival->begins_after == SIZE_MAX || r->first_unit > arrival->begins_after;
         r->shared_bytes += is_new ? arrival->bytes : 0;
     }
     const pl_variant *own = &v->items[v->first[unit]];

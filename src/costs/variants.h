@@ -26,7 +26,7 @@ typedef struct pl_variant {
  * begins after the previous of these units. */
 typedef struct pl_variant_arrival {
     size_t unit;
-    size_t begins_behind; /* SIZE_MAX: wherever the stage begins */
+    size_t begins_after; /* SIZE_MAX: wherever the stage begins */
     uint64_t bytes;
 } pl_variant_arrival;
 

@@ -11,7 +11,7 @@ static void append(pl_constraints *list, popliner_constraint constraint) {
         list->failed = true;
 }
 
-/* ---- how many stages ---- */
+/* ---- the number of stages ---- */
 
 static void list_stages(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
     (void)num_units;
@@ -31,7 +31,7 @@ static void apply_map(pl_rules *r, const popliner_constraint *c) {
     apply_max_stages(r, c);
 }
 
-/* ---- how many units a stage has ---- */
+/* ---- the number of units of a stage ---- */
 
 static void list_min_units(pl_constraints *list, const popliner_solver_options *o,
                            size_t num_units) {
@@ -86,7 +86,7 @@ static void leave_out_cut(pl_owned_options *own, const popliner_constraint *c) {
     rules[c->unit + 1] = POPLINER_CUT_FREE;
 }
 
-/* ---- where units are ---- */
+/* ---- where units run ---- */
 
 static void list_pairs(pl_constraints *list, const popliner_solver_options *o, size_t num_units) {
     (void)num_units;
@@ -127,8 +127,8 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 
 /* ---- the table ---- */
 
-/* In the order in which they are listed: name, words, is_number, may_go, is_of_ipu, and what is done
- * with them. */
+/* In the order of pl_constraints_list: name, words, is_number, may_go, is_of_ipu, list, apply,
+ * leave_out. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
     [POPLINER_CONSTRAINT_MAX_STAGES] = {"max_stages", "%N", false, false, false, list_stages,
                                         apply_max_stages, NULL},

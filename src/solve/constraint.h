@@ -1,4 +1,4 @@
-/* What may be asked of a split: a row for each kind of constraint.
+/* Constraints of a split: a row for each kind.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_CONSTRAINT_H
@@ -8,7 +8,7 @@
 
 enum { PL_ANY_IPU = -1, PL_NO_IPU = -2 };
 
-/* What constraints come to, for a problem. */
+/* The constraints of a problem, merged. */
 typedef struct pl_rules {
     size_t min_stages;
     size_t max_stages;
@@ -16,7 +16,7 @@ typedef struct pl_rules {
     size_t min_units;
     size_t max_units;
     popliner_cut_rule *cuts; /* [num_units] */
-    int64_t *unit_ipu;       /* [num_units] where each has to be, or PL_ANY_IPU */
+    int64_t *unit_ipu;       /* [num_units] the required IPU of each unit, or PL_ANY_IPU */
 } pl_rules;
 
 /* Zero-initialise; the caller frees the items. */
@@ -28,25 +28,26 @@ typedef struct pl_constraints {
 } pl_constraints;
 
 typedef struct pl_constraint_kind {
-    const char *name;  /* of popliner_option_names, if callers give no other */
-    const char *words; /* behind it: %N a number, %U a unit, %V the second one, %I an IPU */
-    bool is_number;    /* of units, which may be a little different instead */
-    bool may_go;       /* it may be left out alone */
-    bool is_of_ipu;    /* it says what is on one IPU, wherever stages are */
-    /* Appends those of the options; NULL if another kind's does. */
+    const char *name; /* see popliner_option_names; used unless the caller has another name */
+    /* what follows the name: %N a number, %U a unit, %V the second unit, %I an IPU */
+    const char *words;
+    bool is_number; /* a number of units, which a remedy may change a little */
+    bool may_go;    /* may be dropped alone */
+    bool is_of_ipu; /* restricts which units are on one IPU, in any stage */
+    /* Appends those of the options; NULL if another kind's function does. */
     void (*list)(pl_constraints *list, const popliner_solver_options *options, size_t num_units);
-    /* NULL: see pl_problem. */
+    /* NULL: applied by pl_problem. */
     void (*apply)(pl_rules *rules, const popliner_constraint *constraint);
-    /* Takes it out of options that have it; NULL if it must not go. */
+    /* Drops it from options that have it; NULL if it cannot be dropped. */
     void (*leave_out)(pl_owned_options *own, const popliner_constraint *constraint);
 } pl_constraint_kind;
 
-/* The row of a kind that there is. */
+/* Returns the row of a valid kind. */
 const pl_constraint_kind *pl_constraint_of(popliner_constraint_kind kind);
 
-/* The constraints of some options, one by one, so that each can be left out to see whether it is
- * needed for a contradiction: the number of stages, min_units and max_units, then each required or
- * forbidden cut, each pair, each placement. The caller frees list->items. Errors: MEMORY. */
+/* Lists the constraints of the options one by one, so that each can be left out to see whether a
+ * conflict needs it: the number of stages, min_units and max_units, then each required or forbidden
+ * cut, each pair, each placement. The caller frees list->items. Errors: MEMORY. */
 popliner_status pl_constraints_list(const popliner_costs *costs,
                                     const popliner_solver_options *options, pl_constraints *list,
                                     popliner_error *error);

@@ -1,9 +1,10 @@
-/* One constraint after another is left out, as long as what is left is impossible, too.
+/* Finds a minimal conflicting set: leaves out one constraint after another, as long as the others
+ * still allow no split.
  *
- * That finds a smallest contradiction only if nothing becomes impossible when a constraint goes. So
- * to leave out a device map is to leave open how many stages there are and where each runs, not to
- * put stage k on IPU k: pairs and placements still hold, wherever the IPUs are. Stages share an IPU
- * then only for the sake of these, since fewer stages on an IPU never need more.
+ * That requires that leaving out a constraint never makes a split impossible. So leaving out a
+ * device map leaves open how many stages there are and where each runs; it does not put stage k on
+ * IPU k. Pairs and placements still hold, whichever the IPUs are. Stages share an IPU only where
+ * these require it, since fewer stages on an IPU never need more.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/infeasibility.h"
@@ -15,18 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a search, and how many of them a peak is worth that has to be measured. */
+/* The limit of a search's steps, and how many steps a slow measurement counts as. */
 enum { MAX_STEPS = 50000000, STEPS_OF_SLOW_PEAK = 50000 };
 
-/* ---- groups ---- */
+/* ---- groups of units that must be on one IPU ---- */
 
-/* Each group is known by its first unit. Zero-initialise; free with free_groups. */
+/* Each group is named by its first unit. Zero-initialise; free with free_groups. */
 typedef struct unit_groups {
     size_t num_units;
-    size_t *first;      /* [units] of the unit's group */
-    int64_t *ipu;       /* [units] that placements want, by such a first unit; or PL_ANY_IPU */
-    bool has_several;   /* units in some group */
-    bool is_impossible; /* a group is wanted on two IPUs */
+    size_t *first;      /* [units] the first unit of the unit's group */
+    int64_t *ipu;       /* [units] the IPU that placements require, by group; or PL_ANY_IPU */
+    bool has_several;   /* some group has several units */
+    bool is_impossible; /* a group must be on two IPUs */
 } unit_groups;
 
 static void join(unit_groups *g, size_t a, size_t b) {
@@ -52,8 +53,8 @@ static void place(unit_groups *g, const popliner_constraint *c) {
             join(g, unit, c->unit);
 }
 
-/* Finds the groups that the active ones of some pairs and placements make of a chain; constraints
- * of other kinds are passed. Errors: MEMORY. O(units * constraints). */
+/* Finds the groups of a chain that the active pairs and placements make; ignores other constraints.
+ * Errors: MEMORY. O(units * constraints). */
 static popliner_status find_groups(unit_groups *groups, size_t num_units,
                                    const popliner_constraint *constraints, const uint8_t *active,
                                    size_t count, popliner_error *error) {
@@ -82,7 +83,7 @@ static void free_groups(unit_groups *groups) {
     *groups = (unit_groups){0};
 }
 
-/* Takes from a problem without a device map the stages that hold units of groups on two IPUs. */
+/* Removes, from a problem without a device map, stages with units of groups on two IPUs. */
 static void separate_groups(const unit_groups *groups, pl_problem *problem) {
     for (size_t first = 0; first < problem->num_units; ++first) {
         int64_t ipu = PL_ANY_IPU;
@@ -97,13 +98,13 @@ static void separate_groups(const unit_groups *groups, pl_problem *problem) {
 
 /* ---- the search for units on one IPU ---- */
 
-/* Splits are looked for from the end of the chain, one stage after another, the shortest first.
- * Stages that have a unit of one group are joined. Once all units of what is joined are in stages,
- * these are together on an IPU, and must not be forbidden there. What may still come depends on
- * where the last stage begins and on the joined stages that wait for more units, and, if the costs
- * depend on the place, on the number of stages. What was found to lead nowhere is remembered. */
+/* Searches from the end of the chain, one stage after another, the shortest first. Groups that have
+ * units in one stage are joined. Once all units of joined groups are in stages, these stages are
+ * together on an IPU, and must not be forbidden there. Which stages may precede depends on where
+ * the last stage begins, on the joined stages that wait for more units, and, if costs depend on the
+ * place, on the number of stages. Dead ends are stored. */
 
-/* What leads nowhere from one unit on. */
+/* A state from which a unit cannot be continued to the start of the chain. */
 typedef struct dead_end {
     size_t next; /* of the same unit, or SIZE_MAX */
     size_t begin;
@@ -114,15 +115,16 @@ typedef struct walk {
     const unit_groups *groups;
     const pl_problem *problem;
     pl_filter filter;
-    size_t num_stages_wanted;  /* where costs depend on that; else 0 */
+    size_t num_stages_wanted;  /* if costs depend on it; else 0 */
     popliner_interval *stages; /* [units], from the end of the chain */
     size_t num_stages;
-    size_t *joined;   /* [units] another group joined to the one with that first unit, or itself */
-    uint8_t *is_open; /* [units] by such a first unit: waits for more units */
-    size_t *key;      /* of the stages */
+    size_t *joined;   /* [units] by group: another group that it is joined to, or itself */
+    uint8_t *is_open; /* [units] by group: waits for more units */
+    size_t *key;      /* scratch: the key of the current stages */
     popliner_interval *together;
 
-    size_t *newest; /* [units]: of the dead ends that begin with it; SIZE_MAX if there is none */
+    /* [units]: the last dead end that begins with the unit; SIZE_MAX if there is none */
+    size_t *newest;
     dead_end *dead_ends;
     size_t num_dead_ends;
     size_t dead_end_capacity;
@@ -157,7 +159,7 @@ static popliner_status begin_walk(walk *w, popliner_error *error) {
                : POPLINER_OK;
 }
 
-/* The group that stands for all that are joined to the unit's. */
+/* Returns the group that represents all groups joined to the unit's. */
 static size_t group_of(const walk *w, size_t unit) {
     size_t group = w->groups->first[unit];
     while (w->joined[group] != group)
@@ -165,7 +167,7 @@ static size_t group_of(const walk *w, size_t unit) {
     return group;
 }
 
-/* Joins the groups that have units in one stage, and finds out which wait for more. */
+/* Joins the groups that have units in one stage, and finds which wait for more. */
 static void join_groups(walk *w) {
     size_t n = w->problem->num_units;
     size_t begin = w->num_stages > 0 ? w->stages[w->num_stages - 1].first_unit : n;
@@ -181,7 +183,7 @@ static void join_groups(walk *w) {
         w->is_open[group_of(w, unit)] = 1;
 }
 
-/* Whether the last stage may be on one IPU with those that it is joined to. */
+/* Checks whether the last stage may be on one IPU with those that it is joined to. */
 static popliner_status check_ipu(walk *w, bool *fits, popliner_error *error) {
     const unit_groups *g = w->groups;
     size_t group = group_of(w, w->stages[w->num_stages - 1].first_unit);
@@ -208,7 +210,7 @@ static popliner_status check_ipu(walk *w, bool *fits, popliner_error *error) {
     return status;
 }
 
-/* Fills w->key with all that matters of the stages; returns how long it is. */
+/* Sets w->key to all that matters of the stages; returns its length. */
 static size_t make_key(walk *w) {
     size_t length = 0;
     w->key[length++] = w->problem->depends_on_end ? w->num_stages : 0;
@@ -246,7 +248,7 @@ static popliner_status remember(walk *w, size_t first_unit, popliner_error *erro
     return POPLINER_OK;
 }
 
-/* Adds the stage before the others, unless it must not be there. */
+/* Adds a stage before the others, if it is allowed there. */
 static popliner_status add_stage(walk *w, size_t first_unit, size_t end_unit,
                                  popliner_error *error) {
     bool fits = true;
@@ -264,15 +266,15 @@ static popliner_status add_stage(walk *w, size_t first_unit, size_t end_unit,
     return status;
 }
 
-/* Whether as many stages as there are were wanted: the costs of the most that they know are those
- * of more, too. */
+/* True if the number of stages is the wanted one. The largest number that the costs have stands for
+ * all larger ones. */
 static bool has_right_number(const walk *w) {
     return w->num_stages_wanted == 0 || w->num_stages == w->num_stages_wanted ||
            (w->num_stages > w->num_stages_wanted &&
             w->num_stages_wanted == w->problem->costs->max_stages_to_end);
 }
 
-/* Looks for a split; there is none if no stage is left. */
+/* Searches for a split; w->num_stages is 0 if there is none. */
 static popliner_status find(walk *w, const pl_stop *stop, bool *is_stopped, popliner_error *error) {
     size_t first_unit = w->problem->num_units;
     popliner_status status = POPLINER_OK;
@@ -301,7 +303,7 @@ static popliner_status find(walk *w, const pl_stop *stop, bool *is_stopped, popl
     return status;
 }
 
-/* try_units with some of its steps left. */
+/* Like try_units, with num_steps_left steps. */
 static popliner_status try_groups(const unit_groups *groups, const pl_problem *problem,
                                   size_t num_steps_left, const pl_stop *stop, bool *possible,
                                   bool *is_stopped, popliner_error *error) {
@@ -323,7 +325,8 @@ static popliner_status try_groups(const unit_groups *groups, const pl_problem *p
     return status;
 }
 
-/* Leaves a group as the only one; false if it has a single unit. */
+/* Makes *one the groups with this group as the only one of several units; false if it has a single
+ * unit. */
 static bool take_group(const unit_groups *groups, size_t first_unit, unit_groups *one) {
     size_t num_taken = 0;
     for (size_t unit = 0; unit < groups->num_units; ++unit) {
@@ -335,18 +338,18 @@ static bool take_group(const unit_groups *groups, size_t first_unit, unit_groups
     return num_taken > 1;
 }
 
-/* Finds out whether a problem without a device map, pairs and placements has a split, whatever
- * memory it needs, in which each group is on one IPU: the stages that hold units of a group share
- * one, and no others do. *possible is true, too, if that takes too many steps or is stopped.
- * Errors: MEMORY, those of shared peaks. Exponential in how many groups overlap; at most 50
- * million steps, or 1,000 measured peaks, and a quarter of that for each group alone. */
+/* Checks whether a problem without a device map, pairs and placements has a split, whatever memory
+ * it needs, in which each group is on one IPU: stages with units of one group share it, and no
+ * other stages do. *possible is also true if the search takes too many steps or is stopped. Errors:
+ * MEMORY, those of shared peaks. Exponential in the number of overlapping groups; at most 50
+ * million steps, or 1,000 slow measurements, and a quarter of that for each group alone. */
 static popliner_status try_units(const unit_groups *groups, const pl_problem *problem,
                                  const pl_stop *stop, bool *possible, bool *is_stopped,
                                  popliner_error *error) {
     unit_groups one = {0};
     popliner_status status = find_groups(&one, groups->num_units, NULL, NULL, 0, error);
     *possible = true;
-    /* one group alone, which may be impossible already, takes few steps */
+    /* one group alone takes few steps, and may already be impossible */
     for (size_t unit = 0;
          status == POPLINER_OK && *possible && !*is_stopped && unit < groups->num_units; ++unit)
         if (take_group(groups, unit, &one))
@@ -359,8 +362,8 @@ static popliner_status try_units(const unit_groups *groups, const pl_problem *pr
 
 /* ---- constraints ---- */
 
-/* Whether there is any split of a problem, whatever memory it needs; also if that is not found
- * out. */
+/* Checks whether a problem has any split, whatever memory it needs. *possible is also true if the
+ * search was stopped. */
 static popliner_status has_split(const pl_problem *problem, const pl_stop *stop, bool *possible,
                                  bool *is_stopped, popliner_error *error) {
     pl_search search = {.problem = problem, .stop = stop};
@@ -374,23 +377,24 @@ static popliner_status has_split(const pl_problem *problem, const pl_stop *stop,
     return status;
 }
 
-/* Constraints, of which some are active. */
+/* The constraints, and which of them are active. */
 typedef struct selection {
-    const pl_problem *like; /* of these costs; NULL if there is none */
+    const pl_problem *like; /* a problem of these costs, or NULL */
     const popliner_costs *costs;
     const popliner_solver_options *options;
     const pl_stop *stop;
-    popliner_constraint *constraints; /* owned, like the next */
+    popliner_constraint *constraints; /* owned, like `active` */
     uint8_t *active;                  /* [count] */
     size_t count;
     bool is_stopped;
 } selection;
 
-/* is_possible for a device map that is left out. */
+/* Like is_possible, with the device map left out. */
 static popliner_status is_possible_anywhere(selection *s, bool *possible, popliner_error *error) {
     unit_groups groups = {0};
     pl_problem free_problem = {0};
-    uint8_t *others = pl_new_array(s->count, sizeof *others); /* than pairs and placements */
+    /* constraints other than pairs and placements */
+    uint8_t *others = pl_new_array(s->count, sizeof *others);
     popliner_status status = others == NULL
                                  ? pl_fail_memory(error, "the constraints")
                                  : find_groups(&groups, popliner_costs_num_units(s->costs),
@@ -414,7 +418,7 @@ done:
     return status;
 }
 
-/* Whether the active constraints allow any split, whatever memory it needs. */
+/* Checks whether the active constraints allow any split, whatever memory it needs. */
 static popliner_status is_possible(selection *s, bool *possible, popliner_error *error) {
     pl_problem other = {0};
     if (s->options->num_mapped_stages > 0 && s->active[0] == 0)
@@ -427,12 +431,12 @@ static popliner_status is_possible(selection *s, bool *possible, popliner_error 
     return status;
 }
 
-/* Whether the active constraints would allow a split of costs that forbid nothing. */
+/* Checks whether the active constraints would allow a split if the costs forbade nothing. */
 static popliner_status find_needs_costs(selection *s, bool *needs_costs, popliner_error *error) {
     popliner_solver_options options = *s->options;
     popliner_costs *costs = NULL;
     selection other = *s;
-    options.ipu_weight = NULL; /* what is too heavy is forbidden, too */
+    options.ipu_weight = NULL; /* too heavy stages are also forbidden */
     popliner_status status =
         popliner_costs_create(popliner_costs_num_units(s->costs), 1, &costs, error);
     other.like = NULL;
@@ -460,7 +464,7 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
     if (status != POPLINER_OK)
         goto done;
     memset(s.active, 1, s.count);
-    /* a cut or a place is more telling than the number of IPUs, which is tried first */
+    /* the number of IPUs is left out first: a cut or a place explains more */
     for (size_t i = 0; status == POPLINER_OK && i < s.count; ++i) {
         bool possible = false;
         s.active[i] = 0;
@@ -472,7 +476,7 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
     if (status != POPLINER_OK)
         goto done;
     plan->is_stopped = plan->is_stopped || s.is_stopped;
-    /* what was not looked at may not be needed: nothing is told then */
+    /* the set may not be minimal, so none is reported */
     if (plan->is_stopped) {
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
         goto done;

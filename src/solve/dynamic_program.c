@@ -1,13 +1,13 @@
-/* Rows: element i of a row is what the units i ... n - 1 cost as the stages that are still to come:
- * cut bytes, or, where these do not matter, how many stages there are.
+/* Rows: element i of a row is the cost of the units i ... n - 1 as the stages that follow: cut
+ * bytes, or, where these do not matter, the number of stages.
  *
- * Most places of a pipeline are alike: no limit and no placement tells them apart. Their rows are
- * for at most so many stages, or, if what may be a stage depends on how many are still to come, for
- * exactly so many. The first places may be special: each has a row of its own, from the last of
- * them to the first, which goes on in the rows of the others.
+ * Most places of a pipeline are alike: no limit or placement differs between them. Their rows are
+ * for at most t stages, or, if intervals depend on the number of stages that follow, for exactly t.
+ * The first places may be special: each has its own row. These rows are filled from the last
+ * special place to the first, and continue in the rows of the other places.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/dynamic_program.h"
+#include "solve/plan.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No split of the rest of the chain; larger than any sum of cut bytes. */
+/* The rest of the chain has no split; larger than any sum of cut bytes. */
 #define NO_SPLIT UINT64_MAX
 
 typedef struct program {
@@ -28,19 +28,19 @@ typedef struct program {
     size_t width; /* units + 1 */
     size_t max_stages;
     size_t num_special;
-    bool is_exact;   /* a number of stages means exactly so many */
-    bool counts;     /* rows count stages; then there is one row for all places that are alike */
+    bool is_exact;   /* a row is for exactly its number of stages, not at most */
+    bool counts;     /* rows count stages; then one row serves all places that are alike */
     uint64_t *plain; /* [num_plain][width] by number of stages */
     size_t capacity;
     size_t num_plain;
-    bool is_settled;   /* more stages do not change rows any more */
+    bool is_settled;   /* further stages do not change rows */
     uint64_t *special; /* [num_special][width] by stage */
-    uint64_t *after;   /* [width]: the cost of going on at a unit: the step and the rest */
-    size_t *queue;     /* [width] */
+    /* [width]: the cost of continuing at a unit: the cut, and the row after it */
+    uint64_t *after;
+    size_t *queue; /* [width] */
     pl_stage_ends ends;
-    pl_stage_ends widest; /* of all places, if they have marks */
-    /* [max_stages + 1] by stages still to come: where a stage can begin at all, or NULL if that was
-     * not looked at */
+    pl_stage_ends widest; /* of all places, if ends have marks */
+    /* [max_stages + 1] by stages to the end: where a stage can begin; NULL if not computed */
     pl_begin_range *ranges;
     bool is_stopped;
 } program;
@@ -59,7 +59,7 @@ static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the tables of the dynamic program");
 }
 
-/* The rule that allows whatever is allowed at some place with so many stages to come. */
+/* Returns a rule that allows what any place allows with to_end stages to the end. */
 static pl_stage_rule widest_rule(const program *p, size_t to_end) {
     const pl_problem *problem = p->problem;
     pl_stage_rule widest = pl_stage_rule_of(problem, &p->limits, 0, to_end);
@@ -72,15 +72,15 @@ static pl_stage_rule widest_rule(const program *p, size_t to_end) {
         if (other.min_cycles < widest.min_cycles)
             widest.min_cycles = other.min_cycles;
     }
-    widest.min_peak_bytes = 0;  /* another place may need more */
-    widest.min_busy_cycles = 0; /* and has other links */
+    widest.min_peak_bytes = 0;  /* other places may need more */
+    widest.min_busy_cycles = 0; /* other places have other links */
     widest.max_busy_cycles = UINT64_MAX;
     widest.is_anywhere = true;
     return widest;
 }
 
-/* Finds how far the stages to come can reach from the end, and those before from the front, by the
- * widest rule, which is ordered. */
+/* Finds, by the widest rule, which is ordered, how far the stages can reach from the end and from
+ * the front. */
 static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_error *error) {
     size_t n = p->width - 1;
     size_t most = p->max_stages;
@@ -102,8 +102,9 @@ static popliner_status find_ranges(program *p, pl_stage_rule rule, popliner_erro
     return POPLINER_OK;
 }
 
-/* Looks once at what is so at every place. What may shrink is left out of the ranges. Where
- * peaks have a least value, too, windows of peaks are narrower than what all places have marked. */
+/* Finds the ends that some place allows, once for all rows. Ranges ignore limits that may be met by
+ * longer intervals only. With a minimum peak, the windows of each place are narrower than these
+ * marks, which are then of no use. */
 static popliner_status find_widest(program *p, popliner_error *error) {
     const pl_stage_rule widest = widest_rule(p, 1);
     const pl_stage_rule outer = pl_stage_rule_outer(&widest);
@@ -140,12 +141,12 @@ static popliner_status prepare(program *p, popliner_error *error) {
     return find_widest(p, error);
 }
 
-/* Where the stage with so many to come, or none of them, can begin. */
+/* Returns the units that the stage with to_end stages to the end can begin with. */
 static pl_begin_range range_of(const program *p, size_t to_end) {
     return p->ranges != NULL ? p->ranges[to_end] : (pl_begin_range){0, p->width - 1};
 }
 
-/* Finds what may be the stage `stage` with to_end to come. */
+/* Finds the intervals that stage `stage` may be with to_end stages to the end. */
 static popliner_status find_ends(program *p, size_t stage, size_t to_end, popliner_error *error) {
     pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, to_end);
     return pl_stage_ends_find(&p->ends, &rule, range_of(p, to_end),
@@ -154,7 +155,7 @@ static popliner_status find_ends(program *p, size_t stage, size_t to_end, poplin
 
 /* ---- one row ---- */
 
-/* What it costs to go on at a unit, with what the rest costs. */
+/* Returns the cost of continuing at a unit, with the cost of the rest. */
 static uint64_t step(const program *p, size_t unit, uint64_t rest) {
     if (rest == NO_SPLIT)
         return NO_SPLIT;
@@ -165,15 +166,16 @@ static uint64_t step(const program *p, size_t unit, uint64_t rest) {
                : pl_add_cut_bytes(popliner_costs_cut(p->problem->costs, unit), rest);
 }
 
-/* The ends of the units looked at last, from the largest on, without those that a smaller one makes
- * useless: what is at the front is the cheapest. */
+/* Ends in the window of the current unit, the largest first, without those that a smaller end makes
+ * useless: the first is the cheapest. */
 typedef struct end_queue {
     size_t begin;
     size_t end;
-    size_t entered; /* the least end that has been in it */
+    size_t entered; /* the smallest end that was added */
 } end_queue;
 
-/* The cheapest end in the window of a unit; units are asked for from the last one to the first. */
+/* Returns the cost of the cheapest end in the window of a unit; call it from the last unit to the
+ * first. */
 static uint64_t cheapest_in_window(program *p, end_queue *q, size_t unit, size_t first_end) {
     const uint8_t *may_cut = p->problem->may_cut;
     while (q->entered > p->ends.from[unit] && q->entered > first_end) {
@@ -201,16 +203,16 @@ static uint64_t cheapest_marked(const program *p, size_t unit) {
     return best;
 }
 
-/* Fills a row by what may be its stage and the row of the stages behind that, which may be itself.
- * False if nothing is possible with it. */
+/* Fills a row from its stage's ends and from the row of the stages after it, which may be itself.
+ * False if the row has no split. */
 static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *row) {
     size_t n = p->width - 1;
     pl_begin_range range = range_of(p, to_end);
     /* marks may be anywhere */
-    pl_begin_range behind =
+    pl_begin_range after =
         p->ends.is_ordered ? range_of(p, to_end - 1) : (pl_begin_range){0, p->width - 1};
-    end_queue queue = {0, 0, behind.last + 1};
-    for (size_t i = behind.first; row != next && i <= behind.last; ++i)
+    end_queue queue = {0, 0, after.last + 1};
+    for (size_t i = after.first; row != next && i <= after.last; ++i)
         p->after[i] = step(p, i, next[i]);
     for (size_t i = 0; p->ranges != NULL && i < n; ++i)
         row[i] = NO_SPLIT;
@@ -219,7 +221,7 @@ static bool fill_row(program *p, size_t to_end, const uint64_t *next, uint64_t *
     if (row == next)
         p->after[n] = step(p, n, next[n]);
     for (size_t i = range.last < n ? range.last + 1 : n; i-- > range.first;) {
-        row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, behind.first)
+        row[i] = p->ends.is_ordered ? cheapest_in_window(p, &queue, i, after.first)
                                     : cheapest_marked(p, i);
         if (row == next)
             p->after[i] = step(p, i, row[i]);
@@ -235,7 +237,7 @@ static uint64_t *plain_row(const program *p, size_t num_stages) {
     return p->plain + row * p->width;
 }
 
-/* The row of the stages from `stage` on, of num_stages. */
+/* Returns the row of the stages from `stage` on, of num_stages. */
 static const uint64_t *rest_of(const program *p, size_t num_stages, size_t stage) {
     if (stage < p->num_special && stage < num_stages)
         return p->special + stage * p->width;
@@ -249,7 +251,7 @@ static popliner_status add_plain_row(program *p, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* The first row: no stage at all, or, where stages are counted, any number. */
+/* Makes the first row: no stage, or, where stages are counted, any number. */
 static popliner_status begin_rows(program *p, popliner_error *error) {
     popliner_status status = add_plain_row(p, error);
     if (status == POPLINER_OK && !p->is_exact)
@@ -264,13 +266,13 @@ static popliner_status begin_rows(program *p, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Whether a number of stages is all that matters, and whether a row says that it is enough. */
+/* True if the goal needs only a number of stages, and the row shows that it suffices. */
 static bool is_enough(const program *p, const uint64_t *row) {
     bool is_any = p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES;
     return is_any && row[0] != NO_SPLIT && row[0] <= p->limits.max_cut_bytes;
 }
 
-/* Adds rows for up to so many stages, as long as they change. */
+/* Adds rows for up to num_stages stages, as long as they change. */
 static popliner_status fill_plain(program *p, size_t num_stages, popliner_error *error) {
     while (p->num_plain <= num_stages && !p->is_settled) {
         popliner_status status = add_plain_row(p, error);
@@ -292,7 +294,7 @@ static popliner_status fill_plain(program *p, size_t num_stages, popliner_error 
     return POPLINER_OK;
 }
 
-/* Fills the rows of the special places for so many stages, of which those that are alike are
+/* Fills the rows of the special places for num_stages stages; those of the other places must be
  * filled. */
 static popliner_status fill_special(program *p, size_t num_stages, popliner_error *error) {
     size_t stage = p->num_special < num_stages ? p->num_special : num_stages;
@@ -312,11 +314,10 @@ static popliner_status fill_special(program *p, size_t num_stages, popliner_erro
 
 /* ---- splits ---- */
 
-/* Follows the rows from unit 0 through num_stages stages (at most, unless they are exact), each
- * time to the first place from which the budget is still kept. A chain that may end ends: the
- * list of cuts so far begins all others that are possible, and so is before them. What is used
- * up to here belongs into the comparison, for sums that are cut off at PL_MAX_CUT_BYTES are
- * equal although their ends differ. */
+/* Follows the rows from unit 0 through num_stages stages (at most, unless rows are exact), each
+ * time to the first cut that stays within the budget. Ends as soon as the chain may end: a shorter
+ * list of cuts precedes all that continue it. The cost so far is part of the comparison, because
+ * sums that were capped at PL_MAX_CUT_BYTES are equal although their rests differ. */
 static popliner_status walk(const program *p, size_t num_stages, uint64_t budget, pl_split *split,
                             popliner_error *error) {
     size_t n = p->width - 1;
@@ -348,10 +349,10 @@ static popliner_status walk(const program *p, size_t num_stages, uint64_t budget
         unit = cut;
     }
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                   "the tables of the dynamic program contradict themselves at unit %zu", unit);
+                   "the tables of the dynamic program are inconsistent at unit %zu", unit);
 }
 
-/* The best split found so far, by cut bytes, stages or cuts. */
+/* The best split so far. */
 typedef struct best {
     pl_split *split;
     uint64_t cut_bytes;
@@ -364,7 +365,7 @@ static uint64_t sum_cuts(const pl_problem *problem, const pl_split *split) {
     return sum;
 }
 
-/* Whether a split is better than the best one for the goal. */
+/* True if a split is better for the goal than the best one. */
 static bool is_better(const pl_problem *problem, pl_goal goal, const pl_split *split,
                       const best *b) {
     if (split->num_stages == 0 || b->split->num_stages == 0)
@@ -389,8 +390,8 @@ static void keep_better(const pl_problem *problem, pl_goal goal, pl_split *split
     pl_split_clear(split);
 }
 
-/* Walks through num_stages stages if their row says that they are within the budget, and keeps the
- * split if it is better. */
+/* Follows the row of num_stages stages if it is within the budget; keeps the split if it is
+ * better. */
 static popliner_status take(program *p, size_t num_stages, best *b, popliner_error *error) {
     uint64_t least = rest_of(p, num_stages, 0)[0];
     uint64_t budget = p->counts ? num_stages : p->limits.max_cut_bytes;
@@ -408,7 +409,7 @@ static popliner_status take(program *p, size_t num_stages, best *b, popliner_err
     return status;
 }
 
-/* Halves the numbers of stages for the least one that is within the budget of cut bytes. */
+/* Finds the smallest number of stages that is within the budget of cut bytes, by bisection. */
 static popliner_status find_fewest(program *p, size_t *num_stages, popliner_error *error) {
     size_t least = 1;
     while (least < *num_stages && !p->is_stopped) {
@@ -424,7 +425,7 @@ static popliner_status find_fewest(program *p, size_t *num_stages, popliner_erro
     return POPLINER_OK;
 }
 
-/* At most so many stages: one set of rows has them all. */
+/* Solves for at most max_stages stages, with one set of rows. */
 static popliner_status solve_up_to(program *p, best *b, popliner_error *error) {
     size_t num_stages = p->max_stages;
     popliner_status status = fill_plain(p, p->max_stages - p->num_special, error);
@@ -441,7 +442,7 @@ static popliner_status solve_up_to(program *p, best *b, popliner_error *error) {
     return take(p, num_stages, b, error);
 }
 
-/* Exactly so many stages, one number after another. */
+/* Solves for exactly m stages, for one m after another. */
 static popliner_status solve_each(program *p, best *b, popliner_error *error) {
     for (size_t m = p->problem->min_stages; m <= p->max_stages; ++m) {
         if (range_of(p, m).first > 0)
@@ -453,14 +454,14 @@ static popliner_status solve_each(program *p, best *b, popliner_error *error) {
         if (status != POPLINER_OK || p->is_stopped)
             return status;
         status = take(p, m, b, error);
-        /* more stages are of no use; but a split from another window says nothing of this one */
+        /* more stages are no better; but a split from another window does not prove that */
         if (status != POPLINER_OK || is_enough(p, rest_of(p, m, 0)))
             return status;
     }
     return POPLINER_OK;
 }
 
-/* Rows within limits, made and used. */
+/* Solves within limits, with new rows. */
 static popliner_status solve_within(const program *asked, const pl_limits *limits, best *b,
                                     bool *is_stopped, popliner_error *error) {
     program p = {
@@ -476,7 +477,7 @@ static popliner_status solve_within(const program *asked, const pl_limits *limit
     return status;
 }
 
-/* The best split of at most that spread. */
+/* Finds the best split with at most this spread. */
 static popliner_status solve_spread(const program *asked, const pl_filter *filter, best *b,
                                     bool *is_stopped, popliner_error *error) {
     uint64_t width = filter->max_spread;

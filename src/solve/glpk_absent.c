@@ -1,4 +1,4 @@
-/* In place of glpk_session.c where there is to be no GLPK: says that it is missing.
+/* Replaces glpk_session.c in builds without GLPK: reports that it is missing.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/glpk_session.h"

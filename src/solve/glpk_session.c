@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One call of pl_glpk_solve. It lives outside the function that setjmp returns to,
- * so its members keep their values when GLPK jumps. */
+/* One call of pl_glpk_solve. It is outside the function that setjmp returns to, so its members keep
+ * their values when GLPK jumps. */
 typedef struct job {
     pl_own_thread thread;
     const pl_mip *program;
@@ -26,22 +26,23 @@ typedef struct job {
     popliner_error *error;
     popliner_status status;
 
-    /* the entries as GLPK takes them: numbered from 1, element 0 unused */
+    /* the entries for GLPK: numbered from 1, element 0 unused */
     int *rows;
     int *columns;
     double *coefficients;
 
     jmp_buf escape;
-    bool is_stopping; /* GLPK is left because that is wanted, not because it failed */
-    char line[200];   /* what GLPK has printed of the line that is not complete yet */
+    bool is_stopping; /* GLPK was left on request, not because it failed */
+    char line[200];   /* the incomplete last line that GLPK printed */
     size_t line_length;
-    char last_line[200]; /* of those with anything in them */
+    char last_line[200]; /* the last line that is not empty */
 } job;
 
-/* How often GLPK prints, and so is asked whether to go on. */
+/* How often GLPK prints, and so checks whether to stop. */
 enum { OUTPUT_MILLISECONDS = 200 };
 
-/* Whether to stop: the time is looked at here, the caller is asked on the caller's own thread. */
+/* True if GLPK should stop. Checks the time here; the caller's function runs on the caller's
+ * thread. */
 static bool must_stop(job *current) {
     const pl_stop *stop = current->limits->stop;
     return stop->should_stop == NULL ? pl_stop_is_wanted(stop)
@@ -56,15 +57,15 @@ static bool answer(void *user) {
 static void end_line(job *current) {
     current->line[current->line_length] = '\0';
     if (current->line_length > 0) {
-        /* after a fatal error comes where in GLPK it was; what it was is the line before */
+        /* a fatal error is followed by its place in GLPK's source; keep the line before that */
         if (strncmp(current->line, "Error detected in", strlen("Error detected in")) != 0)
             memcpy(current->last_line, current->line, current->line_length + 1);
     }
     current->line_length = 0;
 }
 
-/* GLPK prints in pieces; only the last line is kept, for the message of a failure. Not zero:
- * nothing for the terminal. */
+/* GLPK prints in pieces; only the last line is kept, for error messages. Nonzero: GLPK prints
+ * nothing itself. */
 static int take_output(void *info, const char *text) {
     job *current = info;
     for (; *text != '\0'; ++text) {
@@ -76,7 +77,7 @@ static int take_output(void *info, const char *text) {
             current->line[current->line_length++] = *text;
         }
     }
-    /* the simplex method asks nobody, but it prints now and then; a failure is the only way out */
+    /* the simplex method has no callback, but it prints; a failure is the only way out */
     if (!current->is_stopping && must_stop(current)) {
         current->is_stopping = true;
         glp_error("stopped\n");
@@ -84,7 +85,7 @@ static int take_output(void *info, const char *text) {
     return 1;
 }
 
-/* GLPK would abort the process if this returned. */
+/* GLPK aborts the process if this function returns. */
 static void escape_from_failure(void *info) {
     job *current = info;
     longjmp(current->escape, 1);
@@ -128,7 +129,7 @@ static glp_prob *build(const job *current) {
     return problem;
 }
 
-/* What is left until the deadline, as GLPK takes it: INT_MAX is no limit. */
+/* Returns the time until the deadline for GLPK: INT_MAX is no limit. */
 static int milliseconds_left(job *current) {
     double left = (current->limits->stop->deadline_seconds - pl_clock_seconds()) * 1000.0;
     if (left <= 0.0 || must_stop(current))
@@ -136,8 +137,8 @@ static int milliseconds_left(job *current) {
     return left < (double)INT_MAX ? (int)ceil(left) : INT_MAX;
 }
 
-/* The relaxation first and the search after it, rather than both in one with GLPK's presolver: so
- * the time limit holds for the relaxation too. */
+/* Solves the relaxation separately, without GLPK's presolver for integer programs, so that the time
+ * limit also applies to it. */
 static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
     *solved = false;
     *current->outcome = PL_MIP_UNSOLVED;
@@ -164,7 +165,7 @@ static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
     return POPLINER_OK;
 }
 
-static void look_at_stop(glp_tree *tree, void *info) {
+static void stop_tree(glp_tree *tree, void *info) {
     job *current = info;
     if (must_stop(current))
         glp_ios_terminate(tree);
@@ -175,7 +176,7 @@ static popliner_status search(glp_prob *problem, job *current) {
     glp_init_iocp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
     parameters.out_frq = OUTPUT_MILLISECONDS;
-    parameters.cb_func = look_at_stop;
+    parameters.cb_func = stop_tree;
     parameters.cb_info = current;
     parameters.tm_lim = milliseconds_left(current);
     if (parameters.tm_lim == 0)
@@ -200,7 +201,7 @@ static popliner_status search(glp_prob *problem, job *current) {
     return POPLINER_OK;
 }
 
-/* Only GLPK's own memory is taken in here, so nothing is lost when it jumps out. */
+/* Allocates only GLPK's own memory, so nothing leaks when GLPK jumps out. */
 static popliner_status work(job *current) {
     glp_term_hook(take_output, current);
     glp_error_hook(escape_from_failure, current);
@@ -215,8 +216,7 @@ static popliner_status work(job *current) {
     return status;
 }
 
-/* After a fatal error every GLPK object of the thread is dead: nothing but freeing all is
- * allowed. */
+/* After a fatal error, every GLPK object of the thread is invalid: it may only be freed. */
 static popliner_status work_guarded(job *current) {
     if (setjmp(current->escape) == 0)
         return work(current);
@@ -226,12 +226,12 @@ static popliner_status work_guarded(job *current) {
         return POPLINER_OK;
     }
     return pl_fail(current->error, POPLINER_ERROR_INTERNAL,
-                   "GLPK gave up, with %d MiB of memory allowed (%s)", current->limits->memory_mib,
+                   "GLPK gave up, with a limit of %d MiB (%s)", current->limits->memory_mib,
                    current->last_line);
 }
 
-/* What the thread does: it makes its own environment and frees it, whatever comes between. An
- * environment that is there already would be the caller's, of a GLPK that knows no threads. */
+/* Runs on a new thread, with its own GLPK environment. If there is one already, GLPK was built
+ * without threads, and it is the caller's. */
 static void work_on_thread(void *user) {
     job *current = user;
     enum { NO_MEMORY = 2 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solve/greedy.h"
+#include "solve/plan.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/options.h"
-#include "solve/plan_data.h"
 #include "solve/search.h"
 
 #include <inttypes.h>
@@ -14,12 +13,12 @@ typedef struct greedy {
     size_t num_units;
     popliner_peak_function peak;
     void *user;
-    popliner_plan *plan; /* has room for as many stages as are allowed */
+    popliner_plan *plan; /* has room for max_stages stages */
     size_t max_stages;
 } greedy;
 
-/* Takes units from first_unit on into one stage: min_units at once, or one if there are not as many
- * left, then one after another while the peak is within the target. *fits: whether anything did. */
+/* Fills one stage from first_unit on: first min_units units, or one unit if fewer are left; then
+ * unit by unit while the peak is within the target. *fits: true if the stage has any. */
 static popliner_status fill_stage(const greedy *search, size_t first_unit, size_t min_units,
                                   double target_bytes, popliner_plan_stage *stage, bool *fits,
                                   popliner_error *error) {
@@ -42,7 +41,8 @@ static popliner_status fill_stage(const greedy *search, size_t first_unit, size_
     return POPLINER_OK;
 }
 
-/* One attempt, which replaces the stages of the plan. *placed: whether it placed all units. */
+/* Makes one attempt, which replaces the stages of the plan. *placed: true if it placed all
+ * units. */
 static popliner_status attempt(const greedy *search, size_t min_units, double target_bytes,
                                bool *placed, popliner_error *error) {
     popliner_plan *plan = search->plan;
@@ -71,12 +71,10 @@ popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak,
                                   popliner_error *error) {
     options = pl_solver_options(options);
     if (num_units == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "a chain needs at least one unit, but there is none to split");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "num_units 0: a chain needs at least one unit");
     popliner_status status = pl_options_check(options, num_units, NULL, error);
     if (status == POPLINER_OK && options->max_stages == 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "max_stages: 0, but at least one stage must be allowed");
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "max_stages: 0; expected at least 1");
     if (status != POPLINER_OK)
         return status;
 
@@ -86,7 +84,7 @@ popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak,
     if (plan->stages == NULL)
         return pl_fail_memory(error, "the stages of the plan");
 
-    /* proportions as PopLiner has them: the products decide at the last byte, and are rounded */
+    /* PopLiner 1.0.0 multiplies by these, with rounding: that can decide at the last byte */
     static const double proportions[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.0};
     static const int percents[] = {50, 60, 70, 80, 90, 100};
     bool placed = false;

@@ -10,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the units need alone, and may have, wherever the constraints let them be. */
+/* The smallest need and largest limit of each unit alone, over all places that the constraints
+ * allow. */
 typedef struct unit_sizes {
     uint64_t *min_bytes;   /* [units] */
     uint64_t *limit_bytes; /* [units] */
 } unit_sizes;
 
-/* Takes in all places that the units have in pipelines of num_stages stages, or, where it does not
- * matter how many there are, of no more. */
+/* Adds the places of the units in pipelines of num_stages stages, or, if their number does not
+ * matter, of at most num_stages. */
 static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
                                   popliner_error *error) {
     pl_filter free_filter = pl_filter_without_memory(p);
@@ -53,8 +54,8 @@ done:
     return status;
 }
 
-/* Whether a unit may still turn out to be too large: not if a place was found that holds it, nor if
- * it must not be a stage of its own. */
+/* True if a unit may still be too large: not if a place that fits it was found, nor if it must not
+ * be a stage alone. */
 static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
     size_t known = p->costs->max_stages_to_end;
     size_t to_end = 1;
@@ -66,12 +67,12 @@ static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
     return popliner_costs_peak(p->costs, unit, unit, to_end) != POPLINER_PEAK_FORBIDDEN;
 }
 
-/* Takes in all places of all units, as long as one may be too large. */
+/* Adds places until no unit can be too large, or all places were added. */
 static popliner_status find_places(const pl_problem *p, const pl_stop *stop, unit_sizes *sizes,
                                    bool *is_stopped, popliner_error *error) {
     size_t num_stages = p->depends_on_end ? p->min_stages : p->max_stages;
     popliner_status status = POPLINER_OK;
-    size_t unit = 0; /* the first one that may be */
+    size_t unit = 0; /* the first unit that may be too large */
     while (status == POPLINER_OK && num_stages <= p->max_stages && !*is_stopped) {
         while (unit < p->num_units && !is_open(p, unit, sizes))
             ++unit;
@@ -83,7 +84,7 @@ static popliner_status find_places(const pl_problem *p, const pl_stop *stop, uni
     return status;
 }
 
-/* Looks for an IPU that would hold a unit which is too large where it may be. */
+/* Finds an IPU that could hold the unit that is too large in its allowed places. */
 static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
     pl_filter filter = pl_filter_of_limits(p);
     size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
@@ -95,7 +96,7 @@ static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
         }
 }
 
-/* Looks for a unit that is too large wherever it may be. */
+/* Finds a unit that is too large in every place that it may have. */
 static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
                                        popliner_plan *plan, popliner_error *error) {
     popliner_infeasibility *why = &plan->infeasibility;
@@ -115,12 +116,12 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
     }
     if (!is_same_everywhere)
         status = find_places(p, stop, &sizes, &plan->is_stopped, error);
-    why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* unless all places are looked at */
+    why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* until all places were tried */
     if (status != POPLINER_OK || plan->is_stopped)
         goto done;
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
-        /* what must not be a stage of its own has no size of its own */
+        /* a unit that must not be a stage alone has no size */
         if (sizes.min_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
             sizes.min_bytes[unit] <= sizes.limit_bytes[unit])
             continue;
@@ -137,7 +138,7 @@ done:
     return status;
 }
 
-/* The fewest IPUs that are enough, if there are no more than units. */
+/* Finds the fewest IPUs that suffice, up to the number of units. */
 static popliner_status find_enough_stages(const pl_problem *problem, const pl_stop *stop,
                                           popliner_plan *plan, popliner_error *error) {
     popliner_solver_options options = *problem->options;
@@ -162,7 +163,8 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     return status;
 }
 
-/* Where stages share IPUs an optimum may take any time: the search ends on its own then. */
+/* Returns the stop for one search. Where stages share IPUs, an optimum may take any time: the
+ * search gets its own limit. */
 static pl_stop stop_for(const pl_problem *problem, const pl_stop *stop, double max_seconds) {
     pl_stop own = *stop;
     double deadline = pl_clock_seconds() + max_seconds;
@@ -171,15 +173,15 @@ static pl_stop stop_for(const pl_problem *problem, const pl_stop *stop, double m
     return own;
 }
 
-/* The smallest max_stage_bytes that is enough, as far as it is found; what is needed at least and
- * what would be enough, if anything is, is known already. */
+/* Finds the smallest max_stage_bytes that suffices, as far as time allows. The known bounds are in
+ * *why. */
 static popliner_status find_enough_bytes(const pl_problem *problem, const pl_stop *stop,
                                          popliner_infeasibility *why, popliner_error *error) {
     pl_search search = {.problem = problem, .stop = stop};
     pl_split split = {0};
     pl_filter filter = pl_filter_of_limits(problem);
     uint64_t bound = why->enough_bytes_bound;
-    uint64_t enough = why->enough_bytes; /* 0: none known */
+    uint64_t enough = why->enough_bytes; /* 0: unknown */
     uint64_t middle = enough > 0 ? bound + (enough - bound) / 2 : POPLINER_PEAK_FORBIDDEN - 1;
     popliner_status status = POPLINER_OK;
     while (enough == 0 || bound < enough) {
@@ -211,8 +213,8 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
     return status;
 }
 
-/* What the best effort tells of the smallest max_stage_bytes: where no IPU has a limit of its own,
- * its largest peak is enough, and its bound is needed. */
+/* Sets the bounds of the smallest max_stage_bytes from the best effort. If no IPU has its own
+ * limit, the largest peak suffices and its bound is needed. */
 static void take_enough_bytes(const pl_problem *problem, const popliner_plan *plan,
                               uint64_t best_effort_bound, popliner_infeasibility *why) {
     const uint64_t limit_bytes = problem->options->max_stage_bytes;
@@ -224,15 +226,15 @@ static void take_enough_bytes(const pl_problem *problem, const popliner_plan *pl
         why->enough_bytes_bound = best_effort_bound;
 }
 
-/* The split with the smallest largest peak that the other constraints allow, or the best known, and
- * the smallest peak that one may have. */
+/* Finds the split with the smallest peak that the other constraints allow, or the best known one,
+ * and a lower bound of that peak. */
 static popliner_status find_best_effort(const pl_problem *problem, const pl_stop *stop,
                                         double max_seconds, popliner_plan *plan, uint64_t *bound,
                                         popliner_error *error) {
     static const popliner_objective memory = POPLINER_OBJECTIVE_MEMORY;
     pl_search search = {
         .problem = problem, .stop = stop, .filter = pl_filter_without_memory(problem)};
-    /* with shared IPUs a good split is found much sooner than any by a sweep without limits */
+    /* with shared IPUs, a first good split is found much sooner than by a sweep without limits */
     popliner_status status = pl_search_begin(&search, memory, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         pl_stop own = stop_for(problem, stop, max_seconds);
@@ -242,7 +244,7 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
         if (status == POPLINER_OK)
             status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),
                                   plan, error);
-        /* it was made for its memory alone, but is told in the terms that were asked for */
+        /* minimised by memory alone, but reported with the requested objectives */
         const popliner_objective *asked = pl_objectives_of(problem->options, &plan->num_values);
         search.filter.spread_is_of_cycles = pl_spread_is_of_cycles(problem->options);
         for (size_t i = 0; i < plan->num_values; ++i)
@@ -265,7 +267,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
     else if (status == POPLINER_OK && plan->num_stages == 0)
         status = pl_contradiction_find(problem, stop, plan, error);
     bool is_possible = plan->num_stages > 0;
-    /* of costs that forbid every split, and of what was not looked at, there is no more to tell */
+    /* if the costs forbid every split, or the search was stopped, there are no remedies */
     if (status != POPLINER_OK || (!is_possible && plan->infeasibility.num_constraints == 0)) {
         plan->infeasibility.has_all_remedies = !plan->is_stopped;
         return status;
@@ -277,7 +279,7 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
     if (status == POPLINER_OK && is_possible) {
         pl_stop own = stop_for(problem, stop, max_seconds);
         take_enough_bytes(problem, plan, bound, &plan->infeasibility);
-        /* with a best effort that is the best, all is known; else more time would help nobody */
+        /* otherwise both bounds come from the best effort, and more time would not improve them */
         if (problem->options->num_ipu_limits > 0)
             status = find_enough_bytes(problem, &own, &plan->infeasibility, error);
         plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);

@@ -9,10 +9,10 @@
 #include "solve/integer_program.h"
 #include "solve/stage_rule.h"
 
-/* Coefficients of the objectives are scaled to at most this. */
+/* The largest scaled coefficient of an objective. */
 #define LARGEST_COEFFICIENT 1024.0
 
-/* Larger programs are refused rather than tried: GLPK takes several times the memory, and hours. */
+/* Larger programs are rejected: GLPK needs several times this memory, and hours. */
 enum { MAX_ENTRIES = 20000000 };
 
 void pl_integer_program_clear(pl_integer_program *s) {
@@ -25,19 +25,18 @@ void pl_integer_program_clear(pl_integer_program *s) {
 
 /* ---- places ---- */
 
-/* How the stages are told apart. */
+/* By what stages are distinguished. */
 typedef enum telling { ALL_THE_SAME, BY_STAGE, BY_STAGES_TO_END, BY_BOTH } telling;
 
 static telling telling_of(const pl_problem *p) {
-    if (p->is_mapped || p->costs->follows_split ||
-        (p->depends_on_end && p->depends_on_ipu))
+    if (p->is_mapped || p->costs->follows_split || (p->depends_on_end && p->depends_on_ipu))
         return BY_BOTH;
     if (p->depends_on_end)
         return BY_STAGES_TO_END;
     return p->depends_on_ipu ? BY_STAGE : ALL_THE_SAME;
 }
 
-/* The places of pipelines of fewer stages that stand before those of this many. */
+/* Returns the number of places of pipelines with fewer stages. */
 static size_t places_before(const pl_problem *p, size_t num_stages) {
     size_t count = 0;
     for (size_t n = p->min_stages; n < num_stages; ++n)
@@ -85,7 +84,7 @@ static popliner_status lay_places(pl_integer_program *s, popliner_error *error) 
     return POPLINER_OK;
 }
 
-/* ---- what may be in a split ---- */
+/* ---- intervals that can be in a split ---- */
 
 static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_error *error) {
     if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
@@ -94,8 +93,8 @@ static popliner_status add_column(pl_integer_program *s, pl_column c, popliner_e
     return POPLINER_OK;
 }
 
-/* Marks the intervals from a unit on that may be at a place: none whose cut alone is over the
- * budget; and those before the last of the fixed stages are only these. */
+/* Marks the intervals from a unit on that may be at a place. Excludes cuts that alone exceed the
+ * budget; up to the last of the fixed stages, allows only these. */
 static void mark(const pl_integer_program *s, size_t place, size_t first, uint8_t *ok) {
     const pl_place *at = &s->places[place];
     size_t n = s->problem->num_units;
@@ -115,10 +114,10 @@ static void mark(const pl_integer_program *s, size_t place, size_t first, uint8_
         ok[d] &= first == fixed->first_units[k] && d + 1 == length;
 }
 
-/* What a place can be reached from, and what it can reach: [places][units + 1]. */
+/* Which places and units stages can reach: [places][units + 1]. */
 typedef struct ways {
-    uint8_t *here;   /* a stage that begins with the unit may come behind others */
-    uint8_t *to_end; /* and have others behind it, to the end of the chain */
+    uint8_t *here;   /* a stage here may begin with the unit, after other stages */
+    uint8_t *to_end; /* from here, stages can reach the end of the chain */
 } ways;
 
 static void find_ways(const pl_integer_program *s, ways *w, uint8_t *ok) {
@@ -149,7 +148,7 @@ static void find_ways(const pl_integer_program *s, ways *w, uint8_t *ok) {
     }
 }
 
-/* Collects the intervals, place by place, that lie on a way from the first unit to the last. */
+/* Collects, place by place, the intervals on a way from the first unit to the last. */
 static popliner_status collect_by_place(pl_integer_program *s, popliner_error *error) {
     size_t n = s->problem->num_units;
     size_t width = n + 1;
@@ -185,20 +184,21 @@ done:
     return status;
 }
 
-/* The same where stages may stand anywhere: by the fewest stages before and behind an interval. */
+/* Like collect_by_place, if all places are one: uses the fewest stages before and after an
+ * interval. */
 static popliner_status collect_anywhere(pl_integer_program *s, popliner_error *error) {
     size_t n = s->problem->num_units;
     popliner_status status = POPLINER_OK;
     uint8_t *ok = pl_new_array(n * n, sizeof *ok);
     size_t *before = pl_new_array(n + 1, sizeof *before);
-    size_t *behind = pl_new_array(n + 1, sizeof *behind);
-    if (ok == NULL || before == NULL || behind == NULL) {
+    size_t *after = pl_new_array(n + 1, sizeof *after);
+    if (ok == NULL || before == NULL || after == NULL) {
         status = pl_fail_memory(error, "the intervals of the integer program");
         goto done;
     }
     for (size_t i = 0; i <= n; ++i)
-        before[i] = behind[i] = n + 1;
-    before[0] = behind[n] = 0;
+        before[i] = after[i] = n + 1;
+    before[0] = after[n] = 0;
     for (size_t i = 0; i < n; ++i) {
         mark(s, 0, i, ok + i * n);
         for (size_t d = 0; d < n - i; ++d)
@@ -207,11 +207,11 @@ static popliner_status collect_anywhere(pl_integer_program *s, popliner_error *e
     }
     for (size_t i = n; i-- > 0;)
         for (size_t d = 0; d < n - i; ++d)
-            if (ok[i * n + d] != 0 && behind[i + d + 1] + 1 < behind[i])
-                behind[i] = behind[i + d + 1] + 1;
+            if (ok[i * n + d] != 0 && after[i + d + 1] + 1 < after[i])
+                after[i] = after[i + d + 1] + 1;
     for (size_t i = 0; i < n; ++i)
         for (size_t d = 0; d < n - i; ++d) {
-            if (ok[i * n + d] == 0 || before[i] + 1 + behind[i + d + 1] > s->problem->max_stages)
+            if (ok[i * n + d] == 0 || before[i] + 1 + after[i + d + 1] > s->problem->max_stages)
                 continue;
             status = add_column(s, (pl_column){0, i, i + d}, error);
             if (status != POPLINER_OK)
@@ -220,7 +220,7 @@ static popliner_status collect_anywhere(pl_integer_program *s, popliner_error *e
 done:
     free(ok);
     free(before);
-    free(behind);
+    free(after);
     return status;
 }
 
@@ -242,8 +242,8 @@ popliner_status pl_integer_program_too_large(const pl_integer_program *s, poplin
     if (s->program.num_entries < MAX_ENTRIES)
         return pl_fail_memory(error, "the integer program");
     return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                   "the integer program is too large, with more than %d entries for %zu intervals; "
-                   "limits or constraints make it smaller, and other solvers do without",
+                   "integer program: more than %d entries for %zu intervals; add limits or "
+                   "constraints, or use another solver",
                    MAX_ENTRIES, s->num_columns);
 }
 
@@ -256,7 +256,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
         /* an IPU with several stages counts once */
         return !s->problem->is_mapped || s->problem->first_on_ipu[c->stage] == c->stage;
     case PL_GOAL_EARLIEST_CUTS:
-        /* one cut after another: the one behind the last stage that is fixed; best is none */
+        /* minimises one cut after another: the cut after the last fixed stage; best is none */
         return s->fixed == NULL ||
                        c->first_unit != s->fixed->first_units[s->fixed->num_stages - 1] ||
                        c->last_unit + 1 == s->problem->num_units
@@ -265,7 +265,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
     case PL_GOAL_ANY:
         break;
     }
-    /* small stages are the most likely ones to get on with each other */
+    /* small stages are most likely to fit together */
     if (!s->problem->is_shared)
         return 0;
     return pl_integer_program_value(s, false, c);
@@ -291,8 +291,8 @@ uint64_t pl_common_divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-/* The unit in which numbers up to `largest` with this divisor become small coefficients: the
- * divisor, so that they are whole, or a multiple of it. */
+/* Returns a unit in which numbers up to `largest` become small coefficients: the divisor, so that
+ * they are whole, or a multiple of it. */
 static double unit_for(uint64_t largest, uint64_t divisor) {
     double unit = divisor > 0 ? (double)divisor : 1.0;
     while ((double)largest > LARGEST_COEFFICIENT * unit)
@@ -300,13 +300,14 @@ static double unit_for(uint64_t largest, uint64_t divisor) {
     return unit;
 }
 
-/* A number in such a unit. What is far below GLPK's tolerances would only confuse it. */
+/* Returns a number in this unit; 0 for numbers far below GLPK's tolerances, which would confuse
+ * it. */
 static double in_units(uint64_t number, double unit) {
     double coefficient = (double)number / unit;
     return coefficient < 1e-6 ? 0.0 : coefficient;
 }
 
-/* The unit of what the columns contribute to a goal. *is_whole: it divides all of them. */
+/* Returns the unit of the columns' costs for a goal. *is_whole: it divides all of them. */
 static double unit_of_goal(const pl_integer_program *s, pl_goal goal, uint64_t largest,
                            bool *is_whole) {
     uint64_t divisor = 0;
@@ -321,12 +322,13 @@ static double unit_of_goal(const pl_integer_program *s, pl_goal goal, uint64_t l
 
 /* ---- ways through the chain ---- */
 
-/* The row of what begins with a unit at a place; that of the first unit is one for all places. */
+/* Returns the row of columns that begin with a unit at a place; unit 0 has one row for all
+ * places. */
 static size_t *row_of(const pl_integer_program *s, size_t place, size_t unit) {
     return &s->row[(unit == 0 ? 0 : place) * s->problem->num_units + unit];
 }
 
-/* One unit of flow leaves unit 0, and what comes in before a unit leaves with it. */
+/* Adds rows by which one unit of flow leaves unit 0, and flow into a unit leaves it. */
 static popliner_status add_flow_rows(pl_integer_program *s, popliner_error *error) {
     size_t count = s->num_places * s->problem->num_units;
     s->row = pl_new_array(count, sizeof *s->row);
@@ -347,7 +349,7 @@ static popliner_status add_flow_rows(pl_integer_program *s, popliner_error *erro
     return POPLINER_OK;
 }
 
-/* Where the number of stages is free, and may be too large. */
+/* Limits the number of stages where it is free. */
 static popliner_status add_stages_row(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     size_t most = p->max_stages;
@@ -365,7 +367,7 @@ static popliner_status add_stages_row(pl_integer_program *s, popliner_error *err
     return POPLINER_OK;
 }
 
-/* Columns with their costs, and the rows that make them ways through the chain. */
+/* Adds the columns with their costs, and the rows that make them a way through the chain. */
 static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_error *error) {
     size_t n = s->problem->num_units;
     uint64_t largest = 0;
@@ -388,8 +390,8 @@ static popliner_status add_paths(pl_integer_program *s, pl_goal goal, popliner_e
     return status == POPLINER_OK ? add_stages_row(s, error) : status;
 }
 
-/* The sum of the cut bytes is at most the filter's, with room for GLPK's tolerance: what exceeds it
- * by less is found out afterwards. */
+/* Limits the sum of cut bytes, plus GLPK's tolerance: a smaller excess is found when the answer is
+ * measured. */
 static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *error) {
     uint64_t budget_bytes = s->filter.limits.max_cut_bytes;
     bool is_whole;
@@ -408,7 +410,7 @@ static popliner_status add_cut_budget(pl_integer_program *s, popliner_error *err
     return POPLINER_OK;
 }
 
-/* The cycles of all stages of an IPU are at most the filter's, with room for the tolerance. */
+/* Limits the cycles of all stages of an IPU, plus the tolerance. */
 static popliner_status add_cycle_budgets(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     double scale = 1.0;
@@ -495,8 +497,8 @@ popliner_status pl_integer_program_forbid_known(pl_integer_program *s, const pl_
     return POPLINER_OK;
 }
 
-/* Pairs of units on one IPU, which may be several stages of it: a column with the one unit needs a
- * column with the other one on the same IPU. */
+/* Requires pairs of units on one IPU, maybe in different stages: a column with one unit needs a
+ * column with the other on the same IPU. */
 static popliner_status add_pairs(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     for (size_t i = 0; p->is_shared && i < p->options->num_pairs; ++i) {
@@ -568,7 +570,7 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, bool of_c
     return status;
 }
 
-/* Sets value_unit so that all that is above value_offset becomes small coefficients. */
+/* Sets value_unit so that values above value_offset become small coefficients. */
 static void choose_value_unit(pl_integer_program *s, bool of_cycles) {
     uint64_t largest = 0;
     uint64_t divisor = 0;
@@ -581,13 +583,13 @@ static void choose_value_unit(pl_integer_program *s, bool of_cycles) {
     s->value_unit = unit_for(largest, divisor);
 }
 
-/* A value as a coefficient. */
+/* Returns a value as a coefficient. */
 static double scaled(const pl_integer_program *s, uint64_t value) {
     value = value > s->least_value ? value : s->least_value;
     return value > s->value_offset ? in_units(value - s->value_offset, s->value_unit) : 0.0;
 }
 
-/* Rows "column `of` is at least, or at most, what the stage that holds the unit has". */
+/* Adds rows "column `of` is at least (or at most) the value of the stage with the unit". */
 static popliner_status add_cover_rows(pl_integer_program *s, bool of_cycles, size_t of,
                                       bool is_largest, popliner_error *error) {
     const pl_problem *p = s->problem;
@@ -644,7 +646,7 @@ popliner_status pl_integer_program_add_spread(pl_integer_program *s, double cost
 
 /* ---- answers ---- */
 
-/* What GLPK may take; it fails, cleanly, when it wants more. */
+/* GLPK's memory limit; beyond it, GLPK fails cleanly. */
 enum { GLPK_MEMORY_MIB = 1024 };
 
 /* Turns the chosen columns into stages. */
@@ -652,8 +654,7 @@ static popliner_status read_answer(const pl_integer_program *s, pl_split *split,
                                    popliner_error *error) {
     size_t unit = 0;
     size_t num_chosen = 0;
-    /* columns are sorted by place and first unit, and so is a way through the chain; where all
-     * places are one, by first unit alone */
+    /* columns are sorted by place, then first unit, and so are the stages of a split */
     for (size_t a = 0; a < s->num_columns; ++a) {
         if (s->values[a] <= 0.5)
             continue;
@@ -695,7 +696,7 @@ double pl_integer_program_tolerance(double objective) {
     return 0.05 + 1e-6 * fabs(objective);
 }
 
-/* ---- rows, columns and entries one by one ---- */
+/* ---- a mixed-integer program in plain arrays ---- */
 
 void pl_mip_clear(pl_mip *program) {
     free(program->rows);

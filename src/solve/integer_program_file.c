@@ -1,4 +1,5 @@
-/* Written here rather than by GLPK, which has no comments and keeps nine digits in free MPS.
+/* Writes integer programs as files. GLPK's own writer has no comments and keeps nine digits in free
+ * MPS.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
@@ -17,24 +18,24 @@
 #include "solve/integer_program.h"
 
 typedef struct program_text {
-    const pl_mip *program; /* no row has two bounds that differ */
+    const pl_mip *program; /* no row has two different finite bounds */
     popliner_program_format format;
     const char *objective_name;
-    const char *comment; /* lines, each ended; they come first */
-    /* The names of the columns; rows are r_0, r_1, ... */
+    const char *comment; /* lines, each with its end; written first */
+    /* Names a column; rows are r_0, r_1, ... */
     void (*name_column)(const void *user, size_t index, char *name, size_t size);
     const void *user;
 } program_text;
 
-/* Readers have limits for the length of a line. */
+/* Readers limit the length of a line. */
 enum { TERMS_PER_LINE = 6 };
 
 enum { NAME_BYTES = 80 };
 
-/* The entries, sorted by row or by column: those of group i are order[first[i]] up to
- * order[first[i + 1]]. */
+/* The entries, sorted by row or by column: those of group i are order[first[i]] ... order[first[i +
+ * 1] - 1]. */
 typedef struct groups {
-    size_t *first; /* owned, like the next */
+    size_t *first; /* owned, like `order` */
     const pl_mip_entry **order;
 } groups;
 
@@ -49,7 +50,7 @@ static bool sort_entries(const pl_mip *program, bool by_row, groups *g) {
     g->order = pl_new_array(program->num_entries, sizeof *g->order);
     if (g->first == NULL || g->order == NULL)
         return false;
-    /* first[i + 1] counts, and is then where the next entry of group i goes */
+    /* first[i + 1] first counts, and then is the next index of group i */
     for (size_t i = 0; i < program->num_entries; ++i) {
         const pl_mip_entry *e = &program->entries[i];
         ++g->first[(by_row ? e->row : e->column) + 2];
@@ -68,7 +69,7 @@ static const char *name_of(const program_text *t, size_t column, char name[NAME_
     return name;
 }
 
-/* A number with as many digits as it needs, behind a sign or not. */
+/* Prints a number with as many digits as it needs, with or without a plus sign. */
 static void print_number(FILE *file, double value, bool with_sign) {
     char digits[40];
     snprintf(digits, sizeof digits, "%.15g", value);
@@ -142,7 +143,7 @@ static void print_column(FILE *file, const program_text *t, const groups *by_col
     }
 }
 
-/* The columns that are 0 or 1, or the others. */
+/* Prints the binary columns, or the others. */
 static void print_columns(FILE *file, const program_text *t, const groups *by_column, bool binary) {
     for (size_t a = 0; a < t->program->num_columns; ++a)
         if (t->program->columns[a].binary == binary)
@@ -183,7 +184,7 @@ static void print_mps(FILE *file, const program_text *t, const groups *by_column
 
 /* ---- the file ---- */
 
-/* A stream into the file, which stays open behind it; NULL with errno. */
+/* Opens a stream for the file, which stays open when the stream is closed. NULL with errno. */
 static FILE *open_stream(const pl_new_file *new_file) {
     int file = dup(new_file->file);
     FILE *stream = file < 0 ? NULL : fdopen(file, "w");
@@ -195,8 +196,7 @@ static FILE *open_stream(const pl_new_file *new_file) {
     return stream;
 }
 
-/* Writes it into the file `path`, every number so that it is read as the same one. Errors: MEMORY,
- * OUTPUT. */
+/* Writes the file `path`, with numbers that read back exactly. Errors: MEMORY, OUTPUT. */
 static popliner_status write_text(const program_text *text, const char *path,
                                   popliner_error *error) {
     bool is_lp = text->format == POPLINER_PROGRAM_LP;
@@ -236,13 +236,13 @@ done:
     return status;
 }
 
-/* ---- integer program file ---- */
+/* ---- the program ---- */
 
-/* Written coefficients are at most this, where that leaves them their digits. */
+/* The largest written coefficient, unless digits would be lost. */
 #define LARGEST_WRITTEN 1000.0
 
-/* What a unit of a coefficient stands for, so that numbers up to `largest` with this divisor become
- * whole numbers, or have few digits before the point; all their digits remain. */
+/* Returns the unit of a coefficient in which numbers up to `largest` with this divisor are whole,
+ * or have few digits before the point; no digit is lost. */
 static double decimal_unit(uint64_t largest, uint64_t divisor) {
     double unit = divisor > 0 ? (double)divisor : 1.0;
     while ((double)largest > LARGEST_WRITTEN * unit)
@@ -250,7 +250,7 @@ static double decimal_unit(uint64_t largest, uint64_t divisor) {
     return unit;
 }
 
-/* Raises the values to what the largest one is at least, and chooses their unit. */
+/* Raises all values to a lower bound of the largest one, and chooses their unit. */
 static popliner_status prepare_values(pl_integer_program *s, bool of_cycles, bool is_raised,
                                       popliner_error *error) {
     uint64_t largest = 0;
@@ -269,7 +269,7 @@ static popliner_status prepare_values(pl_integer_program *s, bool of_cycles, boo
     return status;
 }
 
-/* T is at least this peak, unless one of the conditions is not fulfilled. */
+/* Adds the row "T is at least this peak, unless a condition does not hold". */
 static bool add_known_row(pl_integer_program *s, double peak, const pl_condition *conditions,
                           size_t count) {
     size_t largest = s->num_columns;
@@ -285,8 +285,8 @@ static bool add_known_row(pl_integer_program *s, double peak, const pl_condition
     return true;
 }
 
-/* T is at least what stages on one IPU are known to need together: their peak, unless one of them
- * is not there. */
+/* Adds rows by which T is at least the known peak of stages on one IPU, if all of them are
+ * chosen. */
 static popliner_status add_known(pl_integer_program *s, const pl_shared *shared,
                                  popliner_error *error) {
     pl_condition *conditions = pl_new_array(2 * s->num_places, sizeof *conditions);
@@ -304,7 +304,7 @@ static popliner_status add_known(pl_integer_program *s, const pl_shared *shared,
     return status;
 }
 
-/* Forbids what stages on one IPU are known to need together, if it is too much. */
+/* Forbids sets of stages that are known to need too much. */
 static popliner_status forbid_no_goods(pl_integer_program *s, const pl_shared *shared,
                                        popliner_error *error) {
     pl_condition *conditions = pl_new_array(2 * s->num_places, sizeof *conditions);
@@ -315,7 +315,7 @@ static popliner_status forbid_no_goods(pl_integer_program *s, const pl_shared *s
     return status;
 }
 
-/* The program and what its text needs. */
+/* A program, and what its text needs. */
 typedef struct writing {
     const pl_written_program *asked;
     pl_integer_program s;
@@ -331,7 +331,7 @@ static void name_column(const void *user, size_t index, char *name, size_t size)
         snprintf(name, size, index == s->num_columns ? "T" : "L");
 }
 
-/* What makes the objective, T, the sum of what the columns cost. */
+/* Adds T, the sum of the columns' costs, as the objective. */
 static popliner_status add_sum(writing *w, pl_goal goal, popliner_error *error) {
     pl_integer_program *s = &w->s;
     uint64_t largest = 0;
@@ -355,7 +355,7 @@ static popliner_status add_sum(writing *w, pl_goal goal, popliner_error *error) 
     return POPLINER_OK;
 }
 
-/* Adds what the objective needs beside the ways through the chain. */
+/* Adds the objective. */
 static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *error) {
     const pl_written_program *asked = w->asked;
     pl_integer_program *s = &w->s;
@@ -380,7 +380,7 @@ static popliner_status add_objective(writing *w, pl_goal goal, popliner_error *e
     return status;
 }
 
-/* Says what the file is, for those who open it. */
+/* Describes the program for readers of the file. */
 static void describe(const writing *w, char *text, size_t size) {
     const pl_known_value *k = &w->asked->known;
     char known[160] = "nothing is known of its smallest value";
@@ -418,7 +418,7 @@ static popliner_status build(writing *w, pl_goal goal, popliner_error *error) {
     popliner_status status = pl_integer_program_build(&w->s, goal, error);
     if (status == POPLINER_OK && w->s.num_columns == 0)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "no interval is within the limits: there is no integer program to write");
+                         "the limits allow no stage, so there is no integer program; raise them");
     if (status == POPLINER_OK && p->is_shared)
         status = forbid_no_goods(&w->s, w->asked->shared, error);
     return status == POPLINER_OK ? add_objective(w, goal, error) : status;
@@ -430,14 +430,14 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
     const pl_objective *objective = pl_objective_of(asked->objective);
     char comment[600];
     if (p->min_stages > p->max_stages)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "%zu units cannot be %zu stages, so there is no integer program; use fewer",
+                       p->num_units, p->min_stages);
+    if (p->is_shared && objective->kind == PL_OBJECTIVE_SPREAD)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
-            "a chain of %zu units has no %zu stages: there is no integer program to write",
-            p->num_units, p->min_stages);
-    if (p->is_shared && objective->kind == PL_OBJECTIVE_SPREAD)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the spread is no objective of an integer program where stages share an "
-                       "IPU; put another first");
+            "objective balance: no integer program where stages share an IPU; put another "
+            "objective first");
     writing w = {
         .asked = asked,
         .s = {.problem = p,

@@ -1,6 +1,7 @@
-/* A stage may be any interval that the stages before it can leave off at and those behind it go on
- * from. What these can do does not depend on its own limit, so the smallest such interval is what
- * its IPU needs: no number has to be tried.
+/* Which limit one IPU needs. A stage may be any interval between stages before it that reach its
+ * beginning and stages after it that continue at its end. Which ones do does not depend on the
+ * stage's own limit. So the smallest such interval is what its IPU needs, and no limits have to be
+ * tried.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/infeasibility.h"
@@ -12,19 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of marks by unit; the last is the end of the chain. */
+/* Rows of marks by unit; the last mark is the end of the chain. */
 typedef struct needs_pass {
     const pl_problem *problem;
     const pl_limits *limits;
     size_t width;  /* units + 1 */
-    bool is_exact; /* a number of stages means exactly so many, not at most */
+    bool is_exact; /* a row is for exactly its number of stages, not at most */
     size_t num_places;
-    size_t num_apart; /* the places that have rows of their own */
-    uint8_t *front;   /* [num_places + 1][width]: the stages before can end here */
-    uint8_t *rest;    /* [num_apart + 1][width]: those from a place on can begin here */
-    uint8_t *plain;   /* [num_plain][width]: the same by their number, behind these places */
+    size_t num_apart; /* places with rows of their own */
+    uint8_t *front;   /* [num_places + 1][width]: the stages before the place can end here */
+    uint8_t *rest;    /* [num_apart + 1][width]: the stages from the place on can begin here */
+    /* [num_plain][width]: like `rest`, for the places after these, by number of stages */
+    uint8_t *plain;
     size_t num_plain;
-    size_t *next;  /* [width + 1]: the first mark of a row from a unit on; width if none */
+    size_t *next;  /* [width + 1]: the first mark of a row from a unit on; width if there is none */
     size_t *count; /* [width + 1] */
     pl_stage_ends ends;
 } needs_pass;
@@ -54,10 +56,10 @@ static popliner_status begin_pass(needs_pass *pass, popliner_error *error) {
     pass->count = pl_new_array(pass->width + 1, sizeof *pass->count);
     bool has_room = pass->front != NULL && pass->rest != NULL && pass->plain != NULL &&
                     pass->next != NULL && pass->count != NULL;
-    return has_room ? POPLINER_OK : pl_fail_memory(error, "what IPUs need");
+    return has_room ? POPLINER_OK : pl_fail_memory(error, "the needs of IPUs");
 }
 
-/* Finds the ends of a stage; with any memory if it is the one that is asked for. */
+/* Finds the ends of a stage; with any memory if its need is requested. */
 static popliner_status find_ends(needs_pass *pass, size_t stage, size_t to_end, bool is_asked,
                                  popliner_error *error) {
     pl_stage_rule rule = pl_stage_rule_of(pass->problem, pass->limits, stage, to_end);
@@ -67,7 +69,7 @@ static popliner_status find_ends(needs_pass *pass, size_t stage, size_t to_end, 
                               error);
 }
 
-/* Looks up the marks of a row at which a stage may end. */
+/* Finds the next mark in a row at which a stage may end. */
 static void find_next(needs_pass *pass, const uint8_t *row) {
     pass->next[pass->width] = pass->width;
     for (size_t unit = pass->width; unit-- > 0;)
@@ -75,8 +77,8 @@ static void find_next(needs_pass *pass, const uint8_t *row) {
             row[unit] != 0 && pass->problem->may_cut[unit] != 0 ? unit : pass->next[unit + 1];
 }
 
-/* The first end from `end` on at which a stage that begins with the unit goes on; width if there is
- * none. */
+/* Returns the first end, from `end` on, at which a stage that begins with the unit continues; width
+ * if there is none. */
 static size_t next_end(const needs_pass *pass, size_t unit, size_t end) {
     const pl_stage_ends *e = &pass->ends;
     for (end = pass->next[end]; end < e->to[unit]; end = pass->next[end + 1])
@@ -89,14 +91,14 @@ static bool may_begin(const needs_pass *pass, size_t unit) {
     return pass->problem->may_cut[unit] != 0 && pass->ends.from[unit] < pass->ends.to[unit];
 }
 
-/* Which units a stage can begin with that goes on in the row `behind`. */
+/* Marks the units with which a stage can begin that continues in the row `after`. */
 static popliner_status fill_rest(needs_pass *pass, size_t stage, size_t to_end,
-                                 const uint8_t *behind, uint8_t *row, popliner_error *error) {
+                                 const uint8_t *after, uint8_t *row, popliner_error *error) {
     size_t n = pass->width - 1;
     popliner_status status = find_ends(pass, stage, to_end, false, error);
     if (status != POPLINER_OK)
         return status;
-    find_next(pass, behind);
+    find_next(pass, after);
     for (size_t unit = 0; unit < n; ++unit)
         row[unit] =
             may_begin(pass, unit) && next_end(pass, unit, pass->ends.from[unit]) < pass->width;
@@ -104,17 +106,17 @@ static popliner_status fill_rest(needs_pass *pass, size_t stage, size_t to_end,
     return POPLINER_OK;
 }
 
-/* Which units the stage behind can begin with, by those that this one can. */
+/* Marks the units that the next stage can begin with, from those of this stage. */
 static popliner_status fill_front(needs_pass *pass, size_t stage, size_t to_end,
                                   popliner_error *error) {
     const uint8_t *from = pass->front + stage * pass->width;
-    uint8_t *behind = pass->front + (stage + 1) * pass->width;
+    uint8_t *after = pass->front + (stage + 1) * pass->width;
     const pl_stage_ends *e = &pass->ends;
     size_t n = pass->width - 1;
     popliner_status status = find_ends(pass, stage, to_end, false, error);
     if (status != POPLINER_OK)
         return status;
-    memset(behind, 0, pass->width);
+    memset(after, 0, pass->width);
     memset(pass->count, 0, (pass->width + 1) * sizeof *pass->count);
     for (size_t unit = 0; unit < n; ++unit) {
         if (from[unit] == 0 || !may_begin(pass, unit))
@@ -124,27 +126,26 @@ static popliner_status fill_front(needs_pass *pass, size_t stage, size_t to_end,
             --pass->count[e->to[unit]]; /* modulo 2^64 the order does not matter */
         }
         for (size_t end = e->from[unit]; !e->is_ordered && end < e->to[unit]; ++end)
-            behind[end] |= e->ok[e->row[unit] + end - e->from[unit]] & pass->problem->may_cut[end];
+            after[end] |= e->ok[e->row[unit] + end - e->from[unit]] & pass->problem->may_cut[end];
     }
     size_t num_open = 0;
     for (size_t end = 1; e->is_ordered && end <= n; ++end) {
         num_open += pass->count[end];
-        behind[end] = num_open > 0 && pass->problem->may_cut[end] != 0;
+        after[end] = num_open > 0 && pass->problem->may_cut[end] != 0;
     }
     return POPLINER_OK;
 }
 
-/* The smallest stage of a place between what is before and what is behind it. */
+/* Finds the smallest interval of a stage between the stages before and after it. */
 static popliner_status find_smallest(needs_pass *pass, size_t stage, size_t to_end,
-                                     const uint8_t *behind, uint64_t *bytes,
-                                     popliner_error *error) {
+                                     const uint8_t *after, uint64_t *bytes, popliner_error *error) {
     const pl_problem *p = pass->problem;
     const uint8_t *from = pass->front + stage * pass->width;
     const size_t place = pl_costs_place(p->costs, stage + to_end, stage);
     popliner_status status = find_ends(pass, stage, to_end, true, error);
     if (status != POPLINER_OK)
         return status;
-    find_next(pass, behind);
+    find_next(pass, after);
     for (size_t unit = 0; unit + 1 < pass->width; ++unit) {
         size_t end = from[unit] != 0 && may_begin(pass, unit)
                          ? next_end(pass, unit, pass->ends.from[unit])
@@ -152,35 +153,35 @@ static popliner_status find_smallest(needs_pass *pass, size_t stage, size_t to_e
         while (end < pass->width) {
             uint64_t peak_bytes = popliner_costs_peak(p->costs, unit, end - 1, place);
             *bytes = peak_bytes < *bytes ? peak_bytes : *bytes;
-            /* in a window the first one needs least */
+            /* in a window, the first end needs least */
             end = pass->ends.is_ordered ? pass->width : next_end(pass, unit, end + 1);
         }
     }
     return POPLINER_OK;
 }
 
-/* The row of the places behind `stage`, in pipelines of num_stages. */
-static const uint8_t *row_behind(const needs_pass *pass, size_t stage, size_t num_stages) {
+/* Returns the row of the places after `stage`, in pipelines of num_stages stages. */
+static const uint8_t *row_after(const needs_pass *pass, size_t stage, size_t num_stages) {
     size_t num_apart = pass->num_apart < num_stages ? pass->num_apart : num_stages;
     return stage + 1 < num_apart ? pass->rest + (stage + 1) * pass->width
                                  : pass->plain + (num_stages - num_apart) * pass->width;
 }
 
-/* Takes in the pipelines of num_stages, or, where it does not matter how many there are, of no
- * more. */
-static popliner_status look_at(needs_pass *pass, size_t num_stages, uint64_t *bytes,
-                               popliner_error *error) {
+/* Adds the needs in pipelines of num_stages stages, or, if their number does not matter, of at most
+ * num_stages. */
+static popliner_status add_needs(needs_pass *pass, size_t num_stages, uint64_t *bytes,
+                                 popliner_error *error) {
     size_t known = pass->problem->costs->max_stages_to_end;
     popliner_status status = POPLINER_OK;
     for (size_t stage = pass->num_apart < num_stages ? pass->num_apart : num_stages;
          status == POPLINER_OK && stage-- > 1;)
-        status = fill_rest(pass, stage, num_stages - stage, row_behind(pass, stage, num_stages),
+        status = fill_rest(pass, stage, num_stages - stage, row_after(pass, stage, num_stages),
                            pass->rest + stage * pass->width, error);
     for (size_t stage = 0; stage < pass->num_places && stage < num_stages; ++stage) {
         size_t to_end = num_stages - stage;
         if (status == POPLINER_OK)
             status = find_smallest(pass, stage, to_end < known ? to_end : known,
-                                   row_behind(pass, stage, num_stages), &bytes[stage], error);
+                                   row_after(pass, stage, num_stages), &bytes[stage], error);
         if (status == POPLINER_OK && stage + 1 < pass->num_places)
             status = fill_front(pass, stage, to_end, error);
     }
@@ -218,7 +219,7 @@ popliner_status pl_ipu_needs_find(const pl_problem *problem, const pl_limits *li
     for (size_t m = first; status == POPLINER_OK && m <= problem->max_stages; ++m) {
         if (is_stopped(stop, bytes, num_places))
             goto done;
-        status = look_at(&pass, m, bytes, error);
+        status = add_needs(&pass, m, bytes, error);
     }
 done:
     end_pass(&pass);

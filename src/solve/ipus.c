@@ -14,12 +14,12 @@ uint64_t pl_speed_of(const popliner_solver_options *options, size_t ipu) {
 }
 
 uint64_t pl_speed_cycles(uint64_t millionths, uint64_t cycles) {
-    /* in two parts, so that no product is too large: see the limits of speeds and cycles */
+    /* in two parts, so that no product overflows: see the limits of speeds and cycles */
     uint64_t rest = cycles % millionths * POPLINER_SPEED_ONE;
     return cycles / millionths * POPLINER_SPEED_ONE + rest / millionths + (rest % millionths > 0);
 }
 
-/* limit * speed, rounded down. */
+/* Returns limit * speed, rounded down. */
 static uint64_t times(uint64_t millionths, uint64_t limit) {
     uint64_t whole = limit / POPLINER_SPEED_ONE;
     uint64_t part = limit % POPLINER_SPEED_ONE * millionths / POPLINER_SPEED_ONE;
@@ -31,7 +31,7 @@ uint64_t pl_speed_most(uint64_t millionths, uint64_t limit) {
 }
 
 uint64_t pl_speed_fewest(uint64_t millionths, uint64_t limit) {
-    /* one more than is done in less */
+    /* one more than fits into a smaller limit */
     uint64_t less = limit == 0 ? 0 : times(millionths, limit - 1);
     return limit == 0 || less == UINT64_MAX ? less : less + 1;
 }
@@ -42,7 +42,7 @@ bool pl_links_exist(const popliner_solver_options *options) {
     return options->link_bandwidth.bytes > 0 || options->num_ipu_links > 0;
 }
 
-/* The bandwidth of the link between two IPUs. O(links). */
+/* Returns the bandwidth of the link between two IPUs. O(links). */
 static popliner_bandwidth link_between(const popliner_solver_options *options, size_t ipu,
                                        size_t other) {
     for (size_t i = 0; i < options->num_ipu_links; ++i) {
@@ -72,7 +72,7 @@ typedef struct bandwidths {
     size_t count;
 } bandwidths;
 
-/* The number of a bandwidth in the list, which has room. */
+/* Returns the index of a bandwidth in the list, which has room to add it. */
 static size_t place_in(bandwidths *b, popliner_bandwidth bandwidth) {
     size_t i = 0;
     while (i < b->count && !is_same(b->list[i], bandwidth))
@@ -86,7 +86,7 @@ static size_t ipu_of(const popliner_solver_options *options, size_t place) {
     return options->num_mapped_stages > 0 ? options->device_map[place] : place;
 }
 
-/* Finds which bandwidth is before each place. */
+/* Finds the bandwidth before each place. */
 static void find_rows(pl_links *links, const popliner_solver_options *options, bandwidths *b) {
     size_t known = options->num_mapped_stages;
     place_in(b, options->link_bandwidth);
@@ -96,7 +96,7 @@ static void find_rows(pl_links *links, const popliner_solver_options *options, b
         popliner_bandwidth own =
             link_between(options, ipu_of(options, place - 1), ipu_of(options, place));
         links->row[place] = place_in(b, own);
-        if (links->row[place] > 0) /* the places on both sides of it are special */
+        if (links->row[place] > 0) /* the places on both sides are special */
             links->num_special = place + 1;
     }
 }

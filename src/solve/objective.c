@@ -7,8 +7,8 @@
 
 #define OF(value, limit) offsetof(pl_objective_values, value), offsetof(pl_limits, limit)
 
-/* Name, words, kind, unit, goal, needs_cycles, is_mapped, may_lead, and where its value and limit
- * are. */
+/* Name, words, kind, unit, goal, needs_cycles, is_mapped, may_lead, and the offsets of value and
+ * limit. */
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_MEMORY] = {"memory", "largest tile", PL_OBJECTIVE_LARGEST, PL_UNIT_BYTES,
                                    PL_GOAL_ANY, false, false, true, OF(peak_bytes, max_peak_bytes)},
@@ -19,7 +19,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                     OF(cut_bytes, max_cut_bytes)},
     [POPLINER_OBJECTIVE_IPUS] = {"ipus", "IPUs", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
                                  PL_GOAL_FEWEST_STAGES, false, true, true, OF(num_ipus, max_ipus)},
-    /* everything on one IPU has no spread */
+    /* must not lead: a single IPU has no spread */
     [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",
                                     .words = "spread",
                                     .kind = PL_OBJECTIVE_SPREAD,
@@ -46,7 +46,7 @@ size_t popliner_objectives_complete(popliner_objective *list, size_t num_objecti
         are_of_time(costs) ? POPLINER_OBJECTIVE_CYCLES : POPLINER_OBJECTIVE_MEMORY;
     if (num_objectives == 0 || objectives[list[0]].may_lead)
         return num_objectives;
-    size_t end = 1; /* of what moves one place on: as far as where `first` was */
+    size_t end = 1; /* of the objectives that move one place to the end, as far as `first` was */
     while (end < num_objectives && list[end] != first)
         end++;
     memmove(&list[1], list, end * sizeof *list);
@@ -109,7 +109,7 @@ uint64_t pl_objective_value(const pl_objective_values *values, popliner_objectiv
 pl_filter pl_filter_limited(const pl_filter *filter, popliner_objective objective, uint64_t max) {
     const pl_objective *o = &objectives[objective];
     pl_filter result = *filter;
-    if (o->kind == PL_OBJECTIVE_SPREAD) /* UINT64_MAX would mean that it is of no interest */
+    if (o->kind == PL_OBJECTIVE_SPREAD) /* UINT64_MAX would mean no limit */
         result.max_spread = max < UINT64_MAX ? max : UINT64_MAX - 1;
     else
         *(uint64_t *)(void *)((char *)&result.limits + o->limit) = max;

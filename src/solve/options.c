@@ -31,15 +31,15 @@ popliner_status pl_solver_options_take(const popliner_solver_options *callers,
 
 /* ---- lists ---- */
 
-/* One array of the options. Its items may be of one or two units or IPUs. */
+/* An array of the options. Its items may name one or two units or IPUs. */
 typedef struct list {
     const char *name;
-    size_t items;     /* where its address is in the options, ... */
-    size_t count;     /* and its number; NUM_UNITS where there is an item for each unit */
+    size_t items;     /* offset of the array in the options */
+    size_t count;     /* offset of its size; NUM_UNITS if there is an item for each unit */
     size_t item_size; /* in bytes */
     enum { OF_NOTHING, OF_UNITS, OF_IPUS } is_of;
-    size_t first;  /* where the unit or IPU is in an item, ... */
-    size_t second; /* and the other one, or the same */
+    size_t first;  /* offset of the unit or IPU in an item */
+    size_t second; /* offset of the other one, or the same */
 } list;
 
 #define NUM_UNITS SIZE_MAX
@@ -67,7 +67,7 @@ static const list lists[PL_NUM_LISTS] = {
                            offsetof(popliner_ipu_link, second_ipu)},
 };
 
-/* What an item is of; both are the same where it is of one. */
+/* The units or IPUs of an item; equal if it has only one. */
 typedef struct item {
     size_t first;
     size_t second;
@@ -98,14 +98,14 @@ static int compare_items(const void *left, const void *right) {
 }
 
 static popliner_status fail_missing(const char *name, size_t count, popliner_error *error) {
-    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: NULL, but there are %zu of them", name, count);
+    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: NULL; expected %zu items", name, count);
 }
 
 static popliner_status check_ipu(const char *name, size_t ipu, popliner_error *error) {
     if (ipu <= POPLINER_MAX_IPU)
         return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu, but IPUs have numbers from 0 to %d",
-                   name, ipu, POPLINER_MAX_IPU);
+    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: IPU %zu; expected 0 to %d", name, ipu,
+                   POPLINER_MAX_IPU);
 }
 
 static popliner_status check_item(const list *l, item it, size_t num_units, popliner_error *error) {
@@ -117,11 +117,11 @@ static popliner_status check_item(const list *l, item it, size_t num_units, popl
         return check_ipu(l->name, larger, error);
     if (larger < num_units)
         return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: unit %zu, but there are only %zu units",
+    return pl_fail(error, POPLINER_ERROR_USAGE, "%s: unit %zu, but the chain has %zu units",
                    l->name, larger, num_units);
 }
 
-/* Sorts the items, which are then compared with their neighbours. */
+/* Sorts the items and checks that they differ. */
 static popliner_status check_once(const list *l, item *items, size_t count, popliner_error *error) {
     for (size_t i = 0; i < count; ++i)
         if (items[i].first > items[i].second)
@@ -131,10 +131,10 @@ static popliner_status check_once(const list *l, item *items, size_t count, popl
         if (compare_items(&items[i], &items[i - 1]) != 0)
             continue;
         if (l->first != l->second)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu and %zu are given twice",
-                           l->name, l->is_of == OF_UNITS ? "units" : "IPUs", items[i].first,
+            return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu and %zu appear twice", l->name,
+                           l->is_of == OF_UNITS ? "units" : "IPUs", items[i].first,
                            items[i].second);
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu is given twice", l->name,
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %s %zu appears twice", l->name,
                        l->is_of == OF_UNITS ? "unit" : "IPU", items[i].first);
     }
     return POPLINER_OK;
@@ -168,11 +168,11 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
     for (size_t i = 0; i < o->num_objectives; ++i) {
         const char *name = pl_objective_name(o->objectives[i]);
         if (name == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: there is no %d",
+            return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %d is not an objective",
                            (int)o->objectives[i]);
         for (size_t j = 0; j < i; ++j)
             if (o->objectives[i] == o->objectives[j])
-                return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %s is given twice", name);
+                return pl_fail(error, POPLINER_ERROR_USAGE, "objectives: %s appears twice", name);
     }
     return POPLINER_OK;
 }
@@ -180,15 +180,14 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
 static popliner_status check_map(const popliner_solver_options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (o->num_mapped_stages == 0)
-        return o->max_stages > 0 ? POPLINER_OK
-                                 : pl_fail(error, POPLINER_ERROR_USAGE,
-                                           "max_stages: 0, but at least one stage must be allowed");
+        return o->max_stages > 0
+                   ? POPLINER_OK
+                   : pl_fail(error, POPLINER_ERROR_USAGE, "max_stages: 0; expected at least 1");
     if (o->device_map == NULL)
         return fail_missing("device_map", o->num_mapped_stages, error);
     if (o->num_mapped_stages > POPLINER_MAX_IPU + 1)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "device_map: %zu stages, but there may be at most %d", o->num_mapped_stages,
-                       POPLINER_MAX_IPU + 1);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "device_map: %zu stages; expected at most %d",
+                       o->num_mapped_stages, POPLINER_MAX_IPU + 1);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_mapped_stages; ++i)
         status = check_ipu("device_map", o->device_map[i], error);
     return status;
@@ -200,8 +199,8 @@ static popliner_status check_units(const popliner_solver_options *o, size_t num_
     for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; ++unit)
         if ((unsigned)o->cut_rules[unit] > POPLINER_CUT_FORBIDDEN)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "cut_rules: there is no %d, which unit %zu has", (int)o->cut_rules[unit],
-                           unit);
+                           "cut_rules: unit %zu has %d, which is not a rule", unit,
+                           (int)o->cut_rules[unit]);
     for (size_t i = 0; status == POPLINER_OK && i < o->num_placements; ++i)
         status = check_ipu("placements", o->placements[i].ipu, error);
     return status;
@@ -211,24 +210,23 @@ static popliner_status check_units(const popliner_solver_options *o, size_t num_
 
 static popliner_status check_numbers(const popliner_solver_options *o, popliner_error *error) {
     if ((unsigned)o->method > POPLINER_METHOD_ILP)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "method: there is no %d", (int)o->method);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "method: %d is not a method", (int)o->method);
     if (o->method == POPLINER_METHOD_ILP && !pl_glpk_exists())
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "method: integer programs need GLPK, which this libpopliner was built "
                        "without (POPLINER_GLPK=OFF)");
     if (isnan(o->time_limit_seconds) || o->time_limit_seconds < 0.0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "time_limit_seconds: %g, but it must not be negative",
+        return pl_fail(error, POPLINER_ERROR_USAGE, "time_limit_seconds: %g; expected at least 0",
                        o->time_limit_seconds);
     if (!(o->slack_percent >= 0.0) || isinf(o->slack_percent))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: %g, but it must be a percentage from 0", o->slack_percent);
+                       "slack_percent: %g; expected a percentage, at least 0", o->slack_percent);
     for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
         popliner_ipu_speed speed = o->ipu_speeds[i];
         if (speed.millionths < POPLINER_LEAST_SPEED || speed.millionths > POPLINER_MOST_SPEED)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "ipu_speeds: %" PRIu64 " millionths of IPU %zu are not from %d to %d",
-                           speed.millionths, speed.ipu, POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED);
+                           "ipu_speeds: IPU %zu: %" PRIu64 " millionths; expected %d to %d",
+                           speed.ipu, speed.millionths, POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED);
     }
     return POPLINER_OK;
 }
@@ -238,7 +236,7 @@ static popliner_status check_bandwidth(popliner_bandwidth bandwidth, const char 
     if ((bandwidth.bytes == 0) == (bandwidth.cycles == 0))
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "%s: %" PRIu64 " bytes in %" PRIu64 " cycles, but both must be at least 1",
+                   "%s: %" PRIu64 " bytes in %" PRIu64 " cycles; expected at least 1 of both",
                    whose, bandwidth.bytes, bandwidth.cycles);
 }
 
@@ -257,14 +255,14 @@ static popliner_status check_costs(const popliner_solver_options *o, const popli
         return POPLINER_OK;
     if (o->num_ipu_speeds > 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "speeds of IPUs need costs that have cycles; leave them out");
+                       "ipu_speeds: the costs have no cycles; leave the speeds out");
     if (pl_links_exist(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "bandwidths of links need costs that have cycles; leave them out");
+                       "link_bandwidth, ipu_links: the costs have no cycles; leave them out");
     const char *needs = pl_objectives_need_cycles(o);
     return needs == NULL ? POPLINER_OK
                          : pl_fail(error, POPLINER_ERROR_USAGE,
-                                   "the objective %s needs costs that have cycles", needs);
+                                   "objectives: %s needs costs with cycles", needs);
 }
 
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
@@ -312,13 +310,13 @@ void pl_owned_options_free(pl_owned_options *copy) {
     *copy = (pl_owned_options){0};
 }
 
-/* ---- what is kept free ---- */
+/* ---- reserved memory ---- */
 
 bool popliner_reserve_limit(const popliner_reserve *reserve, uint64_t memory_bytes,
                             uint64_t *limit_bytes) {
     const uint64_t hundredths = reserve->percent_hundredths;
     const uint64_t whole = 10000;
-    /* in two parts, so that nothing is too large */
+    /* in two parts, so that no product overflows */
     uint64_t share = hundredths < whole ? memory_bytes / whole * hundredths +
                                               memory_bytes % whole * hundredths / whole
                                         : memory_bytes;

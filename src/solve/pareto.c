@@ -14,7 +14,7 @@ struct popliner_pareto {
     popliner_pareto_summary summary;
 };
 
-/* Takes the plan over. */
+/* Moves *plan into a new point. */
 static popliner_status add_point(popliner_pareto *pareto, popliner_plan *plan,
                                  popliner_error *error) {
     size_t *count = &pareto->summary.num_points;
@@ -22,7 +22,7 @@ static popliner_status add_point(popliner_pareto *pareto, popliner_plan *plan,
     if (own == NULL ||
         !pl_grow(&pareto->plans, &pareto->capacity, *count + 1, sizeof(popliner_plan *))) {
         free(own);
-        return pl_fail_memory(error, "the best compromises");
+        return pl_fail_memory(error, "the Pareto front");
     }
     *own = *plan;
     *plan = (popliner_plan){0};
@@ -30,12 +30,12 @@ static popliner_status add_point(popliner_pareto *pareto, popliner_plan *plan,
     return POPLINER_OK;
 }
 
-/* Limits the search to less of the second objective than the last point has, which costs more of
- * the first one than there. False if there can be no less. */
+/* Limits the search to smaller values of the second objective than the last point has. These cost
+ * more of the first objective. False if no value is smaller. */
 static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_plan *last) {
     popliner_objective second = solving->objectives[1];
     uint64_t value = last->values[1].value;
-    /* the IPUs of a device map are what they are */
+    /* a device map fixes the number of IPUs */
     if (value == 0 || (pl_objective_of(second)->is_mapped && solving->problem.is_mapped))
         return false;
     *filter = pl_filter_limited(filter, second, value - 1);
@@ -63,8 +63,8 @@ static popliner_status find_points(pl_solving *solving, popliner_pareto *pareto,
     return status;
 }
 
-/* A point that was not proven may be worse than a later one, which has less of the second
- * objective in any case: leaves out such points. */
+/* Drops unproven points that a later point beats: later points always have less of the second
+ * objective. */
 static void drop_dominated(popliner_pareto *pareto) {
     size_t num_kept = 0;
     for (size_t i = 0; i < pareto->summary.num_points; ++i) {
@@ -90,18 +90,18 @@ static void summarise(popliner_pareto *pareto, size_t num_units) {
     }
 }
 
-/* What is a question to popliner_solve but none here. */
+/* Checks the options that popliner_solve accepts and a Pareto front does not. */
 static popliner_status check(const popliner_solver_options *options, popliner_error *error) {
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: the greedy algorithm knows no objectives");
+                       "method: the greedy algorithm has no objectives; use another one");
     if (options->num_objectives == 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "objectives: a compromise is between two of them, but there is only %s",
+                       "objectives: a Pareto front needs two, but only %s is given",
                        pl_objective_name(options->objectives[0]));
     if (options->slack_percent > 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "slack_percent: %g, but the best compromises are exact: it must be 0",
+                       "slack_percent: %g; expected 0, because a Pareto front is exact",
                        options->slack_percent);
     return POPLINER_OK;
 }
@@ -122,7 +122,7 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
         return status;
     popliner_pareto *made = calloc(1, sizeof *made);
     if (made == NULL)
-        return pl_fail_memory(error, "the best compromises");
+        return pl_fail_memory(error, "the Pareto front");
     status = pl_solving_begin(&solving, costs, &own, error);
     if (status == POPLINER_OK) {
         made->summary.objectives[0] = solving.objectives[0];

@@ -7,7 +7,6 @@
 #include "base/growth.h"
 #include "costs/costs.h"
 #include "solve/plan.h"
-#include "solve/plan_data.h"
 
 void pl_split_clear(pl_split *split) {
     free(split->first_units);
@@ -42,7 +41,7 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
                                pl_costs_place(problem->costs, split->num_stages, stage)};
 }
 
-/* The load of the IPU of `stage`, the first one there. `together` is room for all stages. */
+/* Computes the load of the IPU of `stage`, its first one. `together` has room for all stages. */
 static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
                                    size_t num_stages, size_t stage, popliner_interval *together,
                                    pl_load *load, popliner_error *error) {
@@ -137,7 +136,7 @@ done:
     return status;
 }
 
-/* Whether two units that have to be on one IPU are. */
+/* True if two units that must be on one IPU are. */
 static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
     size_t ipu[2] = {SIZE_MAX, SIZE_MAX};
     for (size_t i = 0; i < plan->num_stages; ++i) {
@@ -150,7 +149,7 @@ static bool keeps_pair(const popliner_plan *plan, popliner_pair pair) {
     return ipu[0] == ipu[1];
 }
 
-/* Whether a stage keeps to what the options say of it, looked up afresh. */
+/* True if the options allow a stage; reads them directly, not from the problem. */
 static bool keeps_rules(const popliner_costs *costs, const popliner_solver_options *options,
                         const popliner_plan_stage *stage) {
     size_t size = 0;
@@ -176,12 +175,12 @@ static bool keeps_rules(const popliner_costs *costs, const popliner_solver_optio
            size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
 }
 
-/* Checks the stages one by one, and puts them into *split. */
+/* Checks the stages one by one and appends them to *split. */
 static popliner_status check_stages(const pl_problem *problem, const popliner_plan *plan,
                                     pl_split *split, popliner_error *error) {
     if (plan->num_stages > problem->max_stages || plan->num_stages < problem->min_stages)
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "the solver made %zu stages where %zu to %zu are allowed", plan->num_stages,
+                       "the solver made %zu stages; %zu to %zu are allowed", plan->num_stages,
                        problem->min_stages, problem->max_stages);
     size_t next_unit = 0;
     for (size_t i = 0; i < plan->num_stages; ++i) {
@@ -219,8 +218,8 @@ static popliner_status check_pairs(const pl_problem *problem, const popliner_pla
     return POPLINER_OK;
 }
 
-/* Whether the cycles and cut bytes of a stage are those of the costs. */
-static bool tells_costs(const pl_problem *problem, const popliner_plan *plan, size_t stage) {
+/* True if the cycles and cut bytes of a stage are those of the costs. */
+static bool has_costs(const pl_problem *problem, const popliner_plan *plan, size_t stage) {
     const popliner_plan_stage *it = &plan->stages[stage];
     bool is_last = stage + 1 == plan->num_stages;
     uint64_t cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it->last_unit + 1);
@@ -228,8 +227,8 @@ static bool tells_costs(const pl_problem *problem, const popliner_plan *plan, si
            it->cycles == pl_problem_cycles(problem, stage, it->first_unit, it->last_unit);
 }
 
-/* Compares what is said of each objective: the value is that of the split and not below its bound;
- * where the bound is proven, and nothing of the value was given away, they are the same. */
+/* Compares the plan's values: each must be that of the split and not below its bound; equal to it
+ * if proven, unless slack may have worsened it. */
 static popliner_status check_claims(const pl_problem *problem, const pl_filter *filter,
                                     const popliner_plan *plan, const pl_objective_values *values,
                                     popliner_error *error) {
@@ -241,13 +240,13 @@ static popliner_status check_claims(const pl_problem *problem, const pl_filter *
             (is_exact && claim->proof != POPLINER_PROOF_NONE && claim->bound != value))
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
                            "the solver says %" PRIu64 " for %s and that no split has less than "
-                           "%" PRIu64 ", but its stages come to %" PRIu64,
+                           "%" PRIu64 ", but its stages have %" PRIu64,
                            claim->value, pl_objective_name(claim->objective), claim->bound, value);
     }
     return POPLINER_OK;
 }
 
-/* Computes what the split is worth, with room for peaks_bytes[stages], and compares it. */
+/* Computes the values of the split and compares them. peaks_bytes[stages] is scratch. */
 static popliner_status check_values(const pl_problem *problem, const pl_filter *filter,
                                     const popliner_plan *plan, const pl_split *split,
                                     uint64_t *peaks_bytes, popliner_error *error) {
@@ -262,18 +261,18 @@ static popliner_status check_values(const pl_problem *problem, const pl_filter *
                            "stage %zu of the solver needs %" PRIu64 " bytes, not %" PRIu64
                            ", or more than it may",
                            i, peaks_bytes[i], plan->stages[i].peak_bytes);
-        if (!tells_costs(problem, plan, i))
-            return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                           "stage %zu of the solver has other cycles or cut bytes than its costs",
-                           i);
+        if (!has_costs(problem, plan, i))
+            return pl_fail(
+                error, POPLINER_ERROR_INTERNAL,
+                "stage %zu of the solver has cycles or cut bytes that differ from the costs", i);
     }
     if (!pl_filter_admits(filter, &values) || values.peak_bytes != plan->peak_bytes ||
         values.cycles != plan->cycles || values.cut_bytes != plan->cut_bytes ||
         values.num_ipus != plan->num_ipus ||
         pl_objective_values_spread(&values, filter->spread_is_of_cycles) != plan->spread)
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
-                       "the solver says that its split needs %" PRIu64 " bytes and cuts %" PRIu64
-                       ", but its stages say %" PRIu64 " and %" PRIu64,
+                       "the solver reports %" PRIu64 " bytes and cuts of %" PRIu64
+                       ", but its stages have %" PRIu64 " and %" PRIu64,
                        plan->peak_bytes, plan->cut_bytes, values.peak_bytes, values.cut_bytes);
     return check_claims(problem, filter, plan, &values, error);
 }
@@ -294,7 +293,7 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
     return status;
 }
 
-/* ---- what programs see ---- */
+/* ---- the public interface ---- */
 
 const char *pl_proof_name(popliner_proof proof) {
     static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",

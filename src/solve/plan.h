@@ -1,13 +1,57 @@
-/* Splits, their values, and the plans made of them.
+/* Splits, plans, their values, and the methods that find them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_PLAN_H
 #define PL_SOLVE_PLAN_H
 
-#include "popliner/costs.h"
-#include "popliner/error.h"
-#include "solve/plan_data.h"
 #include "solve/problem.h"
+#include "solve/stop.h"
+
+/* ---- plans ---- */
+
+/* Zero-initialise before the first use; free with pl_plan_clear. */
+struct popliner_plan {
+    popliner_plan_status status;
+    popliner_plan_stage *stages; /* owned */
+    size_t num_stages;
+    size_t num_units; /* of the costs; 0 if the plan refers to no unit */
+    bool is_stopped;
+
+    uint64_t peak_bytes;
+    uint64_t cycles;
+    uint64_t cut_bytes;
+    uint64_t spread;
+    size_t num_ipus;
+
+    popliner_plan_value values[POPLINER_NUM_OBJECTIVES];
+    size_t num_values;
+
+    popliner_infeasibility infeasibility;
+    popliner_proof proof; /* see popliner_plan_summary */
+
+    popliner_plan_summary summary; /* copied from the other members by pl_plan_summarise */
+};
+
+/* Makes a plan without stages: INFEASIBLE, obstacle UNKNOWN. Free with popliner_plan_free. Errors:
+ * MEMORY. */
+popliner_status pl_plan_create_empty(bool is_stopped, popliner_plan **plan, popliner_error *error);
+
+/* Frees what the plan owns and makes it empty. NULL is allowed. */
+void pl_plan_clear(popliner_plan *plan);
+
+/* Fills the summary from the other members. It points into the plan, so call it again after copying
+ * a plan. */
+void pl_plan_summarise(popliner_plan *plan);
+
+/* Fills an empty plan as popliner_solve does, by any method except GREEDY. The options are
+ * complete. Errors: those of popliner_solve. */
+popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
+                         popliner_plan *plan, popliner_error *error);
+
+/* Returns "none", "dynamic_program", ...; NULL for an invalid proof. */
+const char *pl_proof_name(popliner_proof proof);
+
+/* ---- splits ---- */
 
 /* A split under construction: the first unit of each stage, ascending from 0. Zero-initialise;
  * free with pl_split_clear. */
@@ -22,33 +66,61 @@ void pl_split_clear(pl_split *split);
 /* Appends a stage that begins with `first_unit`. False when memory is short. */
 bool pl_split_append(pl_split *split, size_t first_unit);
 
-/* Empties *to and makes it `from`, which is empty then. */
+/* Moves `from`, which becomes empty, to *to, whose old content it frees. */
 void pl_split_move(pl_split *to, pl_split *from);
 
-/* -1, 0, 1: whether the cuts of a come before those of b, see popliner/solver.h. */
+/* Returns -1, 0 or 1: the order of the cuts, as in popliner/solver.h. */
 int pl_split_compare(const pl_split *a, const pl_split *b);
 
-/* The stage as an interval. */
+/* Returns a stage as an interval. */
 popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split, size_t stage);
 
-/* The values of a split of the chain, in integers from the table. peaks_bytes[stages] (may be NULL)
- * becomes the peak of the IPU of each stage. Errors: those of the shared peaks, MEMORY.
- * O(stages^2), and a call for each IPU with several stages. */
+/* Computes the values of a split from the table. Sets peaks_bytes[stages] (may be NULL) to the peak
+ * of the IPU of each stage. Errors: those of the shared peaks, MEMORY. O(stages^2), plus a call for
+ * each IPU with several stages. */
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error);
 
-/* Fills the empty plan with the stages and totals of the split; leaves status, values and
- * infeasibility alone. Errors: as above. */
+/* Fills the stages and totals of an empty plan; not status, values and infeasibility. Errors: those
+ * of pl_split_evaluate. */
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
                              bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error);
 
-/* Adds up a plan anew, from its stages and the table alone, trusting no solver: as many stages as
- * allowed, none forbidden, each where the options allow it, cover the chain without gap or overlap;
- * what the filter asks for is so; and each objective has the value that the plan says, which is not
- * below its bound, and equal to it where that is proven. Errors: INTERNAL, naming what is wrong,
- * and as above. */
+/* Recomputes a plan from its stages and the table, without trusting any solver. Checks that the
+ * stages cover the chain once, that their number, intervals, IPUs and values are within the options
+ * and the filter, and that each objective has the plan's value, not below its bound and equal to it
+ * if proven. Errors: INTERNAL, with what is wrong; those of pl_split_evaluate. */
 popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter,
                               const popliner_plan *plan, popliner_error *error);
+
+/* ---- methods ---- */
+
+/* Finds a split for the goal by dynamic programming over the chain, in integers: exact if no stages
+ * share IPUs. *split must be empty, and stays empty if there is none. With a max_spread it tries
+ * blocks of smallest values: see pl_windows. If the search is stopped, *is_stopped becomes true and
+ * the split stays empty. Errors: MEMORY, INTERNAL.
+ *
+ * Cost: a row takes O(n) if needs never shrink, else a step for each interval that may be the
+ * stage. There is one row for the fewest stages; a row for each stage if cut bytes are limited or
+ * minimised, or if the number of stages after a stage matters; one more for each of the first
+ * pl_problem_num_special places, again for each length of the pipeline if that matters. Memory: the
+ * rows and the marks. */
+popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+                                   const pl_stop *stop, pl_split *split, bool *is_stopped,
+                                   popliner_error *error);
+
+/* Solves as PopLiner 1.0.0 does, to the letter: for at least 3, then 2, then 1 units per stage, and
+ * targets of 50, 60, ... 100 % of options->max_stage_bytes, it fills one stage after another with
+ * as many units as keep the peak within the target. The first attempt that places all units in at
+ * most options->max_stages stages wins. The listener gets a message for each attempt. Without
+ * success the plan is INFEASIBLE and has the stages of the last attempt, which may not cover the
+ * chain and may be none. `peak` is called on demand.
+ *
+ * Uses only these two options and the listener. cut_bytes and cycles stay 0, and there are no
+ * values. Errors: USAGE, MEMORY, those of `peak`. */
+popliner_status pl_solve_greedily(size_t num_units, popliner_peak_function peak, void *user,
+                                  const popliner_solver_options *options, popliner_plan *plan,
+                                  popliner_error *error);
 
 #endif

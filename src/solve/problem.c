@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of the options once inactive constraints are taken away. */
+/* The merged constraints, without inactive ones. */
 typedef struct rules {
     pl_rules of;
-    size_t *counted; /* [num_units + 1]: how many counted units stand before */
+    size_t *counted; /* [num_units + 1]: how many counted units precede the unit */
 } rules;
 
-/* Whether the units first ... last are light enough for an IPU. */
+/* True if the units first ... last are light enough for an IPU. */
 static bool is_light(const pl_problem *p, size_t first, size_t last) {
     const popliner_interval stage = {first, last, 1};
     return pl_options_allow_weight(p->options, &stage, 1);
 }
 
-/* Finds which intervals keep to the rules of cuts, sizes and weights. */
+/* Finds the ends that cuts, sizes and weights allow. */
 static void find_ends(pl_problem *p, const rules *r) {
     size_t n = p->num_units;
     size_t min_end = 1;
@@ -54,7 +54,7 @@ static void join(pl_problem *p, popliner_pair pair) {
         p->may_cut[unit] = 0;
 }
 
-/* Links the units that have to be on some IPU. */
+/* Finds the next units with a required IPU. */
 static void link_placements(pl_problem *p) {
     size_t n = p->num_units;
     p->next_placed[n] = n;
@@ -105,7 +105,7 @@ done:
     return status;
 }
 
-/* Finds out which stages of the device map run on one IPU. */
+/* Finds which stages of the device map run on one IPU. */
 static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
     size_t num_stages = p->is_mapped ? p->options->num_mapped_stages : 0;
     p->first_on_ipu = pl_new_array(num_stages, sizeof *p->first_on_ipu);
@@ -129,14 +129,13 @@ static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Whether speeds and links tell places apart. They are of cycles, which no filter limits unless
- * they are an objective. */
+/* True if speeds and links differ between places, and matter: only objectives limit cycles. */
 static bool cycles_depend_on_ipu(const pl_problem *p) {
     return pl_objectives_need_cycles(p->options) != NULL &&
            (p->options->num_ipu_speeds > 0 || p->links.num_special > 0);
 }
 
-/* Takes over the order of the costs where it is known of as many places, else finds it. */
+/* Copies the order of the costs from `like` if it covers as many places, else finds it. */
 static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
     size_t known = p->costs->max_stages_to_end;
     size_t most = p->max_stages < known ? p->max_stages : known;
@@ -263,8 +262,8 @@ uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first
     uint64_t cycles =
         pl_speed_cycles(speed, popliner_costs_cycles(problem->costs, first_unit, last_unit));
     const uint64_t *before = pl_links_before(&problem->links, stage);
-    const uint64_t *behind = pl_links_before(&problem->links, stage + 1);
-    return before == NULL ? cycles : cycles + before[first_unit] + behind[last_unit + 1];
+    const uint64_t *after = pl_links_before(&problem->links, stage + 1);
+    return before == NULL ? cycles : cycles + before[first_unit] + after[last_unit + 1];
 }
 
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
@@ -285,7 +284,7 @@ pl_filter pl_filter_without_memory(const pl_problem *problem) {
     return filter;
 }
 
-/* A limit of memory that is none over what the limits admit of every IPU. */
+/* Returns the limit, at most max_peak_bytes and below POPLINER_PEAK_FORBIDDEN. */
 static uint64_t within(const pl_limits *limits, uint64_t limit_bytes) {
     if (limit_bytes > limits->max_peak_bytes)
         limit_bytes = limits->max_peak_bytes;

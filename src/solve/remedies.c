@@ -1,6 +1,5 @@
-/* Every change is made in options of its own, as a caller would make it, and solved with. Numbers
- * are halved: limits that are larger, and stages that may have fewer or more units, never rule out
- * a split that there was.
+/* Each remedy is tried in a copy of the options, as a caller would change them. Numbers are found
+ * by bisection: a larger limit, or fewer or more units allowed in a stage, never rules out a split.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/infeasibility.h"
@@ -12,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* How many IPUs and constraints are tried. */
+/* The number of IPUs and of constraints that are tried. */
 enum { MAX_IPUS = 16, MAX_CONSTRAINTS = 64 };
 
 #define NO_LIMIT (POPLINER_PEAK_FORBIDDEN - 1)
@@ -26,7 +25,7 @@ typedef struct advice {
     popliner_error *error;
 } advice;
 
-/* Changed options, and the search with them. Zero-initialise; free with end_trial. */
+/* Changed options and a search with them. Zero-initialise; free with end_trial. */
 typedef struct trial {
     pl_owned_options own;
     pl_problem problem;
@@ -41,7 +40,7 @@ static popliner_status begin_trial(advice *a, trial *t) {
     if (status != POPLINER_OK)
         return status;
     t->own.options.listener = NULL;
-    /* room for one IPU that has no limit of its own */
+    /* room for an IPU without its own limit */
     popliner_ipu_limit *limits =
         realloc(t->own.lists[PL_LIST_IPU_LIMITS], (options->num_ipu_limits + 1) * sizeof *limits);
     if (limits == NULL)
@@ -62,7 +61,7 @@ static void end_trial(trial *t) {
     pl_owned_options_free(&t->own);
 }
 
-/* Makes ready to search with the options as they are now; limits may still change. */
+/* Prepares a search with the current options; limits may still change. */
 static popliner_status begin_search(advice *a, trial *t) {
     end_search(t);
     t->search = (pl_search){.problem = &t->problem, .stop = &a->own_stop};
@@ -70,7 +69,7 @@ static popliner_status begin_search(advice *a, trial *t) {
                                   a->error);
 }
 
-/* Whether there is a split. */
+/* Searches for any split. */
 static popliner_status search(advice *a, trial *t, bool *fits) {
     *fits = false;
     if (a->is_over)
@@ -84,13 +83,13 @@ static popliner_status search(advice *a, trial *t, bool *fits) {
     return status;
 }
 
-/* Whether there is one with the options as they are now. */
+/* Searches with the current options. */
 static popliner_status search_anew(advice *a, trial *t, bool *fits) {
     popliner_status status = begin_search(a, t);
     return status == POPLINER_OK ? search(a, t, fits) : status;
 }
 
-/* Adds a remedy once it was solved with again, by itself, and the answer was checked. */
+/* Solves with the remedy alone, checks the answer, and adds the remedy. */
 static popliner_status add_remedy(advice *a, trial *t, const popliner_remedy *remedy) {
     popliner_infeasibility *why = a->why;
     popliner_plan plan = {0};
@@ -100,14 +99,14 @@ static popliner_status add_remedy(advice *a, trial *t, const popliner_remedy *re
         return status;
     if (!fits)
         return pl_fail(a->error, POPLINER_ERROR_INTERNAL,
-                       "nothing fits with what was said to be enough");
+                       "a remedy was found, but nothing fits with it");
     pl_filter filter = pl_filter_of_limits(&t->problem);
     status = pl_plan_fill(&t->problem, &t->split, false, &plan, a->error);
     if (status == POPLINER_OK)
         status = pl_plan_check(&t->problem, &filter, &plan, a->error);
     if (status == POPLINER_OK &&
         !pl_grow(&why->remedies, &a->capacity, why->num_remedies + 1, sizeof *why->remedies))
-        status = pl_fail_memory(a->error, "what would be enough");
+        status = pl_fail_memory(a->error, "the remedies");
     if (status == POPLINER_OK)
         why->remedies[why->num_remedies++] = *remedy;
     pl_plan_clear(&plan);
@@ -116,11 +115,11 @@ static popliner_status add_remedy(advice *a, trial *t, const popliner_remedy *re
 
 /* ---- limits ---- */
 
-/* Changes the limits by a number: the larger, the more fits. */
+/* A change of limits by a number; the larger it is, the more fits. */
 typedef struct raise {
-    bool of_every_ipu; /* the number is added to all limits; else it is the limit of this IPU */
+    bool of_every_ipu; /* adds the number to all limits; else sets the limit of `ipu` */
     size_t ipu;
-    uint64_t least; /* that it may be */
+    uint64_t least; /* the smallest number to try */
 } raise;
 
 static uint64_t raised(uint64_t limit_bytes, uint64_t bytes) {
@@ -144,14 +143,14 @@ static void set_limits(const advice *a, trial *t, const raise *r, uint64_t numbe
         limits[i].bytes = raised(options->ipu_limits[i].bytes, number);
 }
 
-/* The smallest number that is enough for the last answer. */
+/* Finds the smallest number that suffices for the last answer. */
 static popliner_status find_needed(advice *a, const trial *t, const raise *r, uint64_t *needed) {
     pl_objective_values values;
     pl_filter filter = pl_filter_of_limits(a->problem);
     uint64_t *peaks_bytes = pl_new_array(t->split.num_stages, sizeof *peaks_bytes);
     *needed = r->least;
     if (peaks_bytes == NULL)
-        return pl_fail_memory(a->error, "what would be enough");
+        return pl_fail_memory(a->error, "the remedies");
     popliner_status status =
         pl_split_evaluate(&t->problem, &t->split, &values, peaks_bytes, a->error);
     for (size_t stage = 0; status == POPLINER_OK && stage < t->split.num_stages; ++stage) {
@@ -202,7 +201,7 @@ done:
     return status;
 }
 
-/* The same for one IPU without other stages, whose limit is known to have to be that large. */
+/* Adds the remedy of one IPU's limit, if it has no other stages: the limit is known. */
 static popliner_status take_limit(advice *a, size_t ipu, uint64_t bytes) {
     trial t = {0};
     const raise one = {.ipu = ipu};
@@ -216,7 +215,7 @@ static popliner_status take_limit(advice *a, size_t ipu, uint64_t bytes) {
     return status;
 }
 
-/* The first stages of the IPUs that are tried, of which there is room for MAX_IPUS. */
+/* Lists the first stages of the IPUs to try, at most MAX_IPUS. */
 static size_t list_stages(advice *a, size_t *stages) {
     const pl_problem *p = a->problem;
     size_t count = p->is_mapped ? p->options->num_mapped_stages : p->max_stages;
@@ -235,7 +234,7 @@ static size_t list_stages(advice *a, size_t *stages) {
     return num_listed;
 }
 
-/* Each of some IPUs with a larger limit. */
+/* Tries a larger limit for each of some IPUs. */
 static popliner_status try_single_limits(advice *a, const size_t *stages, size_t count) {
     const pl_problem *p = a->problem;
     pl_filter filter = pl_filter_of_limits(p);
@@ -243,7 +242,7 @@ static popliner_status try_single_limits(advice *a, const size_t *stages, size_t
     uint64_t *needs_bytes = pl_new_array(num_places, sizeof *needs_bytes);
     popliner_status status =
         needs_bytes == NULL
-            ? pl_fail_memory(a->error, "what would be enough")
+            ? pl_fail_memory(a->error, "the remedies")
             : pl_ipu_needs_find(p, &filter.limits, num_places, &a->own_stop, needs_bytes, a->error);
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         size_t ipu = pl_problem_ipu(p, stages[i]);
@@ -258,10 +257,10 @@ static popliner_status try_single_limits(advice *a, const size_t *stages, size_t
     return status;
 }
 
-/* Where IPUs differ: each of them with a larger limit, and all of them with more. */
+/* Where IPUs differ: tries a larger limit for each, and for all. */
 static popliner_status try_every_limit(advice *a) {
     size_t stages[MAX_IPUS];
-    /* where constraints contradict each other no limit is of use */
+    /* with conflicting constraints, no limit helps */
     if (a->problem->options->num_ipu_limits == 0 ||
         a->why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
         return POPLINER_OK;
@@ -272,7 +271,7 @@ static popliner_status try_every_limit(advice *a) {
 
 /* ---- constraints ---- */
 
-/* Whether it is one that may be left out by itself, and asks for anything. */
+/* True if the constraint has an effect and may be dropped alone. */
 static bool may_go(const popliner_constraint *c) {
     const pl_constraint_kind *kind = pl_constraint_of(c->kind);
     return kind->may_go && (!kind->is_number || c->number > 0);
@@ -282,7 +281,7 @@ static void leave_out(trial *t, const popliner_constraint *c) {
     pl_constraint_of(c->kind)->leave_out(&t->own, c);
 }
 
-/* Relaxes a number of units as little as is enough, once it is known that without it all fits. */
+/* Relaxes a number of units as little as suffices; without it, a split fits. */
 static popliner_status relax_number(advice *a, trial *t, const popliner_constraint *c,
                                     size_t *number) {
     bool is_min = c->kind == POPLINER_CONSTRAINT_MIN_UNITS;
@@ -303,7 +302,7 @@ static popliner_status relax_number(advice *a, trial *t, const popliner_constrai
     return status;
 }
 
-/* Whether it is enough to change one constraint. */
+/* Tries to change one constraint. */
 static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
     trial t = {0};
     bool fits = false;
@@ -321,12 +320,12 @@ static popliner_status try_constraint(advice *a, const popliner_constraint *c) {
     return status;
 }
 
-/* The constraints that may go, in their order. Those of an item go together: one constraint, or all
- * forbidden cuts of a run without a gap. */
+/* The constraints that may be dropped, in order. An item is dropped as a whole: one constraint, or
+ * a run of forbidden cuts without gaps. */
 typedef struct items {
     popliner_constraint *constraints;
     size_t num_constraints;
-    size_t *first; /* [num_items + 1]: of the item */
+    size_t *first; /* [num_items + 1]: its first constraint */
     size_t num_items;
     uint8_t *is_out; /* [num_constraints] */
 } items;
@@ -352,7 +351,7 @@ static popliner_status list_items(const advice *a, items *all) {
     all->first = pl_new_array(num_listed + 1, sizeof *all->first);
     all->is_out = pl_new_array(num_listed, sizeof *all->is_out);
     if (status == POPLINER_OK && (all->first == NULL || all->is_out == NULL))
-        status = pl_fail_memory(a->error, "what would be enough");
+        status = pl_fail_memory(a->error, "the remedies");
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; i < num_listed; ++i) {
@@ -367,13 +366,12 @@ static popliner_status list_items(const advice *a, items *all) {
     return POPLINER_OK;
 }
 
-/* Marks the constraints first ... end - 1 as left out, or not. */
 static void mark(items *all, size_t first, size_t end, bool is_out) {
     for (size_t i = first; i < end; ++i)
         all->is_out[i] = is_out;
 }
 
-/* Whether all fits without the constraints that are marked. */
+/* Tries without the marked constraints. */
 static popliner_status fits_without(advice *a, const items *all, bool *fits) {
     trial t = {0};
     popliner_status status = begin_trial(a, &t);
@@ -386,7 +384,7 @@ static popliner_status fits_without(advice *a, const items *all, bool *fits) {
     return status;
 }
 
-/* Looks for the first cut of a run that is enough by itself. */
+/* Finds the first cut of a run that suffices alone. */
 static popliner_status find_enough_cut(advice *a, items *all, size_t item, size_t *enough_unit) {
     size_t first = all->first[item];
     size_t end = all->first[item + 1];
@@ -406,7 +404,7 @@ static popliner_status find_enough_cut(advice *a, items *all, size_t item, size_
     return status;
 }
 
-/* Whether it is enough to leave out a run of forbidden cuts. No other constraint is marked. */
+/* Tries to drop a run of forbidden cuts. No other constraint is marked. */
 static popliner_status try_run(advice *a, items *all, size_t item) {
     const popliner_constraint *first = &all->constraints[all->first[item]];
     const popliner_constraint *last = &all->constraints[all->first[item + 1] - 1];
@@ -432,7 +430,7 @@ static popliner_status try_run(advice *a, items *all, size_t item) {
     return status;
 }
 
-/* Takes back the constraints first ... end - 1 if all fits even so. */
+/* Restores the constraints first ... end - 1 if a split still fits. */
 static popliner_status take_back(advice *a, items *all, size_t first, size_t end) {
     bool fits = false;
     mark(all, first, end, false);
@@ -441,8 +439,8 @@ static popliner_status take_back(advice *a, items *all, size_t first, size_t end
     return status;
 }
 
-/* Takes items back one by one, then constraints, as long as all fits: what is left out then is
- * needed. */
+/* Restores items one by one, then constraints, as long as a split fits: the constraints that remain
+ * dropped are needed. */
 static popliner_status find_left_out(advice *a, items *all) {
     popliner_infeasibility *why = a->why;
     popliner_status status = POPLINER_OK;
@@ -463,14 +461,14 @@ static popliner_status find_left_out(advice *a, items *all) {
         return status;
     why->left_out = pl_new_array(num_out, sizeof *why->left_out);
     if (why->left_out == NULL)
-        return pl_fail_memory(a->error, "what would be enough");
+        return pl_fail_memory(a->error, "the remedies");
     for (size_t i = 0; i < all->num_constraints; ++i)
         if (all->is_out[i] != 0)
             why->left_out[why->num_left_out++] = all->constraints[i];
     return POPLINER_OK;
 }
 
-/* Each item alone; if that is never enough, several together. */
+/* Tries each item alone; if none suffices, several together. */
 static popliner_status try_constraints(advice *a) {
     items all = {0};
     size_t num_before = a->why->num_remedies;
@@ -496,7 +494,7 @@ static popliner_status try_constraints(advice *a) {
 
 /* ---- the device map ---- */
 
-/* The fewest stages that are enough where each has an IPU of its own. */
+/* Finds the fewest stages that suffice if each has its own IPU. */
 static popliner_status try_without_map(advice *a) {
     const pl_problem *p = a->problem;
     size_t known = pl_costs_of_any_split(p->costs)->max_stages_to_end;

@@ -11,18 +11,18 @@
 #include "base/structs.h"
 #include "costs/costs.h"
 #include "solve/options.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
-/* So that all counts of the formulas stay far below 2^64. */
+/* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
 
 struct popliner_replicas {
-    popliner_replicas_candidate *candidates; /* their plans and arrays are owned */
+    popliner_replicas_candidate *candidates; /* plans and arrays are owned */
     popliner_replicas_summary summary;
 };
 
-/* What the best splits of a pipeline come to: each has fewer parameters on its fullest IPU than the
- * one before it, and no fewer cycles. */
+/* The best splits of a pipeline: each has fewer parameters on its fullest IPU than the split before
+ * it, and at least as many cycles. */
 typedef struct point {
     uint64_t cycles;
     uint64_t parameter_bytes;
@@ -30,25 +30,26 @@ typedef struct point {
 
 typedef struct walk {
     size_t num_ipus;
-    uint64_t least_bytes; /* no split has fewer parameters on its fullest IPU */
+    uint64_t least_bytes; /* a lower bound of the parameters on the fullest IPU */
     point *points;
     size_t count;
     size_t capacity;
     bool is_at_end;
-    bool is_stopped; /* the points may not be the best */
+    bool is_stopped; /* the points may not be optimal */
 } walk;
 
 typedef struct search {
-    const popliner_costs *costs; /* for the pipeline that is looked at */
+    const popliner_costs *costs; /* for the current pipeline */
     popliner_replicas_options options;
     popliner_solver_options solver;
-    popliner_objective objectives[POPLINER_NUM_OBJECTIVES]; /* the cycles, then the caller's */
+    /* the cycles, then the caller's objectives */
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     size_t num_objectives;
     size_t num_units;
-    /* What an IPU has of parameters; NULL if there are none. */
+    /* Returns the parameters of an IPU; NULL if there are none. */
     popliner_weight_function parameters;
     void *parameters_user;
-    uint64_t *parameters_before; /* [num_units + 1] where they add up: those of all units before */
+    uint64_t *parameters_before; /* [num_units + 1] sums over earlier units, if parameters add up */
     size_t *device_map;          /* [num_units] */
     popliner_interval *together; /* [num_units] */
     double deadline_seconds;
@@ -87,7 +88,7 @@ static popliner_replicas_candidate candidate_of(const search *s, const walk *w, 
     return c;
 }
 
-/* 1, 0 or -1: whether a has more throughput than b, any more than none at all. */
+/* Returns 1, 0 or -1: whether a has more throughput than b. Any is more than none. */
 static int compare_throughput(const popliner_replicas_candidate *a,
                               const popliner_replicas_candidate *b) {
     const uint64_t of_a[] = {a->num_replicas, a->micro_batches, b->step_cycles};
@@ -101,7 +102,7 @@ static int compare_throughput(const popliner_replicas_candidate *a,
 
 /* ---- solving for one pipeline ---- */
 
-/* A popliner_weight_function: parameters that add up. */
+/* A popliner_weight_function: the sum of the units' parameters. */
 static uint64_t add_parameters(void *user, const popliner_interval *stages, size_t num_stages) {
     const uint64_t *before = user;
     uint64_t sum = 0;
@@ -110,7 +111,8 @@ static uint64_t add_parameters(void *user, const popliner_interval *stages, size
     return sum;
 }
 
-/* Those of one stage, or of all with the same IPU. `together` is room for all stages. */
+/* Returns the parameters of a stage, or of all stages on its IPU. `together` has room for all
+ * stages. */
 static uint64_t parameters_of(const search *s, const popliner_plan *plan, size_t first_stage,
                               size_t step, popliner_interval *together) {
     size_t count = 0;
@@ -120,7 +122,7 @@ static uint64_t parameters_of(const search *s, const popliner_plan *plan, size_t
     return s->parameters(s->parameters_user, together, count);
 }
 
-/* The parameters of the IPU that has most. */
+/* Returns the parameters of the IPU with most. */
 static uint64_t most_parameters(const search *s, const walk *w, const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
@@ -130,9 +132,9 @@ static uint64_t most_parameters(const search *s, const walk *w, const popliner_p
     return most;
 }
 
-/* Tells the parameters of each stage of the candidate's plan. */
-static popliner_status tell_parameters(const search *s, popliner_replicas_candidate *c,
-                                       popliner_error *error) {
+/* Sets the parameters of each stage of the candidate's plan. */
+static popliner_status set_parameters(const search *s, popliner_replicas_candidate *c,
+                                      popliner_error *error) {
     size_t num_stages = c->plan->num_stages;
     if (s->parameters == NULL)
         return POPLINER_OK;
@@ -145,7 +147,7 @@ static popliner_status tell_parameters(const search *s, popliner_replicas_candid
     return POPLINER_OK;
 }
 
-/* What holds for a pipeline of so many IPUs, but for the objectives. */
+/* Returns the options for a pipeline of w->num_ipus IPUs, without objectives. */
 static popliner_solver_options options_of(search *s, const walk *w) {
     popliner_solver_options o = s->solver;
     size_t num_stages = w->num_ipus * s->options.chunks;
@@ -157,7 +159,7 @@ static popliner_solver_options options_of(search *s, const walk *w) {
     return o;
 }
 
-/* Solves within the time that is left. *plan is NULL if the search was stopped before. */
+/* Solves within the remaining time. *plan is NULL if none was left. */
 static popliner_status solve_in_time(search *s, popliner_solver_options *o, popliner_plan **plan,
                                      popliner_error *error) {
     double left = s->deadline_seconds - pl_clock_seconds();
@@ -169,8 +171,8 @@ static popliner_status solve_in_time(search *s, popliner_solver_options *o, popl
     return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, o, plan, error);
 }
 
-/* Solves for the first objectives, with no more parameters on an IPU. *plan is NULL if the search
- * was stopped before. */
+/* Solves for the first objectives, with at most most_bytes of parameters on an IPU. *plan is NULL
+ * if no time was left. */
 static popliner_status solve(search *s, const walk *w, size_t num_objectives, uint64_t most_bytes,
                              popliner_plan **plan, popliner_error *error) {
     popliner_solver_options o = options_of(s, w);
@@ -207,7 +209,7 @@ static popliner_status extend(search *s, walk *w, popliner_error *error) {
     return status;
 }
 
-/* Walks on to the i-th point, if there is one; those before it were reached. */
+/* Extends the walk to the i-th point, if there is one; earlier points must have been reached. */
 static popliner_status reach(search *s, walk *w, size_t i, popliner_error *error) {
     return i == w->count && !w->is_at_end ? extend(s, w, error) : POPLINER_OK;
 }
@@ -229,7 +231,7 @@ static void begin_walk(const search *s, walk *w) {
     w->least_bytes = share > w->least_bytes ? share : w->least_bytes;
 }
 
-/* The best split for so many replicas, along the points. */
+/* Finds the best split for a number of replicas among the points. */
 static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uint64_t micro_batches,
                                     popliner_replicas_candidate *best, popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -242,7 +244,7 @@ static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uin
             candidate_of(s, w, num_replicas, micro_batches, w->points[i]);
         if (best->num_replicas == 0 || own.step_cycles < best->step_cycles)
             *best = own;
-        /* no later point is better than this one with the fewest parameters of all */
+        /* no later point beats this one if it had the fewest parameters possible */
         const point bound = {w->points[i].cycles, w->least_bytes};
         if (candidate_of(s, w, num_replicas, micro_batches, bound).step_cycles >= best->step_cycles)
             break;
@@ -251,7 +253,7 @@ static popliner_status try_replicas(search *s, walk *w, size_t num_replicas, uin
     return status;
 }
 
-/* The costs for so many micro-batches, of which the points are. */
+/* Gets the costs for a number of micro-batches, and restarts the walk. */
 static popliner_status find_costs(search *s, walk *w, uint64_t micro_batches,
                                   popliner_error *error) {
     popliner_error told = {.message = ""};
@@ -268,7 +270,8 @@ static popliner_status find_costs(search *s, walk *w, uint64_t micro_batches,
     return status;
 }
 
-/* The micro-batches of each of so many pipelines; 0 if there is no such number. */
+/* Returns the micro-batches of each of num_replicas pipelines; 0 if they do not divide the
+ * batch. */
 static uint64_t share_of_batch(const search *s, size_t num_replicas) {
     const popliner_replicas_options *o = &s->options;
     if (o->micro_batches > 0)
@@ -276,7 +279,7 @@ static uint64_t share_of_batch(const search *s, size_t num_replicas) {
     return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
 }
 
-/* The most parameters whose all-reduce takes no longer than that of the candidate. */
+/* Returns the most parameters whose all-reduce takes no longer than the candidate's. */
 static uint64_t most_for_reduce(const search *s, const popliner_replicas_candidate *c) {
     uint64_t most = UINT64_MAX;
     for (uint64_t least = c->parameter_bytes; least < most;) {
@@ -289,16 +292,16 @@ static uint64_t most_for_reduce(const search *s, const popliner_replicas_candida
     return most;
 }
 
-/* Whether a plan is better in what comes behind the cycles. */
-static bool is_better_behind(const popliner_plan *plan, const popliner_plan *other) {
+/* True if a plan is better in the objectives after the cycles. */
+static bool is_better_after(const popliner_plan *plan, const popliner_plan *other) {
     for (size_t i = 1; i < plan->num_values; ++i)
         if (plan->values[i].value != other->values[i].value)
             return plan->values[i].value < other->values[i].value;
     return false;
 }
 
-/* Gives the candidate the best plan of a point with its throughput, if that is better than what it
- * has. */
+/* Gives the candidate the best plan of a point with its throughput, if it is better than its
+ * current plan. */
 static popliner_status take_point(search *s, const walk *w, popliner_replicas_candidate own,
                                   popliner_replicas_candidate *c, popliner_error *error) {
     popliner_plan *plan = NULL;
@@ -308,7 +311,7 @@ static popliner_status take_point(search *s, const walk *w, popliner_replicas_ca
     s->is_stopped = s->is_stopped || plan->is_stopped;
     c->is_proven = c->is_proven && plan->status == POPLINER_PLAN_OPTIMAL;
     bool exists = plan->status != POPLINER_PLAN_INFEASIBLE;
-    if (!exists || (c->plan != NULL && !is_better_behind(plan, c->plan))) {
+    if (!exists || (c->plan != NULL && !is_better_after(plan, c->plan))) {
         popliner_plan_free(plan);
         return POPLINER_OK;
     }
@@ -321,9 +324,9 @@ static popliner_status take_point(search *s, const walk *w, popliner_replicas_ca
     return POPLINER_OK;
 }
 
-/* Solves for the other objectives, too, and gives the candidate its plan. More cycles make the
- * pipeline slower, so a split with the same throughput has the cycles of one of the points, and
- * parameters whose all-reduce takes as long as that one's. */
+/* Solves for the further objectives and gives the candidate its plan. A split with the same
+ * throughput has the cycles of one of the points, since more cycles make the pipeline slower, and
+ * parameters whose all-reduce takes as long as that point's. */
 static popliner_status complete(search *s, walk *w, popliner_replicas_candidate *c,
                                 popliner_error *error) {
     popliner_status status = find_costs(s, w, c->micro_batches, error);
@@ -343,13 +346,13 @@ static popliner_status complete(search *s, walk *w, popliner_replicas_candidate 
     }
     c->is_proven = c->is_proven && !s->is_stopped;
     if (status == POPLINER_OK && c->plan != NULL)
-        return tell_parameters(s, c, error);
+        return set_parameters(s, c, error);
     if (c->plan == NULL)
         *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
     return status;
 }
 
-/* The best number of replicas of pipelines of so many IPUs. */
+/* Finds the best number of replicas of pipelines of num_ipus IPUs. */
 static popliner_status find_candidate(search *s, size_t num_ipus, popliner_replicas_candidate *best,
                                       popliner_error *error) {
     walk w = {.num_ipus = num_ipus};
@@ -374,7 +377,7 @@ static popliner_status find_candidate(search *s, size_t num_ipus, popliner_repli
     if (status == POPLINER_OK && best->num_replicas > 0) {
         status = complete(s, &w, best, error);
     } else if (status == POPLINER_OK && !s->is_stopped) {
-        popliner_plan *none = NULL; /* of a pipeline that there is not */
+        popliner_plan *none = NULL; /* no such pipeline exists */
         status = pl_plan_create_empty(false, &none, error);
         best->plan = none;
         best->is_proven = status == POPLINER_OK;
@@ -383,37 +386,36 @@ static popliner_status find_candidate(search *s, size_t num_ipus, popliner_repli
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- all pipelines ---- */
 
 static popliner_status check_options(const popliner_costs *costs, const search *s,
                                      popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
     if (o->total_ipus == 0 || o->total_ipus > MAX_COUNT || o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "total_ipus, chunks: %zu and %zu, but there must be at least one, and at "
-                       "most %" PRIu64,
-                       o->total_ipus, o->chunks, MAX_COUNT);
+                       "total_ipus, chunks: %zu and %zu; expected 1 to %" PRIu64, o->total_ipus,
+                       o->chunks, MAX_COUNT);
     if ((o->micro_batches > 0) == (o->batch > 0) || o->micro_batches > MAX_COUNT ||
         o->batch > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "micro_batches, batch: %" PRIu64 " and %" PRIu64
-                       ", but one must be 0, and the other at most %" PRIu64,
+                       "; set one of them, to at most %" PRIu64,
                        o->micro_batches, o->batch, MAX_COUNT);
     if (o->bandwidth_bytes > 0 && o->bandwidth_cycles == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "bandwidth_cycles: 0, but exchanging %" PRIu64 " bytes takes some",
+                       "bandwidth_cycles: 0, with %" PRIu64 " bytes; expected at least 1",
                        o->bandwidth_bytes);
     if (!popliner_costs_has_cycles(costs))
-        return pl_fail(error, POPLINER_ERROR_USAGE, "the throughput needs costs that have cycles");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "replicas: the costs have no cycles");
     if (s->solver.num_mapped_stages > 0 || s->solver.slack_percent != 0.0 ||
         s->solver.method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "replicas are not solved for with a device map, a slack or the greedy "
-                       "method");
+                       "replicas: not with a device map, a slack or the greedy method; leave them "
+                       "out");
     return pl_options_check(&s->solver, s->num_units, costs, error);
 }
 
-/* Adds up what the units have, unless the caller does. */
+/* Sums the units' parameters, unless the caller has a function. */
 static popliner_status take_parameters(search *s, popliner_error *error) {
     const uint64_t *bytes = s->options.parameter_bytes;
     s->parameters = s->options.parameters;
@@ -425,8 +427,7 @@ static popliner_status take_parameters(search *s, popliner_error *error) {
         return pl_fail_memory(error, "the numbers of replicas");
     for (size_t u = 0; u < s->num_units; ++u) {
         if (bytes[u] > UINT64_MAX - 1 - s->parameters_before[u])
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "parameter_bytes: add up to more than can be counted");
+            return pl_fail(error, POPLINER_ERROR_USAGE, "parameter_bytes: the sum is too large");
         s->parameters_before[u + 1] = s->parameters_before[u] + bytes[u];
     }
     s->parameters = add_parameters;
@@ -476,9 +477,9 @@ static void summarise(popliner_replicas *answer, const search *s) {
     }
 }
 
-/* ---- when nothing fits ---- */
+/* ---- why nothing fits ---- */
 
-/* By how much the IPU that is furthest above its limit is above it. */
+/* Returns the largest excess of an IPU over its limit. */
 static uint64_t excess_of(const search *s, const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->num_stages; ++i) {
@@ -492,7 +493,8 @@ static uint64_t excess_of(const search *s, const popliner_plan *plan) {
     return most;
 }
 
-/* The fewest micro-batches that pipelines of so many IPUs may have each: they keep least. */
+/* Returns the fewest micro-batches that each pipeline of num_ipus IPUs may have: with these it
+ * stores least. */
 static uint64_t fewest_micro_batches(const search *s, size_t num_ipus) {
     size_t num_replicas = s->options.total_ipus / num_ipus;
     while (share_of_batch(s, num_replicas) == 0)
@@ -500,7 +502,7 @@ static uint64_t fewest_micro_batches(const search *s, size_t num_ipus) {
     return share_of_batch(s, num_replicas);
 }
 
-/* How far pipelines of so many IPUs are above the limits, UINT64_MAX if there are none. */
+/* Finds the excess of pipelines of num_ipus IPUs over the limits; UINT64_MAX if there are none. */
 static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_bytes,
                                    popliner_error *error) {
     static const popliner_objective memory[] = {POPLINER_OBJECTIVE_MEMORY};
@@ -523,7 +525,7 @@ static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_
     return status;
 }
 
-/* Finds the candidate that comes closest, and why it does not fit. */
+/* Finds the candidate with the smallest excess, and why it does not fit. */
 static popliner_status explain(search *s, popliner_replicas *answer, popliner_error *error) {
     popliner_replicas_summary *summary = &answer->summary;
     uint64_t least_bytes = UINT64_MAX;
@@ -536,7 +538,7 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
             summary->closest = i;
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
     }
-    /* if no length is possible, the longest says why: it may be shorter, too */
+    /* if no length is possible, the longest pipeline explains why: a shorter one is also allowed */
     bool is_known = summary->closest < SIZE_MAX;
     walk w = {.num_ipus = is_known ? summary->closest + 1 : summary->num_candidates};
     if (status == POPLINER_OK)
@@ -549,7 +551,7 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
     popliner_plan *reason = NULL;
     if (status == POPLINER_OK)
         status = solve_in_time(s, &o, &reason, error);
-    /* costs by the number of stages need not agree on shorter pipelines */
+    /* costs that depend on the number of stages need not agree for shorter pipelines */
     if (reason != NULL && reason->status != POPLINER_PLAN_INFEASIBLE) {
         popliner_plan_free(reason);
         reason = NULL;

@@ -12,21 +12,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How long better splits are looked for before anything is proven, and how long bounds are
- * improved, in seconds. */
+/* Time limits, in seconds, of the search for better splits before any proof, and of the bounds. */
 #define SECONDS_TO_BEGIN 0.5
 #define SECONDS_TO_IMPROVE 0.5
 #define SECONDS_TO_BOUND 0.3
 #define SECONDS_FOR_HARD 0.5
 #define SECONDS_BETWEEN_GAPS 1.0
 
-/* How much of the limit on time the earliest of equally good cuts may take, where stages share
+/* The share of the time limit for finding the earliest of equally good cuts, where stages share
  * IPUs. */
 #define SHARE_FOR_EARLIEST 0.25
 
 #define SECONDS_FOR_ROOM 3.0
 
-enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* for one limit that may be impossible */
+enum { STEPS_TO_BOUND = 40, STEPS_FOR_ROOM = 300 }; /* to rule out one limit */
 
 void pl_search_free(pl_search *search) {
     pl_enumeration_free(&search->enumeration);
@@ -35,7 +34,7 @@ void pl_search_free(pl_search *search) {
     pl_split_clear(&search->split);
 }
 
-/* Lists all splits if there are few; *is_listed: they are, and tell all of the filter. */
+/* Lists all splits if there are few. *is_listed: the list is complete for the filter. */
 static popliner_status list_splits(pl_search *search, const pl_filter *filter, bool *is_listed,
                                    popliner_error *error) {
     bool is_stopped = false;
@@ -50,7 +49,7 @@ static popliner_status list_splits(pl_search *search, const pl_filter *filter, b
     return status;
 }
 
-/* Finds a split in the list of all. */
+/* Finds a split in the list of all splits. */
 static popliner_status find_listed(pl_search *search, const pl_filter *filter, pl_goal goal,
                                    pl_split *split, popliner_error *error) {
     bool is_stopped = false;
@@ -65,7 +64,7 @@ static popliner_status find_listed(pl_search *search, const pl_filter *filter, p
     return status;
 }
 
-/* A question about stages that share IPUs. */
+/* Returns the parameters of a search where stages share IPUs. */
 static pl_shared_search ask_shared(pl_search *search, pl_goal goal) {
     return (pl_shared_search){.problem = search->problem,
                               .goal = goal,
@@ -75,28 +74,28 @@ static pl_shared_search ask_shared(pl_search *search, pl_goal goal) {
                               .shared = &search->shared};
 }
 
-/* Whether pl_spread_sweep can answer it. */
+/* True if pl_spread_sweep can serve the goal. */
 static bool sweep_is_left(const pl_search *search, pl_goal goal) {
     return !search->uses_programs && !search->shared.is_wide &&
            pl_device_sweep_can(search->problem, goal);
 }
 
-/* Whether it is what answers it first. With one shared IPU mostly a few programs are enough, which
- * ask for fewer shared peaks, if there is somebody to solve them. */
+/* True if the sweep comes first. With one shared IPU, a few integer programs are usually enough and
+ * need fewer shared peaks, if GLPK is there to solve them. */
 static bool can_sweep(const pl_search *search, pl_goal goal) {
     return (search->problem->num_shared_ipus > 1 || search->shared.is_hard || !pl_glpk_exists()) &&
            sweep_is_left(search, goal);
 }
 
-/* What neither a list nor a sweep can answer is left open. */
+/* Ends a search that neither a list nor a sweep can finish. */
 static void give_up_without_glpk(const pl_search *search, pl_search_result *result) {
     *result = (pl_search_result){.is_stopped = true};
     pl_tell(search->problem->options->listener, POPLINER_LEVEL_WARNING,
-            "The search ends unproven: so many splits on shared IPUs need GLPK, which this "
-            "libpopliner was built without (POPLINER_GLPK=OFF)");
+            "The search ends unproven: it needs GLPK, which this libpopliner was built "
+            "without (POPLINER_GLPK=OFF)");
 }
 
-/* Answers it by the method that is quickest. */
+/* Finds a split where stages share IPUs, by the fastest method. */
 static popliner_status find_shared(pl_search *search, const pl_filter *filter, pl_goal goal,
                                    pl_split *split, pl_search_result *result,
                                    popliner_error *error) {
@@ -159,7 +158,7 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
     return status;
 }
 
-/* Makes a better split the best known. */
+/* Makes a split the best known one. */
 static popliner_status keep(pl_search *search, pl_split *split, popliner_error *error) {
     pl_split_move(&search->split, split);
     return pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error);
@@ -177,7 +176,7 @@ popliner_status pl_search_begin(pl_search *search, popliner_objective objective,
         const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
         const pl_first_answer_wish wish = {.objective = objective, .seconds = SECONDS_TO_BEGIN};
         status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-        /* what is listed now is not searched for later */
+        /* splits that are listed now need no search later */
         if (status == POPLINER_OK && search->split.num_stages > 0)
             status = list_splits(search, &search->filter, &is_listed, error);
     }
@@ -211,7 +210,7 @@ static void tell_gap(pl_search *search, popliner_objective objective, uint64_t b
                 pl_objective_name(objective));
 }
 
-/* Raises the bound by what IPUs can hold, as far as it gets in that time. */
+/* Raises the bound by the capacity of IPUs, as far as the time allows. */
 static popliner_status raise_by_room(pl_search *search, double seconds, size_t max_steps,
                                      uint64_t *bound, popliner_error *error) {
     enum { PARTS_OF_BOUND = 2000 }; /* a narrower range is not worth it */
@@ -228,7 +227,7 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
            top - *bound > value / PARTS_OF_BOUND && pl_clock_seconds() < effort.deadline_seconds &&
            !pl_stop_is_wanted(search->stop)) {
         bool is_impossible = false;
-        /* limits that cannot be ruled out take longest to tell */
+        /* limits that cannot be ruled out take longest */
         uint64_t middle = *bound + (top - *bound) / 4;
         pl_filter filter = pl_filter_limited(&search->filter, POPLINER_OBJECTIVE_MEMORY, middle);
         status = pl_room_rule_out(&search->room, &filter.limits, &effort, &is_impossible, error);
@@ -240,13 +239,12 @@ static popliner_status raise_by_room(pl_search *search, double seconds, size_t m
     return status;
 }
 
-/* Where stages share IPUs: makes the best known split better without a proof, and finds a first
- * bound. */
+/* Where stages share IPUs: improves the best known split without proof, and finds a first bound. */
 static popliner_status improve_shared(pl_search *search, popliner_objective objective,
                                       uint64_t *bound, popliner_error *error) {
     const pl_shared_search asked = ask_shared(search, PL_GOAL_ANY);
     pl_shared_bound found = {0};
-    /* with two stages on each the sweeps are quick enough */
+    /* with two stages on each IPU, the sweeps are fast enough */
     double seconds_for_room =
         search->problem->most_stages_of_ipu > 2 ? SECONDS_FOR_ROOM : SECONDS_TO_BOUND;
     popliner_status status =
@@ -276,12 +274,12 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
     return status;
 }
 
-/* Where sweeps get, with so many tries: *bound, which is the objective's, and the best known come
- * nearer. What a sweep does not answer is left aside, and a smaller limit tried: the smaller, the
- * fewer tries. *is_done: they have met. */
+/* Narrows the range between *bound and the best known value by sweeps of at most max_tries tries.
+ * If a sweep gives up, tries a smaller limit, which needs fewer tries. *is_done: the range is
+ * empty. */
 static popliner_status narrow(pl_search *search, popliner_objective objective, size_t max_tries,
                               uint64_t *bound, bool *is_done, popliner_error *error) {
-    enum { PARTS_OF_BOUND = 1000 }; /* in a narrower range, no sweep is tried */
+    enum { PARTS_OF_BOUND = 1000 }; /* no sweep in a narrower range */
     uint64_t unanswered = UINT64_MAX;
     popliner_status status = POPLINER_OK;
     pl_split split = {0};
@@ -327,8 +325,8 @@ static popliner_status narrow(pl_search *search, popliner_objective objective, s
     return status;
 }
 
-/* Sweeps with ever more tries; what they leave open is known to be hard then, and more time is
- * taken for better splits. */
+/* Sweeps with ever more tries. Where they give up the problem is hard, and finding better splits
+ * gets more time. */
 static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     static const size_t max_tries[] = {10000000, 100000000, 0};
@@ -361,7 +359,7 @@ static popliner_status narrow_by_sweeps(pl_search *search, popliner_objective ob
     return POPLINER_OK;
 }
 
-/* Halves the range between a bound and the best known until they meet. */
+/* Bisects the range between the bound and the best known value. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
@@ -392,8 +390,8 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* The spread where stages share IPUs: by sweeps, and where these do not get to the end, asks for a
- * smaller one until there is none. */
+/* Minimises the spread where stages share IPUs: by sweeps; if these give up, by searching for a
+ * smaller spread until there is none. */
 static popliner_status minimise_shared_spread(pl_search *search, uint64_t *bound,
                                               popliner_error *error) {
     pl_split split = {0};
@@ -412,7 +410,8 @@ static popliner_status minimise_shared_spread(pl_search *search, uint64_t *bound
     return status;
 }
 
-/* The spread elsewhere: asks for a smaller one in one block of smallest values after another. */
+/* Minimises the spread where each stage has an IPU: searches for a smaller spread in one block of
+ * smallest values after another. */
 static popliner_status minimise_spread(pl_search *search, popliner_error *error) {
     bool of_cycles = search->filter.spread_is_of_cycles;
     pl_windows windows = PL_WINDOWS_INIT;
@@ -441,21 +440,21 @@ static popliner_status minimise_spread(pl_search *search, popliner_error *error)
     return status;
 }
 
-/* Cut bytes and IPUs: what is asked for comes at once. */
+/* Minimises cut bytes or IPUs, which are goals of the searches. */
 static popliner_status minimise_sum(pl_search *search, popliner_objective objective,
                                     uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
     uint64_t known = 0;
     bool is_found = false;
     popliner_status status = POPLINER_OK;
-    /* the IPUs of a device map are what they are */
+    /* a device map fixes the number of IPUs */
     pl_filter filter = search->filter;
     const pl_objective *o = pl_objective_of(objective);
     bool is_shared_traffic = search->problem->is_shared && o->goal == PL_GOAL_FEWEST_CUT_BYTES;
     if (is_shared_traffic && !search->uses_programs) {
         if (*bound >= search->values.cut_bytes)
             return POPLINER_OK;
-        /* what is no better than the best known is not looked for */
+        /* look only for splits that are better than the best known one */
         filter.limits.max_cut_bytes = search->values.cut_bytes - 1;
     }
     if (!o->is_mapped || !search->problem->is_mapped)
@@ -473,7 +472,7 @@ static popliner_status minimise_sum(pl_search *search, popliner_objective object
     return status;
 }
 
-/* Any objective, where all splits are listed. */
+/* Minimises any objective if all splits are listed. */
 static popliner_status minimise_listed(pl_search *search, popliner_objective objective,
                                        uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
@@ -487,7 +486,7 @@ static popliner_status minimise_listed(pl_search *search, popliner_objective obj
     if (status == POPLINER_OK && split.num_stages > 0)
         status = pl_split_evaluate(search->problem, &split, &search->values, NULL, error);
     if (status == POPLINER_OK && split.num_stages > 0) {
-        /* of a search that was stopped the best may be worse than what was known */
+        /* after a stopped search, its best may be worse than the known one */
         if (pl_search_value(search, objective) <= value)
             pl_split_move(&search->split, &split);
         else
@@ -499,7 +498,7 @@ static popliner_status minimise_listed(pl_search *search, popliner_objective obj
     return status;
 }
 
-/* One integer program, where that alone is wanted. */
+/* Minimises by an integer program, for the method ILP. */
 static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
                                            uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
@@ -516,7 +515,7 @@ static popliner_status minimise_by_program(pl_search *search, popliner_objective
     return status;
 }
 
-/* value * (1 + slack), or the most there is. */
+/* Returns value * (1 + slack), at most UINT64_MAX. */
 static uint64_t with_slack(uint64_t value, double slack_percent) {
     long double slack = (long double)value * (long double)slack_percent / 100.0L;
     return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
@@ -541,7 +540,7 @@ static popliner_status find_earliest(pl_search *search, popliner_error *error) {
     return status;
 }
 
-/* Makes one objective as small as possible within the filter. */
+/* Minimises one objective within the filter. */
 static popliner_status minimise(pl_search *search, popliner_objective objective, uint64_t *bound,
                                 popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);
@@ -582,7 +581,7 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
         bool is_known = !search->is_stopped && !search->is_unproven;
         plan->values[plan->num_values++] = (popliner_plan_value){
             objective, 0, bound, is_known ? search->proof : POPLINER_PROOF_NONE};
-        /* the last one yields to nothing */
+        /* the last objective has no slack */
         double slack_percent =
             i + 1 < num_objectives ? search->problem->options->slack_percent : 0.0;
         search->filter =

@@ -3,30 +3,30 @@
 
 #include "base/failure.h"
 #include "solve/glpk_session.h"
-#include "solve/greedy.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program.h"
 #include "solve/options.h"
+#include "solve/plan.h"
 #include "solve/search.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* What only the problem made of the options tells. */
+/* Checks what follows from the options and the costs together. */
 static popliner_status check_problem(const pl_problem *problem, popliner_error *error) {
     size_t known = problem->costs->max_stages_to_end;
     if (problem->depends_on_end && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the costs are known for pipelines of at most %zu stages, but up to %zu are "
-                       "allowed",
-                       known, problem->max_stages);
+                       "%zu stages: the costs are for pipelines of at most %zu; make them for "
+                       "longer ones",
+                       problem->max_stages, known);
     if (problem->is_shared && problem->options->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "method: the dynamic program cannot solve for stages that share IPUs");
+                       "method: the dynamic program cannot put several stages on one IPU");
     if (problem->is_shared && pl_links_exist(problem->options))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "link_bandwidth, ipu_links: not where stages share IPUs; leave them out, or "
-                       "give each stage an IPU of its own");
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "link_bandwidth, ipu_links: not for several stages on one IPU; leave them out");
     return POPLINER_OK;
 }
 
@@ -37,7 +37,7 @@ static pl_stop stop_of(const popliner_solver_options *options) {
     return stop;
 }
 
-/* Turns what the search found into a plan. */
+/* Makes the plan of the best split that the search found. */
 static popliner_status finish(const pl_search *search, popliner_plan *plan, popliner_error *error) {
     popliner_status status = pl_plan_fill(search->problem, &search->split,
                                           search->filter.spread_is_of_cycles, plan, error);
@@ -114,7 +114,7 @@ done:
     return status;
 }
 
-/* Finds the smallest value of the first objective, as far as time allows. */
+/* Finds the smallest value of the first objective, if time allows. */
 static popliner_status find_known_value(pl_search *search, popliner_objective objective,
                                         pl_known_value *known, popliner_error *error) {
     popliner_plan plan = {0};
@@ -131,7 +131,8 @@ static popliner_status find_known_value(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* What an answer tells of it. With slack the answer may be above what it proves. */
+/* Returns the value and bound that a plan has. With slack, the value may be above what is
+ * proven. */
 static pl_known_value known_value_of(const popliner_plan *plan) {
     const popliner_plan_value *first = &plan->values[0];
     bool is_proven = first->proof != POPLINER_PROOF_NONE;
@@ -141,8 +142,8 @@ static pl_known_value known_value_of(const popliner_plan *plan) {
                             .is_stopped = !is_proven};
 }
 
-/* Where stages share IPUs, programs alone have to show that nothing is below the known value, or
- * that there is no split: so what they must not have together is learnt. */
+/* Makes integer programs prove that no split is below the known value, or that there is none: that
+ * finds the sets of stages that must not share an IPU. */
 static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits,
                                       popliner_objective objective, pl_known_value *known,
                                       popliner_error *error) {
@@ -151,7 +152,7 @@ static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits
     known->is_loose = known->is_stopped;
     bool can_be_less = known->value > 0 && !pl_objective_of(objective)->is_mapped;
     if (!pl_glpk_exists()) {
-        known->is_loose = true; /* other searches need not meet all of them */
+        known->is_loose = true; /* other searches need not find all of these sets */
         return POPLINER_OK;
     }
     if (!known->is_stopped && (!known->exists || can_be_less)) {
@@ -165,7 +166,6 @@ static popliner_status learn_no_goods(pl_search *search, const pl_filter *limits
     return status;
 }
 
-/* The file that is wanted. */
 typedef struct program_file {
     popliner_program_format format;
     const char *path;
@@ -212,13 +212,13 @@ done:
     return status;
 }
 
-/* ---- what programs call ---- */
+/* ---- the public interface ---- */
 
 bool popliner_solver_has_glpk(void) {
     return pl_glpk_exists();
 }
 
-/* A popliner_peak_function of a table. */
+/* A popliner_peak_function that reads a table. */
 static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_unit,
                                      uint64_t *peak_bytes, popliner_error *error) {
     const popliner_costs *const *costs = user;

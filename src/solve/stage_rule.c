@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether no other stage runs on the IPU of this one. */
+/* True if no other stage runs on the stage's IPU. */
 static bool is_alone(const pl_problem *p, size_t stage) {
     for (size_t other = 0; p->is_shared && other < p->options->num_mapped_stages; ++other)
         if (other != stage && p->first_on_ipu[other] == p->first_on_ipu[stage])
@@ -24,13 +24,13 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     size_t known = problem->costs->max_stages_to_end;
     size_t place = pl_costs_place(problem->costs, stage + stages_to_end, stage);
     uint64_t speed = pl_speed_of(problem->options, ipu);
-    /* what shares its IPU may make up for what it lacks itself */
+    /* stages that share its IPU may add what it lacks */
     bool has_minimum = is_alone(problem, stage);
     bool is_limited = limits->min_cycles > 0 || limits->max_cycles < UINT64_MAX;
     bool has_links = is_limited && problem->links.cycles != NULL;
     return (pl_stage_rule){
         .problem = problem,
-        /* longer pipelines than the costs know are only looked at to see what contradicts */
+        /* costs end at `known`; longer pipelines are tried only to find conflicting constraints */
         .to_end = place < known ? place : known,
         .ipu = ipu,
         .min_peak_bytes = has_minimum ? limits->min_peak_bytes : 0,
@@ -38,15 +38,15 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
         .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, limits->min_cycles) : 0,
         .max_cycles = pl_speed_most(speed, limits->max_cycles),
         .link_before = has_links ? pl_links_before(&problem->links, stage) : NULL,
-        .link_behind = has_links ? pl_links_before(&problem->links, stage + 1) : NULL,
+        .link_after = has_links ? pl_links_before(&problem->links, stage + 1) : NULL,
         .speed = speed,
         .min_busy_cycles = limits->min_cycles,
         .max_busy_cycles = limits->max_cycles,
     };
 }
 
-/* The largest end that placements leave a stage that begins with the unit; the unit itself if it
- * must not be there. O(1). */
+/* Returns the largest end that placements allow a stage that begins with the unit; the unit itself
+ * if it must not be on the IPU. O(1). */
 static size_t placed_end(const pl_stage_rule *rule, size_t first_unit) {
     const pl_problem *p = rule->problem;
     size_t placed = rule->is_anywhere ? p->num_units : p->next_placed[first_unit];
@@ -55,7 +55,7 @@ static size_t placed_end(const pl_stage_rule *rule, size_t first_unit) {
     return placed;
 }
 
-/* What cuts, sizes and placements say. */
+/* True if cuts, sizes and placements allow the interval. */
 static bool has_right_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
     const pl_problem *p = rule->problem;
     return p->may_cut[first_unit] != 0 && p->may_cut[end_unit] != 0 &&
@@ -63,13 +63,13 @@ static bool has_right_ends(const pl_stage_rule *rule, size_t first_unit, size_t 
            end_unit <= placed_end(rule, first_unit);
 }
 
-/* Whether the cycles are within the limits with what the cuts take on their links. */
+/* True if the cycles, with the time of both cuts, are within the limits. */
 static bool is_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
                            uint64_t cycles) {
     if (rule->link_before == NULL)
         return true;
     uint64_t busy = pl_speed_cycles(rule->speed, cycles) + rule->link_before[first_unit] +
-                    rule->link_behind[end_unit];
+                    rule->link_after[end_unit];
     return busy <= rule->max_busy_cycles && busy >= rule->min_busy_cycles;
 }
 
@@ -90,12 +90,12 @@ static const uint64_t *cycles_from(const popliner_costs *costs, size_t first_uni
                                  : costs->cycles + pl_triangle_row(costs->num_units, first_unit);
 }
 
-/* The same for the ends from `end_unit` on. */
+/* Like is_busy_enough, for the ends from `end_unit` on. */
 static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
                              size_t count, uint8_t *ok) {
     const uint64_t *cycles =
         cycles_from(rule->problem->costs, first_unit) + (end_unit - 1 - first_unit);
-    const uint64_t *behind = rule->link_behind + end_unit;
+    const uint64_t *after = rule->link_after + end_unit;
     uint64_t before = rule->link_before[first_unit];
     if (rule->speed != POPLINER_SPEED_ONE) {
         for (size_t d = 0; d < count; ++d)
@@ -103,13 +103,12 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
         return;
     }
     for (size_t d = 0; d < count; ++d) {
-        uint64_t busy = cycles[d] + before + behind[d];
+        uint64_t busy = cycles[d] + before + after[d];
         ok[d] &= (busy <= rule->max_busy_cycles) & (busy >= rule->min_busy_cycles);
     }
 }
 
-/* Marks in ok[0 ... count - 1] what pl_stage_rule_allows says of the ends from `end_unit` on.
- * O(count). */
+/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on. O(count). */
 static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                       uint8_t *ok) {
     const pl_problem *p = rule->problem;
@@ -156,12 +155,12 @@ void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t 
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
-    /* where costs follow the split, no row of one number of stages serves another */
+    /* where costs follow the split, each number of stages needs its own rows */
     if (problem->is_mapped || problem->costs->follows_split)
         return problem->max_stages;
     if (!problem->depends_on_ipu)
         return 0;
-    uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no IPU in particular */
+    uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no particular IPU */
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
         if (ipu >= count && pl_limits_peak(problem, limits, ipu) != plain)
@@ -203,7 +202,7 @@ bool pl_stage_rule_is_ordered(const pl_stage_rule *rule) {
 
 pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule) {
     pl_stage_rule outer = *rule;
-    outer.link_before = outer.link_behind = NULL;
+    outer.link_before = outer.link_after = NULL;
     if (!rule->problem->order.cycles_never_shrink) {
         outer.max_cycles = UINT64_MAX;
         outer.min_cycles = 0;
@@ -229,7 +228,7 @@ static bool is_too_large(const pl_stage_rule *rule, size_t first, size_t end) {
 size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit) {
     size_t n = rule->problem->num_units;
     size_t begin = rule->problem->order.first_ends[first_unit];
-    size_t fits = begin - 1; /* the last end that does, or that nothing is said of */
+    size_t fits = begin - 1; /* the last end that fits, or that is not checked */
     size_t end = begin;
     while (end <= n && !is_too_large(rule, first_unit, end)) {
         fits = end;
@@ -277,7 +276,8 @@ static void find_windows(pl_stage_ends *ends, const pl_stage_rule *rule, pl_begi
     }
 }
 
-/* The windows of everything but what may shrink; of any end if peaks may, too. */
+/* Finds windows without the limits that a longer interval may meet although a shorter one does not;
+ * all ends if peaks may shrink. */
 static void find_outer_windows(pl_stage_ends *ends, const pl_stage_rule *rule,
                                pl_begin_range range) {
     size_t n = rule->problem->num_units;
@@ -292,7 +292,7 @@ static void find_outer_windows(pl_stage_ends *ends, const pl_stage_rule *rule,
     }
 }
 
-/* Marks the ends in the windows. */
+/* Marks the ends within the windows. */
 static popliner_status mark_all(pl_stage_ends *ends, const pl_stage_rule *rule,
                                 pl_begin_range range, const pl_stage_ends *within,
                                 popliner_error *error) {
@@ -344,14 +344,14 @@ popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rul
     return mark_all(ends, rule, range, within, error);
 }
 
-/* ---- what stages can reach ---- */
+/* ---- which units stages can reach ---- */
 
-/* Whether the stage may be there, whatever is before and behind it. */
+/* Marks the intervals that the stage may be, regardless of other stages. */
 static void mark_alone(const pl_reachability *r, size_t stage, size_t first_unit, uint8_t *ok) {
     pl_problem_mark(r->problem, r->limits, stage, r->num_stages - stage, first_unit, ok);
 }
 
-/* What the passes over the stages need. */
+/* Scratch arrays of a pass over the stages. */
 typedef struct reach_pass {
     pl_stage_ends ends;
     uint8_t *ok;   /* [units] */
@@ -361,8 +361,9 @@ typedef struct reach_pass {
 static popliner_status begin_pass(reach_pass *pass, size_t num_units, popliner_error *error) {
     pass->ok = pl_new_array(num_units, sizeof *pass->ok);
     pass->count = pl_new_array(num_units + 2, sizeof *pass->count);
-    return pass->ok != NULL && pass->count != NULL ? POPLINER_OK
-                                                   : pl_fail_memory(error, "what stages can reach");
+    return pass->ok != NULL && pass->count != NULL
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the units that stages can reach");
 }
 
 static void end_pass(reach_pass *pass) {
@@ -371,7 +372,7 @@ static void end_pass(reach_pass *pass) {
     free(pass->count);
 }
 
-/* Finds the ends of a stage if they are windows; *is_ordered says so. */
+/* Finds the ends of a stage if they are windows; sets *is_ordered if so. */
 static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_pass *pass,
                                   bool *is_ordered, popliner_error *error) {
     pl_stage_rule rule = pl_stage_rule_of(r->problem, r->limits, stage, r->num_stages - stage);
@@ -382,13 +383,13 @@ static popliner_status find_stage(const pl_reachability *r, size_t stage, reach_
                               NULL, error);
 }
 
-/* Which units stages can begin with behind this one. */
+/* Marks the units that the next stage can begin with. */
 static popliner_status reach_forward(pl_reachability *r, size_t stage, reach_pass *pass,
                                      popliner_error *error) {
     const pl_problem *p = r->problem;
     size_t n = p->num_units;
     const uint8_t *from = r->from_start + stage * (n + 1);
-    uint8_t *behind = r->from_start + (stage + 1) * (n + 1);
+    uint8_t *after = r->from_start + (stage + 1) * (n + 1);
     bool is_ordered;
     popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
     if (status != POPLINER_OK)
@@ -406,31 +407,31 @@ static popliner_status reach_forward(pl_reachability *r, size_t stage, reach_pas
         }
         mark_alone(r, stage, i, pass->ok);
         for (size_t d = 0; d < n - i; ++d)
-            behind[i + d + 1] |= pass->ok[d];
+            after[i + d + 1] |= pass->ok[d];
     }
     size_t num_open = 0;
     for (size_t end = 1; is_ordered && end <= n; ++end) {
         num_open += pass->count[end];
-        behind[end] = num_open > 0 && p->may_cut[end] != 0;
+        after[end] = num_open > 0 && p->may_cut[end] != 0;
     }
     return POPLINER_OK;
 }
 
-/* With which of them it goes on to the end of the chain. */
+/* Marks, of these units, those from which stages can reach the end of the chain. */
 static popliner_status reach_backward(pl_reachability *r, size_t stage, reach_pass *pass,
                                       popliner_error *error) {
     const pl_problem *p = r->problem;
     size_t n = p->num_units;
     const uint8_t *from = r->from_start + stage * (n + 1);
-    const uint8_t *behind = r->to_end + (stage + 1) * (n + 1);
+    const uint8_t *after = r->to_end + (stage + 1) * (n + 1);
     uint8_t *to_end = r->to_end + stage * (n + 1);
     bool is_ordered;
     popliner_status status = find_stage(r, stage, pass, &is_ordered, error);
     if (status != POPLINER_OK)
         return status;
-    pass->count[0] = 0; /* ends before so many units that go on */
+    pass->count[0] = 0; /* the number of ends before this unit that reach the end of the chain */
     for (size_t end = 0; end <= n; ++end)
-        pass->count[end + 1] = pass->count[end] + behind[end];
+        pass->count[end + 1] = pass->count[end] + after[end];
     for (size_t i = 0; i < n; ++i) {
         if (from[i] == 0)
             continue;
@@ -441,7 +442,7 @@ static popliner_status reach_backward(pl_reachability *r, size_t stage, reach_pa
         }
         mark_alone(r, stage, i, pass->ok);
         for (size_t d = 0; d < n - i; ++d)
-            to_end[i] |= pass->ok[d] & behind[i + d + 1];
+            to_end[i] |= pass->ok[d] & after[i + d + 1];
     }
     return POPLINER_OK;
 }
@@ -455,7 +456,7 @@ popliner_status pl_reachability_find(pl_reachability *reachability, popliner_err
     r->from_start = pl_new_array((r->num_stages + 1) * width, sizeof *r->from_start);
     r->to_end = pl_new_array((r->num_stages + 1) * width, sizeof *r->to_end);
     if (status == POPLINER_OK && (r->from_start == NULL || r->to_end == NULL))
-        status = pl_fail_memory(error, "what stages can reach");
+        status = pl_fail_memory(error, "the units that stages can reach");
     if (status != POPLINER_OK)
         goto done;
     r->from_start[0] = 1;
@@ -474,17 +475,17 @@ popliner_status pl_reachability_cover(const pl_reachability *reachability, size_
                                       uint8_t *units, popliner_error *error) {
     const pl_reachability *r = reachability;
     size_t n = r->problem->num_units;
-    const uint8_t *behind = r->to_end + (stage + 1) * (n + 1);
+    const uint8_t *after = r->to_end + (stage + 1) * (n + 1);
     reach_pass pass = {0};
     bool is_ordered = false;
     size_t num_done = 0;
-    size_t last = 0; /* the last unit up to an end from which it goes on */
+    size_t last = 0; /* one past the last unit that can reach the end of the chain */
     popliner_status status = begin_pass(&pass, n, error);
     if (status == POPLINER_OK)
         status = find_stage(r, stage, &pass, &is_ordered, error);
     memset(units, 0, n);
     for (size_t end = 0; status == POPLINER_OK && end <= n; ++end) {
-        last = behind[end] != 0 ? end : last;
+        last = after[end] != 0 ? end : last;
         pass.count[end + 1] = last;
     }
     for (size_t first = 0; status == POPLINER_OK && first < n; ++first) {

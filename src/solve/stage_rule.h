@@ -1,4 +1,5 @@
-/* Which intervals may be which stage, where stages may begin and end, and what they can reach.
+/* Which intervals each stage may be, where stages may begin and end, and which units they can
+ * reach.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_STAGE_RULE_H
@@ -6,61 +7,61 @@
 
 #include "solve/problem.h"
 
-/* What decides of an interval whether it may be one stage of a pipeline. Where stages share an IPU,
- * as far as one of them alone can tell. */
+/* Whether an interval may be one stage of a pipeline. Where stages share an IPU, the rule checks
+ * the stage alone. */
 typedef struct pl_stage_rule {
     const pl_problem *problem;
-    size_t to_end; /* how the costs are asked for it: see pl_costs_place */
+    size_t to_end; /* the stage's place in the costs: see pl_costs_place */
     size_t ipu;
-    bool is_anywhere; /* placements do not count */
+    bool is_anywhere; /* ignore placements */
     uint64_t min_peak_bytes;
     uint64_t max_peak_bytes;
-    /* as the costs have them, whatever the speed of the IPU; where its links take time there are
-     * no fewest ones, and the most are those of a stage whose cuts take none */
+    /* Cycles of the costs, whatever the speed of the IPU. If its links take time, there is no
+     * minimum, and the maximum is that of a stage whose cuts take none. */
     uint64_t min_cycles;
     uint64_t max_cycles;
-    /* What its cuts take on the link before it and the one behind it, [units + 1] by the unit
-     * behind the cut; NULL if that says nothing beside the above. */
+    /* Time of its cuts on the links before and after it, [units + 1] by the unit after the cut;
+     * NULL if the limits above suffice. */
     const uint64_t *link_before;
-    const uint64_t *link_behind;
+    const uint64_t *link_after;
     uint64_t speed;
-    uint64_t min_busy_cycles; /* with these and at that speed */
+    uint64_t min_busy_cycles; /* limits of the cycles at `speed`, with the time of both cuts */
     uint64_t max_busy_cycles;
 } pl_stage_rule;
 
-/* That of the stage `stage` when stages_to_end are still to come. O(limits of IPUs), with a device
- * map also O(stages). */
+/* Returns the rule of stage `stage` with stages_to_end to the end (itself included). O(limits of
+ * IPUs); with a device map also O(stages). */
 pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end);
 
-/* Whether the units first_unit ... end_unit - 1 may be that stage. O(1). */
+/* True if the units first_unit ... end_unit - 1 may be this stage. O(1). */
 bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 
-/* How many of the first places have a rule of their own: from there on, neither limits, speeds or
- * links of IPUs nor placements tell one from another. At most max_stages; all with a device map.
- * O(units + limits + speeds). */
+/* Returns how many of the first places have a rule of their own. From there on, limits, speeds and
+ * links of IPUs and placements are the same for all places. At most max_stages; all with a device
+ * map. O(units + limits + speeds). */
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits);
 
-/* Marks in ok[d] whether the interval first_unit ... first_unit + d may be the stage `stage` when
- * stages_to_end are still to come. Where stages share an IPU, as far as one of them alone can tell.
+/* Sets ok[d] to 1 if the interval first_unit ... first_unit + d may be stage `stage` with
+ * stages_to_end to the end, else to 0. Where stages share an IPU, it checks the stage alone.
  * O(n). */
 void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
                      size_t stages_to_end, size_t first_unit, uint8_t *ok);
 
 /* ---- where stages may end ---- */
 
-/* Where a stage may end that begins with a unit.
+/* The ends that a stage may have, for each unit that it may begin with.
  *
- * If needs never shrink, these ends are a window: those that the stage is large enough for, to
- * those that it is not too large for; and neither bound falls from one unit to the next, so two
- * pointers find them all. Else there is a mark for each. */
+ * If needs never shrink, these ends are a window: from those that make the stage large enough to
+ * those that do not make it too large. Both bounds ascend with the unit, so two pointers find all
+ * windows. Otherwise each end has a mark. */
 
-/* An end is the unit behind the last one. Zero-initialise; free with pl_stage_ends_free. */
+/* An end is one past the last unit. Zero-initialise; free with pl_stage_ends_free. */
 typedef struct pl_stage_ends {
-    bool is_ordered; /* no marks: every end in a window may be one, if it may be a cut */
-    size_t *from;    /* [units] the least one; owned, like all of these */
-    size_t *to;      /* [units] behind the largest; not above `from` if there is none */
-    /* Marks of the ends of a unit: those from `from` on begin at ok[row[unit]]. */
+    bool is_ordered; /* no marks: every end in a window is allowed if it may be a cut */
+    size_t *from;    /* [units] the first end; owned, like all of these arrays */
+    size_t *to;      /* [units] one past the last end; not above `from` if there is none */
+    /* Marks: those of a unit begin at ok[row[unit]], with the end `from`. */
     size_t *row;
     uint8_t *ok;
     size_t capacity;
@@ -72,53 +73,55 @@ typedef struct pl_begin_range {
     size_t last;
 } pl_begin_range;
 
-/* Finds those of the units of a range, again if they were found before. `within`, unless it is
- * NULL, has all of them and perhaps more, which saves looking elsewhere. Errors: MEMORY. O(n) if
- * needs never shrink; else O(n^2), or the windows of `within`. */
+/* Finds the ends of the units of a range; may be called again. `within` (may be NULL) must contain
+ * all of these ends and saves trying others. Errors: MEMORY. O(n) if needs never shrink; else
+ * O(n^2), or the size of the windows of `within`. */
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
                                    pl_begin_range range, const pl_stage_ends *within,
                                    popliner_error *error);
 void pl_stage_ends_free(pl_stage_ends *ends);
 
-/* Whether that takes O(n) for this rule. */
+/* True if pl_stage_ends_find takes O(n) for this rule. */
 bool pl_stage_rule_is_ordered(const pl_stage_rule *rule);
 
-/* The rule without what may be less for a longer interval: the cycles of the costs where they may,
- * and what cuts take on links. It allows whatever the rule does, and is ordered if peaks never
- * shrink. */
+/* Returns the rule without the limits that a longer interval may meet although a shorter one does
+ * not: cycles that can shrink, and the time of cuts. It allows every interval that `rule` allows,
+ * and is ordered if peaks never shrink. */
 pl_stage_rule pl_stage_rule_outer(const pl_stage_rule *rule);
 
-/* For ordered rules, whatever may be a cut: no end of a stage that begins with the unit, or before
- * it, is larger: O(log n); no stage that ends there, or behind it, begins with a smaller unit:
- * O(units between). */
+/* For ordered rules, ignoring whether cuts are allowed. pl_stage_rule_last_end returns the largest
+ * end of stages that begin with the unit or before it: O(log n). pl_stage_rule_first_begin returns
+ * the smallest beginning of stages that end at end_unit or after it: O(units between). */
 size_t pl_stage_rule_last_end(const pl_stage_rule *rule, size_t first_unit);
 size_t pl_stage_rule_first_begin(const pl_stage_rule *rule, size_t end_unit);
 
-/* ---- what stages can reach ---- */
+/* ---- which units stages can reach ---- */
 
-/* Which units stages can begin and end at in pipelines of exactly num_stages stages.
+/* Units that stages can begin and end at, in pipelines of exactly num_stages stages.
  * Zero-initialise; free with pl_reachability_free. */
 typedef struct pl_reachability {
     const pl_problem *problem;
     const pl_limits *limits;
     size_t num_stages;
-    bool is_at_most;     /* fewer stages are looked at, too; not with a device map */
-    uint8_t *from_start; /* [num_stages + 1][units + 1]: so many stages can end before a unit */
-    uint8_t *to_end; /* [num_stages + 1][units + 1]: those from so many on can begin at a unit */
+    bool is_at_most; /* or of fewer stages; not with a device map */
+    /* [num_stages + 1][units + 1]: this number of stages can end before the unit */
+    uint8_t *from_start;
+    /* [num_stages + 1][units + 1]: the stages from this number on can begin at the unit */
+    uint8_t *to_end;
 } pl_reachability;
 
-/* Finds them for the members that are set. Errors: MEMORY. O(n * num_stages) if needs never shrink,
+/* Fills the arrays from the other members. Errors: MEMORY. O(n * num_stages) if needs never shrink,
  * else O(n^2 * num_stages). */
 popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
 void pl_reachability_free(pl_reachability *reachability);
 
-/* Marks in ok[d] whether the stage `stage` may be first_unit ... first_unit + d in such a
- * pipeline. False if none of them. */
+/* Sets ok[d] to 1 if stage `stage` may be first_unit ... first_unit + d in such a pipeline, else to
+ * 0. Returns false if it may be none of them. */
 bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
                           uint8_t *ok);
 
-/* Marks in units[units] which ones can be in the stage `stage` of such a pipeline; the others are
- * cleared. As long as finding one stage takes. Errors: MEMORY. */
+/* Sets units[units] to 1 for the units that can be in stage `stage` of such a pipeline, else to 0.
+ * Takes as long as finding one stage. Errors: MEMORY. */
 popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
                                       uint8_t *units, popliner_error *error);
 

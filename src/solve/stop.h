@@ -1,4 +1,4 @@
-/* When to stop: a time, or the caller's wish.
+/* When to stop: at a time, or when the caller requests it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_STOP_H

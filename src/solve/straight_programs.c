@@ -1,10 +1,9 @@
-/* Why the answers are exact although GLPK computes in floating point: as in no_goods.c, only
- * intervals that the filter admits are in a program at all, its answer is measured in integers, and
- * one that is not within the filter after all (by less than the tolerance of a row) is forbidden.
- * Of the largest peak, the slowest IPU and the spread a program that asks for less than the value
- * that was found has to have no answer. Of sums it is GLPK's word that counts, exactly where their
- * coefficients are whole numbers; elsewhere splits that it cannot tell from the best are forbidden
- * one by one.
+/* Why the answers are exact although GLPK uses floating point: as in no_goods.c, a program has only
+ * intervals that the filter admits; its answer is measured in integers; and an answer outside the
+ * filter (by less than the tolerance of a row) is forbidden. For the peak, the slowest IPU and the
+ * spread, a program that requires less than the found value must have no answer. For sums, GLPK's
+ * optimum counts: it is exact if the coefficients are whole numbers; else splits that GLPK cannot
+ * tell from the best are forbidden one by one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/integer_program.h"
@@ -17,10 +16,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Answers that are forbidden one by one before the search is given up. */
+/* The number of answers that are forbidden one by one. */
 enum { MAX_EXCLUDED_SPLITS = 100 };
 
-/* What a program is to make small. */
+/* The value that a program minimises. */
 typedef enum aim { AIM_STAGES, AIM_LARGEST, AIM_SPREAD, AIM_CUT_BYTES, AIM_NEXT_CUT } aim;
 
 /* One program and its last answer. */
@@ -28,7 +27,7 @@ typedef struct run {
     const pl_straight_programs *asked;
     pl_integer_program s;
     aim aim;
-    bool of_cycles; /* of AIM_LARGEST */
+    bool of_cycles; /* for AIM_LARGEST */
     size_t num_excluded;
     pl_mip_outcome outcome;
     double objective;
@@ -44,7 +43,7 @@ static void clear(run *r) {
 
 /* ---- one program ---- */
 
-/* Leaves out what cannot be in a split of so small a spread. */
+/* Tightens the limits to values that a split of so small a spread can have. */
 static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *error) {
     bool of_cycles = s->filter.spread_is_of_cycles;
     uint64_t spread = s->filter.max_spread;
@@ -64,7 +63,7 @@ static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *e
     return POPLINER_OK;
 }
 
-/* What no value is below. */
+/* Returns a lower bound of all values. */
 static uint64_t smallest_value(const pl_integer_program *s, bool of_cycles) {
     uint64_t smallest = UINT64_MAX;
     for (size_t a = 0; a < s->num_columns; ++a) {
@@ -90,7 +89,6 @@ static popliner_status add_values(run *r) {
     return pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0, r->error);
 }
 
-/* Builds the program. */
 static popliner_status begin(run *r, const pl_straight_programs *asked, const pl_filter *filter,
                              const pl_split *fixed) {
     static const pl_goal goals[] = {
@@ -114,7 +112,7 @@ static popliner_status begin(run *r, const pl_straight_programs *asked, const pl
     return status;
 }
 
-/* Forbids just the last answer. */
+/* Forbids exactly the last answer. */
 static popliner_status exclude(run *r) {
     const pl_split *split = &r->split;
     pl_condition *conditions = pl_new_array(split->num_stages, sizeof *conditions);
@@ -130,8 +128,8 @@ static popliner_status exclude(run *r) {
     return status;
 }
 
-/* Solves the program until its answer is within the filter. Without an answer the split is empty;
- * the outcome tells why. */
+/* Solves the program until its answer is within the filter. If the split is empty, the outcome
+ * tells why. */
 static popliner_status solve(run *r) {
     r->outcome = PL_MIP_IMPOSSIBLE;
     pl_split_clear(&r->split);
@@ -170,22 +168,22 @@ popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *sp
     *stopped = is_stopped(&r);
     if (status == POPLINER_OK && r.split.num_stages > 0) {
         pl_split_move(split, &r.split);
-        *stopped = false; /* any was wanted */
+        *stopped = false; /* any split was wanted */
     }
     clear(&r);
     return status;
 }
 
-/* ---- a first answer, to leave out what is larger ---- */
+/* ---- a first bound, to exclude larger values ---- */
 
-/* Fills stages one after another, each with as many units as the limits let it have. False if they
- * do not reach the end of the chain. */
+/* Fills stages one after another, each with as many units as the limits allow. False if they do not
+ * reach the end of the chain. */
 static bool fill_stages(const pl_problem *p, const pl_limits *limits, uint8_t *ok) {
     size_t n = p->num_units;
     size_t unit = 0;
     for (size_t stage = 0; stage < p->max_stages && unit < n; ++stage) {
-        size_t behind = p->is_mapped ? p->max_stages - stage - 1 : 0;
-        size_t length = n - unit > behind ? n - unit - behind : 0;
+        size_t after = p->is_mapped ? p->max_stages - stage - 1 : 0;
+        size_t length = n - unit > after ? n - unit - after : 0;
         pl_problem_mark(p, limits, stage, p->depends_on_end ? p->max_stages - stage : 1, unit, ok);
         while (length > 0 && ok[length - 1] == 0)
             --length;
@@ -196,8 +194,8 @@ static bool fill_stages(const pl_problem *p, const pl_limits *limits, uint8_t *o
     return unit == n;
 }
 
-/* Lowers *most to the smallest limit that stages can be filled within, by halving. They are a split
- * only if nothing but limits by stage is asked for. */
+/* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
+ * only if limits by stage are the only ones. */
 static popliner_status fill_within(const pl_straight_programs *asked, popliner_objective objective,
                                    uint64_t bound, uint64_t *most, popliner_error *error) {
     const pl_problem *p = asked->problem;
@@ -220,7 +218,7 @@ static popliner_status fill_within(const pl_straight_programs *asked, popliner_o
     return POPLINER_OK;
 }
 
-/* What the first program has to be within, and what is not below it for a simple reason. */
+/* Bounds the value of the first program from below and above. */
 static popliner_status first_limits(const pl_straight_programs *asked, popliner_objective objective,
                                     uint64_t *bound, uint64_t *most, popliner_error *error) {
     pl_integer_program s = {.problem = asked->problem,
@@ -245,8 +243,8 @@ static popliner_status fail_without_split(popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK finds no split where there is one");
 }
 
-/* The largest peak, the slowest IPU, or the spread: a program for the smallest, and then one for
- * less, until that has no answer. */
+/* Minimises the peak, the slowest IPU or the spread: a program for the smallest value, and then one
+ * for less, until it has no answer. */
 static popliner_status minimise_limited(const pl_straight_programs *asked,
                                         popliner_objective objective, uint64_t most,
                                         pl_split *split, pl_straight_answer *answer,
@@ -281,11 +279,11 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     return status;
 }
 
-/* Keeps the last answer, if it is better than the best; *is_done if nothing can be better. */
+/* Keeps the last answer if it is better than the best. *is_done: none can be better. */
 static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *best,
                                 pl_split *split, bool *is_done) {
     uint64_t value = pl_objective_value(&r->values, objective, false);
-    /* sums that were cut off are all the same */
+    /* capped sums are all equal */
     *is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
     popliner_status status = *is_done ? POPLINER_OK : exclude(r);
     if (value < *best) {
@@ -295,14 +293,14 @@ static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *
     return status;
 }
 
-/* Cut bytes and IPUs: answers are forbidden until what is left is worse for certain. */
+/* Minimises cut bytes or IPUs: forbids answers until the next one is clearly worse. */
 static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_objective objective,
                                     pl_split *split, pl_straight_answer *answer,
                                     popliner_error *error) {
     bool is_of_stages = pl_objective_of(objective)->goal == PL_GOAL_FEWEST_STAGES;
     run r = {.aim = is_of_stages ? AIM_STAGES : AIM_CUT_BYTES, .error = error};
     uint64_t best = UINT64_MAX;
-    double worse = INFINITY; /* in GLPK's units: no tie any more */
+    double worse = INFINITY; /* in GLPK's units: above this, it is no tie */
     bool is_done = false;
     popliner_status status = begin(&r, asked, asked->filter, NULL);
     while (status == POPLINER_OK && !is_done) {

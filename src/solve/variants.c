@@ -12,7 +12,7 @@
 #include "costs/variants.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 #include "solve/search.h"
 #include "solve/stop.h"
 
@@ -23,15 +23,15 @@ struct popliner_variants_answer {
 };
 
 typedef struct search {
-    const popliner_costs_file *file; /* whose variants are chosen, or NULL */
+    const popliner_costs_file *file; /* with the variants; NULL if there are ways */
     pl_variants variants;            /* the file's, for pipelines of any length */
-    pl_ways ways;                    /* without a file */
+    pl_ways ways;                    /* if there is no file */
     const popliner_costs *costs;     /* of the file, or of the first way */
     popliner_solver_options options;
-    bool with_reasons; /* for why nothing fits, where nothing does */
+    bool with_reasons; /* also find why nothing fits */
     const popliner_objective *objectives;
     size_t num_objectives;
-    size_t cycles_at; /* where the cycles are among them; num_objectives if nowhere */
+    size_t cycles_at; /* index of the cycles among them; num_objectives if absent */
     pl_stop stop;
     bool is_stopped;
 } search;
@@ -58,15 +58,15 @@ static bool is_stop_wanted(void *user) {
     return pl_stop_is_wanted(user);
 }
 
-/* The longest pipeline that is asked for. */
+/* Returns the length of the longest requested pipeline. */
 static size_t longest_of(const search *s) {
     const popliner_solver_options *o = &s->options;
     size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
     return max_stages > 0 ? max_stages : SIZE_MAX;
 }
 
-/* A table of the least peaks within the limits. Why nothing fits is looked for in longer pipelines,
- * too; else they need not be in it. */
+/* Makes a table of the smallest peaks within the limits. Finding reasons needs longer pipelines;
+ * otherwise the table ends with the longest requested one. */
 static popliner_status make_table(const search *s, const pl_variant_limits *limits,
                                   bool with_reasons, popliner_costs **costs,
                                   popliner_error *error) {
@@ -79,8 +79,8 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
     return pl_variants_costs(&variants, s->costs, limits, costs, error);
 }
 
-/* Solves for the first objectives where no stage may take longer; without a limit first, and then
- * with reasons, if they are wanted. The objective of cycles is kept by the table. */
+/* Solves for the first objectives with stages of at most max_cycles. The first attempt has no
+ * limit, and finds reasons if they are wanted. The table enforces the limit of cycles. */
 static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_objectives,
                                popliner_plan **plan, popliner_error *error) {
     popliner_solver_options o = s->options;
@@ -112,10 +112,10 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
     return status;
 }
 
-/* ---- what stages choose ---- */
+/* ---- the choices of stages ---- */
 
-/* The limit of a stage: what the objective of memory came to, too, if it has. Where nothing fits,
- * the least peak, which is its own. */
+/* Returns the limit of a stage, at most the value of the objective memory. If nothing fits, that is
+ * its own smallest peak. */
 static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         return plan->stages[stage].peak_bytes;
@@ -126,7 +126,7 @@ static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_
     return limit < POPLINER_PEAK_FORBIDDEN ? limit : POPLINER_PEAK_FORBIDDEN - 1;
 }
 
-/* How a stage is asked for: any way that follows the split says that all do. */
+/* Returns the stages_to_end of a stage: the number of stages if any way follows the split. */
 static size_t place_of(const search *s, size_t num_stages, size_t stage) {
     size_t place = pl_costs_place(s->costs, num_stages, stage);
     for (size_t i = 0; i < s->ways.count; ++i)
@@ -154,11 +154,11 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
     }
     if (status == POPLINER_OK && !choice->exists)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL,
-                         "no variant of stage %zu is within what the solver found", stage);
+                         "stage %zu has no variant within the limits of the plan", stage);
     return status;
 }
 
-/* The fewest cycles that the slowest stage of a plan can have. */
+/* Returns the fewest cycles that the slowest stage of a plan can have. */
 static popliner_status find_cycles(const search *s, const popliner_plan *plan, uint64_t *cycles,
                                    popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -172,7 +172,7 @@ static popliner_status find_cycles(const search *s, const popliner_plan *plan, u
     return status;
 }
 
-/* Gives the stages of the plan what they chose. */
+/* Sets the stages of the plan to their choices. */
 static popliner_status complete(const search *s, popliner_plan *plan, uint64_t bound,
                                 popliner_variants_answer *answer, popliner_error *error) {
     uint64_t least_bytes = UINT64_MAX;
@@ -210,7 +210,7 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
 
 /* ---- the cycles ---- */
 
-/* Whether a plan is as good as another one in what comes before the cycles. */
+/* True if a plan equals another one in the objectives before the cycles. */
 static bool is_as_good(const popliner_plan *plan, const popliner_plan *other, size_t count) {
     if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE)
         return false;
@@ -220,8 +220,8 @@ static bool is_as_good(const popliner_plan *plan, const popliner_plan *other, si
     return true;
 }
 
-/* Halves the range of the cycles within which there is a split as good as *plan, which becomes the
- * best one. */
+/* Bisects the range of cycles for which a split as good as *plan exists; *plan becomes the best
+ * one. */
 static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
                                        uint64_t *best_cycles, popliner_error *error) {
     popliner_status status = find_cycles(s, *plan, best_cycles, error);
@@ -249,7 +249,7 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
     return status;
 }
 
-/* Makes *plan the best by all objectives, from one that is by those up to the cycles. */
+/* Improves *plan, which is optimal up to the cycles, by the further objectives. */
 static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
                               popliner_error *error) {
     popliner_plan *last = NULL;
@@ -270,7 +270,7 @@ static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the search ---- */
 
 popliner_status pl_variants_check_options(const popliner_solver_options *options,
                                           popliner_error *error) {
@@ -278,40 +278,32 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
     if (o->slack_percent != 0.0 || o->method == POPLINER_METHOD_GREEDY)
-        return pl_fail(
-            error, POPLINER_ERROR_USAGE,
-            "what stages recompute is not chosen (auto) with a slack, or by the greedy algorithm");
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "recompute auto: not with a slack or the greedy method; leave them out");
     if (o->num_ipu_speeds > 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "what stages recompute is not chosen (auto) where IPUs have speeds of their "
-                       "own; leave the "
-                       "speeds out, or the choice (auto)");
+                       "recompute auto: not with speeds of IPUs; leave the speeds out");
     if (pl_links_exist(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "what stages recompute is not chosen (auto) where links have bandwidths; "
-                       "leave the bandwidths "
-                       "out, or the choice (auto)");
+                       "recompute auto: not with bandwidths of links; leave them out");
     for (size_t i = 0; i < num_objectives; ++i)
         if (pl_objective_of(objectives[i])->kind == PL_OBJECTIVE_SPREAD)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "what stages recompute is not chosen (auto) for the objective balance; "
-                           "leave out one of "
-                           "balance and the choice (auto)");
+                           "recompute auto: not for the objective balance; leave it out");
     for (size_t i = 0; i < o->num_mapped_stages; ++i)
         for (size_t k = 0; k < i; ++k)
             if (o->device_map[i] == o->device_map[k])
-                return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "what stages recompute is not chosen (auto) where stages share an "
-                               "IPU, as %zu and "
-                               "%zu of the device map do; leave out the map, or the choice (auto)",
-                               k, i);
+                return pl_fail(
+                    error, POPLINER_ERROR_USAGE,
+                    "recompute auto: stages %zu and %zu of the device map share an IPU; leave "
+                    "the map out",
+                    k, i);
     return POPLINER_OK;
 }
 
 static popliner_status check(const search *s, popliner_error *error) {
     if (s->file != NULL && s->file->variants.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "variants: the file was not read with the recomputation auto");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "recompute: the file was not read with auto");
     return pl_variants_check_options(&s->options, error);
 }
 
@@ -332,13 +324,13 @@ static popliner_status begin_search(search *s, popliner_error *error) {
                         o->should_stop, o->should_stop_user};
     if (s->file != NULL)
         s->variants = s->file->variants;
-    /* a file has no table for longer pipelines yet, and mostly needs none */
+    /* a file's table has no longer pipelines, and rarely needs them */
     s->with_reasons = s->file == NULL && !o->without_reasons;
     return status;
 }
 
-/* How long pipelines may be where it is looked for why nothing fits: as long as a table of all
- * their places stays below half a GiB. */
+/* Limits the length of pipelines for which reasons are sought, so that a table of all their places
+ * stays below half a GiB. */
 static void bound_reasons(search *s, const popliner_listener *listener) {
     enum { MAX_NUMBERS = 1 << 26 };
     size_t num_intervals = pl_triangle_size(s->variants.num_units);
@@ -348,11 +340,11 @@ static void bound_reasons(search *s, const popliner_listener *listener) {
     if (s->variants.max_stages <= affordable)
         return;
     s->variants.max_stages = affordable;
-    pl_tell(listener, POPLINER_LEVEL_WARNING,
-            "Pipelines of more than %zu stages are not looked at.", affordable);
+    pl_tell(listener, POPLINER_LEVEL_WARNING, "Pipelines of more than %zu stages are not tried.",
+            affordable);
 }
 
-/* Finds why nothing fits. What is proven stays, if there is no time for more. */
+/* Finds why nothing fits. Keeps what is proven if there is no time for more. */
 static popliner_status explain(search *s, const popliner_listener *listener, size_t num_objectives,
                                popliner_plan **plan, popliner_error *error) {
     popliner_plan *told = NULL;
@@ -370,7 +362,7 @@ static popliner_status explain(search *s, const popliner_listener *listener, siz
     return status;
 }
 
-/* Solves for what was set in *s: a file or ways, and the costs. */
+/* Solves with the members of *s that are set: a file or ways, and the costs. */
 static popliner_status solve(search *s, const popliner_solver_options *options,
                              popliner_variants_answer **answer, popliner_error *error) {
     popliner_listener listener;

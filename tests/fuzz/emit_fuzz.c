@@ -17,7 +17,7 @@
 #include "popliner/certificate.h"
 #include "popliner/emit.h"
 #include "popliner/utilities.h"
-#include "solve/plan_data.h"
+#include "solve/plan.h"
 
 enum {
     MOST_UNITS = 12,

@@ -15,7 +15,7 @@
 #define NONE UINT64_MAX
 
 enum {
-    /* Larger tables are not made. */
+    /* larger tables are not made */
     MOST_NUMBERS = 1 << 25,
     MOST_STEPS = 400,
 };
@@ -43,7 +43,7 @@ uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
         return popliner_costs_peak(problem->costs, stage->first_unit, stage->last_unit,
                                    stage->stages_to_end);
     pl_peak_parts parts = pl_costs_peak_parts(problem->costs, stage);
-    /* the most of several numbers is no less than their mean */
+    /* the largest of several numbers is at least their mean */
     return parts.own_bytes + parts.other_bytes / num_stages_on_ipu;
 }
 
@@ -56,7 +56,7 @@ typedef struct relaxation {
     size_t num_units;
     size_t num_stages;
     uint64_t known;
-    uint64_t *loads; /* [stages]: a triangle of what stages need at least, or NONE */
+    uint64_t *loads; /* [stages]: triangles of pl_least_load, or NONE */
     pl_shared_bound *bound;
     popliner_error *error;
 } relaxation;
@@ -74,7 +74,7 @@ static void raise(relaxation *r, uint64_t bound) {
     r->bound->bound = bound > r->bound->bound ? bound : r->bound->bound;
 }
 
-/* Gives *split away as a hint, or clears it. */
+/* Moves *split to the hints, or clears it. */
 static void hint(relaxation *r, pl_split *split) {
     if (split->num_stages == r->num_stages && r->bound->num_hints < PL_MOST_HINTS) {
         r->bound->hints[r->bound->num_hints++] = *split;
@@ -83,8 +83,8 @@ static void hint(relaxation *r, pl_split *split) {
     pl_split_clear(split);
 }
 
-/* Fills the loads of what may be in a split that is better than what is known. *is_possible:
- * something may. */
+/* Fills the loads of stages that may be in a split better than `known`. *is_possible: there may be
+ * such a split. */
 static popliner_status fill_loads(relaxation *r, bool *is_possible) {
     size_t n = r->num_units;
     pl_filter better = {.limits = *r->limits};
@@ -120,7 +120,7 @@ done:
 
 /* ---- the largest stage ---- */
 
-/* The smallest limit that lets stages, each by itself, cover the chain. */
+/* Raises the bound to the smallest limit with which stages, each alone, can cover the chain. */
 static popliner_status bound_by_stages(relaxation *r) {
     size_t n = r->num_units;
     uint64_t *next = pl_new_array(n + 1, sizeof *next);
@@ -152,16 +152,16 @@ static popliner_status bound_by_stages(relaxation *r) {
     return POPLINER_OK;
 }
 
-/* ---- how many units fit ---- */
+/* ---- the number of units that fit ---- */
 
-/* Of each stage and IPU, by number of units: what it needs at least. */
+/* Lower bounds of what stages and IPUs need, by number of units. */
 typedef struct sizes {
     uint64_t *of_stage; /* [stages][units + 1] */
-    uint64_t *of_ipu;   /* [stages][units + 1]: of the IPU with the stages up to this one */
-    size_t *previous;   /* [stages]: the stage before on the same IPU, or SIZE_MAX */
+    uint64_t *of_ipu;   /* [stages][units + 1]: of the IPU, with its stages up to this one */
+    size_t *previous;   /* [stages]: the previous stage of the same IPU, or SIZE_MAX */
 } sizes;
 
-/* The least for the stages of the IPU so far, with one stage more. */
+/* Adds a stage to the bounds of its IPU. */
 static void add_stage(const relaxation *r, sizes *s, size_t stage) {
     size_t width = r->num_units + 1;
     const uint64_t *own = s->of_stage + stage * width;
@@ -210,7 +210,7 @@ static bool is_last_on_ipu(const relaxation *r, size_t stage) {
     return true;
 }
 
-/* The most units that the IPU with this last stage holds within the limit; 0 if none. */
+/* Returns the largest number of units that the IPU with this last stage can hold; 0 if none. */
 static size_t most_units(const relaxation *r, const sizes *s, size_t stage, uint64_t limit) {
     const uint64_t *sum = s->of_ipu + stage * (r->num_units + 1);
     for (size_t k = r->num_units; k > 0; --k)
@@ -219,7 +219,7 @@ static size_t most_units(const relaxation *r, const sizes *s, size_t stage, uint
     return 0;
 }
 
-/* Whether all IPUs together may hold the chain. */
+/* True if all IPUs together may hold the chain. */
 static bool can_hold(const relaxation *r, const sizes *s, uint64_t limit) {
     size_t num_held = 0;
     for (size_t stage = 0; stage < r->num_stages; ++stage) {
@@ -233,7 +233,7 @@ static bool can_hold(const relaxation *r, const sizes *s, uint64_t limit) {
     return num_held >= r->num_units;
 }
 
-/* The sizes of the stages of an IPU that has `count` units. */
+/* Splits the `count` units of an IPU among its stages. */
 static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t count,
                        size_t *size_of) {
     size_t width = r->num_units + 1;
@@ -252,11 +252,11 @@ static void read_sizes(const relaxation *r, const sizes *s, size_t stage, size_t
     size_of[stage] = count;
 }
 
-/* The split in which each IPU has as many units as it may have, but for those that are too many. */
+/* Makes a hint: each IPU has as many units as it can hold, less those that are too many. */
 static popliner_status hint_sizes(relaxation *r, const sizes *s, uint64_t limit) {
     size_t *size_of = pl_new_array(r->num_stages, sizeof *size_of);
     pl_split split = {0};
-    size_t num_left = 0; /* units that some IPU need not have */
+    size_t num_left = 0; /* units above the size of the chain */
     size_t at = 0;
     bool is_fine = size_of != NULL;
     for (size_t stage = 0; stage < r->num_stages; ++stage)
@@ -316,15 +316,15 @@ done:
 
 typedef struct weights {
     double *of_ipu; /* [stages], by first stage */
-    double *rest;   /* [stages + 1][units + 1]: the least from there on */
-    uint32_t *ends; /* [stages][units]: where the best stage ends */
-    uint64_t *sums; /* [stages], by first stage: what the best stages need */
+    double *rest;   /* [stages + 1][units + 1]: the smallest sum from there on */
+    uint32_t *ends; /* [stages][units]: the end of the best stage */
+    uint64_t *sums; /* [stages], by first stage: what the IPU's best stages need */
     pl_split split;
-    pl_split best; /* with the smallest largest sum */
+    pl_split best; /* the split whose largest sum is smallest */
     uint64_t best_largest;
 } weights;
 
-/* The smallest weighted sum; INFINITY if there is no split. */
+/* Returns the smallest weighted sum; INFINITY if there is no split. */
 static double find_least(const relaxation *r, weights *w) {
     size_t n = r->num_units;
     size_t width = n + 1;
@@ -354,7 +354,7 @@ static double find_least(const relaxation *r, weights *w) {
     return w->rest[0];
 }
 
-/* Reads the split off the tables, and what its IPUs need at least. False: memory is short. */
+/* Reads the split from the tables and sums the loads of its IPUs. False when memory is short. */
 static bool read_split(const relaxation *r, weights *w) {
     size_t unit = 0;
     pl_split_clear(&w->split);
@@ -370,11 +370,11 @@ static bool read_split(const relaxation *r, weights *w) {
     return true;
 }
 
-/* So that weights stay numbers, and none is lost. */
+/* Bounds that keep weights finite and above 0. */
 #define LEAST_WEIGHT 1e-9
 #define MOST_ABOVE 4.0
 
-/* Makes weights heavier where there is more than `target`, lighter where there is less. */
+/* Raises the weights of IPUs with more than `target`, and lowers the others. */
 static void adjust(const relaxation *r, weights *w, double target, double step) {
     double sum = 0.0;
     for (size_t stage = 0; stage < r->num_stages; ++stage) {
@@ -401,7 +401,7 @@ static popliner_status run_lagrange(relaxation *r, weights *w) {
             raise(r, r->known);
             break;
         }
-        /* all of it is rounded up by less than so much */
+        /* the margin covers rounding */
         double safe = ceil(least * (1.0 - 1e-9) - 1e-6);
         if (safe > 0.0 && safe < 1.8e19)
             raise(r, (uint64_t)safe);
@@ -441,7 +441,7 @@ static popliner_status bound_by_weights(relaxation *r) {
     return status;
 }
 
-/* ---- all together ---- */
+/* ---- all relaxations ---- */
 
 static popliner_status bound_traffic(relaxation *r) {
     bool is_stopped = false;

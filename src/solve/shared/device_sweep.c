@@ -1,13 +1,12 @@
-/* IPUs are taken one after another, by their first stages. What those to come need to know of those
- * that are done is where the cuts between them are: the border. For stages on the IPUs
- * 0,1,2,0,1,2 that is, behind IPU 0, the cut before stage 1, that before stage 3 and that before
- * stage 4. All borders that can be reached are kept, each once, with the fewest bytes of the cuts
- * so far. Nothing is left out for being worse, since all sorts of rules may make the worse one the
- * only one with a way to the end.
+/* Processes the IPUs in the order of their first stages. Further IPUs depend on finished ones only
+ * by the cuts between them: the border. For stages on the IPUs 0,1,2,0,1,2, the border after IPU 0
+ * has the cuts before stage 1, stage 3 and stage 4. Every border that can be reached is kept once,
+ * with the fewest cut bytes so far. No other border is dropped for being worse: some constraint may
+ * leave only the worse one a way to the end.
  *
- * The stages between two cuts of the border, a gap, are all to come. At least their loads, summed
- * up, are needed by the IPUs to come: a border that leaves more than these may have is dropped. For
- * the peaks and the cycles, and in the same way for cut bytes.
+ * The stages between two cuts of the border, a gap, all belong to further IPUs. These need at least
+ * the sum of the stages' loads. A border whose gaps need more than these IPUs may have is dropped.
+ *
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
@@ -25,48 +24,49 @@
 
 enum {
     MOST_BORDER = 16,
-    MOST_STATES = 3000000,  /* some 200 MB */
+    MOST_STATES = 3000000,  /* about 200 MB */
     MOST_NUMBERS = 1 << 25, /* in the tables of loads and of gaps */
     TRIES_PER_LOOK = 64,
-    NUM_SUMS = 4, /* of which sums are kept */
+    NUM_SUMS = 4, /* the kinds of sums below */
 };
-/* SPARED: by how much the cycles of stages are fewer than the most that any has. At least so much
- * is spared by stages to come; if that is too much, they have too few cycles for their IPUs. */
+/* SPARED: the difference between a stage's cycles and the most cycles of any stage. If further
+ * stages spare too much, they have too few cycles for their IPUs. */
 enum { PEAKS, CYCLES, CUTS, SPARED };
 
-/* Where the cuts of a border are. */
+/* The places of the cuts of a border. */
 typedef struct border {
     uint16_t units[MOST_BORDER];
 } border;
 
-/* Stages to come between two cuts: the least sums by where these are. */
+/* Stages of further IPUs between two cuts: the smallest sums by the places of these cuts. */
 typedef struct gap {
     size_t first_stage;
     size_t end_stage;
-    uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1], or NULL if it does not matter; owned */
+    uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1], owned; NULL if it does not matter */
 } gap;
 
-/* What is known when an IPU is done. */
+/* The state after an IPU. */
 typedef struct level {
     size_t first_stage; /* of the IPU */
     size_t stages[MOST_BORDER];
     size_t num_stages;
-    size_t cuts[MOST_BORDER]; /* the border behind it: stages by number */
+    size_t cuts[MOST_BORDER]; /* of the border after the IPU, as stage numbers */
     size_t num_cuts;
-    size_t num_kept; /* with those behind the border: between two stages of the IPU */
+    /* with the cuts between two adjacent stages of the IPU, which follow in `cuts` */
+    size_t num_kept;
     gap gaps[MOST_BORDER];
     size_t num_gaps;
-    uint64_t limits[NUM_SUMS]; /* of the sums of all that is to come */
-    double held;               /* the most weight for the IPU */
-    double most_weight;        /* that the IPUs to come can hold */
+    uint64_t limits[NUM_SUMS]; /* of the sums of all further stages */
+    double held;               /* an upper bound of the weight on this IPU */
+    double most_weight;        /* an upper bound of the weight on further IPUs */
 
-    /* The borders that were reached. */
+    /* The borders that can be reached. */
     border *borders;     /* [count] */
-    uint32_t *parents;   /* [count]: of the level before */
+    uint32_t *parents;   /* [count]: index in the level before */
     uint64_t *cut_bytes; /* [count] */
     size_t count;
     size_t capacity;
-    uint32_t *slots; /* [num_slots]: borders by hash, plus 1 */
+    uint32_t *slots; /* [num_slots]: index of a border plus 1, by hash */
     size_t num_slots;
 } level;
 
@@ -79,26 +79,26 @@ typedef struct sweep {
     bool never_shrinks; /* shared peaks, and cycles */
     uint64_t max_cut_bytes;
     uint64_t most_cycles;  /* of any stage */
-    uint8_t *ok;           /* [stages]: a triangle of what may be that stage */
+    uint8_t *ok;           /* [stages]: triangles of the intervals that may be the stage */
     const uint64_t *least; /* pl_shared_least_bytes */
-    size_t *lowest;        /* [stages + 1]: where each cut may be */
+    size_t *lowest;        /* [stages + 1]: the range of each cut */
     size_t *highest;       /* [stages + 1] */
-    double *weight_before; /* [units + 1]: of the room's weights */
+    double *weight_before; /* [units + 1]: sums of the room's weights */
     level *levels;         /* one for each IPU */
     size_t num_levels;
     size_t num_states;
     size_t num_stages_tried;
     size_t max_stages_tried;
     size_t num_tried;
-    size_t *place; /* [stages + 1]: of the cuts that are known now, or NONE */
+    size_t *place; /* [stages + 1]: of the cuts that are known now, or SIZE_MAX */
     popliner_interval *together;
     bool is_stopped;
     bool gave_up;
-    bool is_done; /* one split is enough, and found */
+    bool is_done; /* one split suffices, and was found */
     popliner_error *error;
 } sweep;
 
-/* The sum of what is not NONE; no less than the largest number below it. */
+/* Returns a + b, at most NONE - 1: a sum is never NONE. */
 static uint64_t add(uint64_t a, uint64_t b) {
     return pl_add_cut_bytes(a, b);
 }
@@ -151,7 +151,7 @@ static popliner_status make_room(sweep *s, level *l) {
     return POPLINER_OK;
 }
 
-/* Keeps the border that s->place has. */
+/* Stores the border that s->place has. */
 static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_bytes) {
     border b;
     for (size_t i = 0; i < l->num_kept; ++i)
@@ -182,7 +182,7 @@ static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_byte
 
 /* ---- one IPU ---- */
 
-/* What the units in the gaps behind the level weigh, with the cuts that are known. */
+/* Returns the weight of the units in the gaps after the level, with the known cuts. */
 static double weight_of_rest(const sweep *s, const level *l) {
     double weight = 0.0;
     for (size_t g = 0; g < l->num_gaps; ++g)
@@ -191,7 +191,7 @@ static double weight_of_rest(const sweep *s, const level *l) {
     return weight;
 }
 
-/* Whether what is to come behind the level may be enough, with these cuts and bytes. */
+/* True if further IPUs may hold the stages after the level, with these cuts and bytes. */
 static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     uint64_t sums[NUM_SUMS] = {[CUTS] = cut_bytes};
     for (size_t g = 0; g < l->num_gaps; ++g) {
@@ -214,7 +214,7 @@ static bool has_rest(const sweep *s, const level *l, uint64_t cut_bytes) {
     return weight_of_rest(s, l) <= l->most_weight;
 }
 
-/* Whether each pair is on the IPU with both units or with none. */
+/* True if the IPU has both units of each pair, or neither. */
 static bool keeps_pairs(const sweep *s, const level *l) {
     for (size_t i = 0; i < s->problem->options->num_pairs; ++i) {
         popliner_pair pair = s->problem->options->pairs[i];
@@ -232,8 +232,8 @@ static bool keeps_pairs(const sweep *s, const level *l) {
     return true;
 }
 
-/* Whether the IPU, all of whose cuts are known, keeps to the limits, and whether it
- * has as much as it must have. */
+/* Checks an IPU whose cuts are all known: *is_fine if it is within the maximum limits, *is_enough
+ * if within the minimum ones. */
 static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_enough) {
     uint64_t peak_bytes = 0;
     uint64_t cycles = 0;
@@ -255,12 +255,12 @@ static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_en
     return status;
 }
 
-/* The stages of an IPU that are chosen so far. */
+/* The stages of an IPU that were chosen so far. */
 typedef struct chosen {
-    uint64_t cut_bytes;  /* of all cuts that are known */
-    uint64_t peak_bytes; /* the IPU needs no less */
+    uint64_t cut_bytes;  /* of all known cuts */
+    uint64_t peak_bytes; /* a lower bound of the IPU's peak */
     uint64_t cycles;
-    double weight; /* that the IPU still has to hold, for the rest not to be too heavy */
+    double weight; /* the weight that the IPU must still hold, so that the rest is not too heavy */
 } chosen;
 
 typedef struct step {
@@ -270,7 +270,7 @@ typedef struct step {
     uint64_t limit_bytes;
 } step;
 
-/* All cuts of the IPU are known. *is_fine is false if they make it too large. */
+/* Checks and keeps an IPU whose cuts are all known. *is_fine is false if it is too large. */
 static popliner_status finish(const step *t, const chosen *so_far, bool *is_fine) {
     sweep *s = t->s;
     if (++s->num_tried % TRIES_PER_LOOK == 0 && pl_stop_is_wanted(s->asked->stop))
@@ -290,7 +290,7 @@ static bool must_end(const sweep *s) {
     return s->is_stopped || s->gave_up || s->is_done;
 }
 
-/* With the cost of the cut at this unit. */
+/* Adds the cost of the cut at this unit. */
 static uint64_t with_cut(const sweep *s, uint64_t cut_bytes, size_t unit) {
     return unit == 0 || unit == s->num_units
                ? cut_bytes
@@ -299,7 +299,7 @@ static uint64_t with_cut(const sweep *s, uint64_t cut_bytes, size_t unit) {
 
 static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool *is_fine);
 
-/* The stage k of the IPU is known: goes on to the next one, if it may be. */
+/* Continues after stage k of the IPU, if the stage is allowed. */
 static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fine) {
     sweep *s = t->s;
     size_t stage = t->l->stages[k];
@@ -321,8 +321,8 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
                                     : finish(t, &so_far, is_fine);
 }
 
-/* Tries all ends of the stage k, if its end is not known yet. *is_fine is false if the smallest one
- * was too large: then none is fine, nor with larger stages before it. */
+/* Tries all ends of stage k, unless its end is known. *is_fine is false if the smallest end was too
+ * large: then all ends are, also with larger stages before it. */
 static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *is_fine) {
     sweep *s = t->s;
     size_t stage = t->l->stages[k];
@@ -333,7 +333,7 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
     popliner_status status = POPLINER_OK;
     *is_fine = true;
     size_t end = first + 1;
-    /* shorter last stages leave too much to the IPUs to come */
+    /* shorter last stages leave too much weight to further IPUs */
     for (; k + 1 == t->l->num_stages && end < s->highest[stage + 1] &&
            s->weight_before[end] - s->weight_before[first] < so_far.weight;
          ++end)
@@ -358,7 +358,7 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
     return status;
 }
 
-/* Tries all places where the stage k may begin, if that is not known yet. */
+/* Tries all beginnings of stage k, unless its beginning is known. */
 static popliner_status choose_begin(const step *t, size_t k, chosen so_far, bool *is_fine) {
     sweep *s = t->s;
     size_t stage = t->l->stages[k];
@@ -416,7 +416,7 @@ static popliner_status run_level(sweep *s, size_t number) {
     return status;
 }
 
-/* Reads the split off the last level. */
+/* Reads the split from the last level. */
 static popliner_status read_split(sweep *s, pl_split *split) {
     size_t state = 0;
     forget_places(s);
@@ -430,11 +430,11 @@ static popliner_status read_split(sweep *s, pl_split *split) {
     return POPLINER_OK;
 }
 
-/* ---- getting ready ---- */
+/* ---- preparation ---- */
 
-/* Finds the border behind each IPU, and the gaps in it. False if there are too many. */
+/* Finds the border after each IPU, and its gaps. False if there are too many. */
 static bool find_borders(sweep *s) {
-    size_t done = 0; /* levels up to this one */
+    size_t done = 0; /* the level */
     for (; done < s->num_levels; ++done) {
         level *l = &s->levels[done];
         bool is_gap = false;
@@ -445,7 +445,7 @@ static bool find_borders(sweep *s) {
                     return false;
                 l->stages[l->num_stages++] = stage;
             }
-            if (stage > 0 && is_gap == is_done) { /* one side is done, the other is not */
+            if (stage > 0 && is_gap == is_done) { /* one side is finished, the other is not */
                 if (l->num_cuts == MOST_BORDER)
                     return false;
                 l->cuts[l->num_cuts++] = stage;
@@ -467,7 +467,8 @@ static bool find_borders(sweep *s) {
     return true;
 }
 
-/* How much the IPU of the level can hold: as much as one of the same kind behind it. */
+/* Returns how much weight the IPU of the level can hold; a later IPU of the same kind already has
+ * the number. */
 static double held_by(sweep *s, size_t number) {
     pl_room *room = s->asked->room;
     level *l = &s->levels[number];
@@ -480,7 +481,7 @@ static double held_by(sweep *s, size_t number) {
     return l->held;
 }
 
-/* How much the IPUs behind each level can hold. */
+/* Computes how much weight the IPUs after each level can hold. */
 static void find_room(sweep *s) {
     pl_room *room = s->asked->room;
     bool is_known = room != NULL && room->is_known;
@@ -490,14 +491,14 @@ static void find_room(sweep *s) {
             s->weight_before[unit] + (is_known ? room->weights[unit] : 0.0);
     for (size_t number = s->num_levels; number-- > 0;) {
         level *l = &s->levels[number];
-        /* sums are rounded */
+        /* a margin for rounded sums */
         l->most_weight = most + 1e-9 * (1.0 + s->weight_before[s->num_units]);
         if (is_known)
             most += held_by(s, number);
     }
 }
 
-/* How much an IPU may spare: all but the cycles that it must have. */
+/* Returns how many cycles an IPU may spare: all but its minimum. */
 static uint64_t most_spared(const sweep *s, const level *l) {
     uint64_t all = 0;
     for (size_t k = 0; k < l->num_stages; ++k)
@@ -514,7 +515,7 @@ static void find_most_cycles(sweep *s) {
             }
 }
 
-/* What all IPUs behind each level may have together. */
+/* Computes the limits of all IPUs after each level together. */
 static void find_limits(sweep *s) {
     uint64_t peaks = 0;
     uint64_t cycles = 0;
@@ -532,7 +533,7 @@ static void find_limits(sweep *s) {
     }
 }
 
-/* What a stage adds to a sum. */
+/* Returns what a stage adds to a sum. */
 static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, size_t end) {
     if (kind == PEAKS)
         return s->least[stage * pl_triangle_size(s->num_units) +
@@ -543,7 +544,8 @@ static uint64_t term(const sweep *s, size_t kind, size_t stage, size_t first, si
     return kind == CYCLES ? cycles : s->most_cycles - cycles;
 }
 
-/* Puts the stage in front of the gap: sums[first][end] of `next` become those of `now`. */
+/* Adds the stage at the front of the gap: computes sums[first][end] of `now` from those of
+ * `next`. */
 static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
                        const uint64_t *next, uint64_t *now) {
     size_t n = s->num_units;
@@ -554,7 +556,7 @@ static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
         for (size_t middle = first + 1; middle <= n; ++middle) {
             if (is_ok(s, stage, first, middle) == 0)
                 continue;
-            /* the cut at the end of a gap is one of the border */
+            /* the cut at the end of a gap belongs to the border */
             uint64_t own = kind == CUTS && is_last ? 0 : term(s, kind, stage, first, middle);
             uint64_t *sums = now + first * width;
             const uint64_t *rest = next + middle * width;
@@ -565,7 +567,7 @@ static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
         }
 }
 
-/* Fills one kind of sums of all gaps that end with the same stage, from the shortest on. */
+/* Fills one kind of sums for all gaps that end with end_stage, from the shortest on. */
 static popliner_status fill_gaps_to(sweep *s, size_t kind, size_t end_stage) {
     size_t width = s->num_units + 1;
     uint64_t *next = pl_new_array(width * width, sizeof *next);
@@ -608,7 +610,7 @@ static popliner_status fill_gaps(sweep *s) {
     bool is_wanted[NUM_SUMS] = {true, s->limits->max_cycles < UINT64_MAX,
                                 s->asked->goal == PL_GOAL_FEWEST_CUT_BYTES ||
                                     s->max_cut_bytes<PL_MAX_CUT_BYTES,
-                                                     /* no sum of them is too large to be told */
+                                                     /* so that no sum overflows */
                                                      s->limits->min_cycles> 0 &&
                                         s->most_cycles <= UINT64_MAX / 2 / s->num_stages};
     for (size_t end_stage = 1; end_stage <= s->num_stages; ++end_stage) {
@@ -626,7 +628,8 @@ static popliner_status fill_gaps(sweep *s) {
     return POPLINER_OK;
 }
 
-/* Marks what may be which stage, with the cuts where they may be. *is_possible: some split may. */
+/* Marks the intervals that each stage may be, within the ranges of cuts. *is_possible: there may be
+ * a split. */
 static popliner_status mark(sweep *s, bool *is_possible) {
     size_t n = s->num_units;
     pl_reachability r = {.problem = s->problem, .limits = s->limits, .num_stages = s->num_stages};
@@ -649,7 +652,7 @@ done:
     return status;
 }
 
-/* Forgets the states, for another run. */
+/* Clears the states for another run. */
 static void clear_levels(sweep *s) {
     for (size_t number = 0; s->levels != NULL && number < s->num_levels; ++number) {
         level *l = &s->levels[number];
@@ -661,7 +664,7 @@ static void clear_levels(sweep *s) {
     s->is_done = false;
 }
 
-/* One split of those whose cuts are from lowest to highest. */
+/* Finds one split whose cuts are within lowest and highest. */
 static popliner_status run(sweep *s, pl_split *split) {
     bool is_possible = false;
     clear_levels(s);
@@ -678,7 +681,7 @@ static popliner_status run(sweep *s, pl_split *split) {
     return status;
 }
 
-/* Makes one cut after another as early as it can be. */
+/* Moves one cut after another to the earliest possible place. */
 static popliner_status run_earliest(sweep *s, pl_split *split) {
     pl_split earlier = {0};
     popliner_status status = run(s, split);

@@ -1,5 +1,5 @@
-/* Splits are listed stage by stage, each as short as possible first: so those with earlier cuts
- * come first. Only stages are tried from which the end can be reached, so no time is lost.
+/* Lists splits stage by stage, shorter stages first: so splits with earlier cuts come first. Tries
+ * only stages from which the end can be reached, so every path leads to a split.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this, counting would take longer than it may save: units^2 * stages. */
+/* Above this (units^2 * stages), counting takes longer than it may save. */
 enum { MAX_COUNTING = 200000000 };
 
-/* Memory for the list. */
+/* The memory limit of the list. */
 enum { MAX_LIST_BYTES = 1 << 28 };
 
-/* Splits, and loads that are measured, between two looks at the clock. */
+/* Splits, and measured loads, between two checks of the clock. */
 enum { SPLITS_PER_LOOK = 1024, LOADS_PER_LOOK = 16 };
 
 #define NO_LOAD UINT32_MAX
@@ -49,8 +49,8 @@ static popliner_status count_ways(const pl_reachability *reachability, size_t *c
         status = pl_fail_memory(error, "the number of splits");
         goto done;
     }
-    /* ways[i]: to go on at unit i with the stages behind; units ascend, so a stage's own ways do
-     * not get into its sums */
+    /* ways[i]: of continuing at unit i with the following stages. Units ascend, so the new values
+     * do not enter the sums of the same stage. */
     ways[n] = 1;
     for (size_t stage = reachability->num_stages; stage-- > 0;) {
         for (size_t i = 0; i < n; ++i) {
@@ -99,16 +99,16 @@ static bool is_of(const pl_enumeration *e, size_t stage, size_t ipu) {
     return e->problem->first_on_ipu[stage] == e->first_stages[ipu];
 }
 
-/* What is needed while splits are listed. */
+/* State while splits are listed. */
 typedef struct lister {
     pl_enumeration *e;
     pl_reachability reachability;
-    uint8_t *ok;       /* [stages][units]: where each may end */
+    uint8_t *ok;       /* [stages][units]: the ends of each stage */
     size_t *units;     /* [stages]: where each begins */
-    uint32_t *places;  /* [num_places]: loads by their stages */
+    uint32_t *places;  /* [num_places]: a hash table of loads by their stages */
     size_t num_places; /* a power of 2 */
     size_t max_splits;
-    size_t max_shared; /* loads of several stages that may be */
+    size_t max_shared; /* the limit of loads with several stages */
     size_t num_shared;
     bool is_given_up;
     bool is_stopped;
@@ -146,7 +146,7 @@ static size_t find_place(const lister *l, size_t split, size_t ipu) {
     return place;
 }
 
-/* Makes the table of places twice as large. */
+/* Doubles the hash table. */
 static popliner_status grow_places(lister *l) {
     size_t num_places = l->num_places > 0 ? 2 * l->num_places : 256;
     uint32_t *places = pl_new_array(num_places, sizeof *places);
@@ -161,7 +161,7 @@ static popliner_status grow_places(lister *l) {
     return POPLINER_OK;
 }
 
-/* Adds the load of an IPU in a split, with what is known of it without measuring. */
+/* Adds the load of an IPU in a split, with the bounds that need no measurement. */
 static popliner_status add_load(lister *l, size_t split, size_t ipu) {
     pl_enumeration *e = l->e;
     const pl_column_room columns[] = {PL_COLUMN_ROOM(e->split_of_load),
@@ -230,7 +230,7 @@ static popliner_status add_split(lister *l) {
     return POPLINER_OK;
 }
 
-/* Lists all splits whose stages up to this one, which begins at the unit, are as they are. */
+/* Lists all splits that continue the first stages in l->units with stage `stage` at `unit`. */
 static popliner_status add_splits(lister *l, size_t stage, size_t unit) {
     size_t n = l->e->problem->num_units;
     uint8_t *ok = l->ok + stage * n;
@@ -268,7 +268,7 @@ static popliner_status prepare(lister *l) {
     return pl_reachability_find(&l->reachability, l->error);
 }
 
-/* Whether so many splits may be listed. */
+/* True if a list of this length may be made. */
 static bool is_few(const pl_problem *p, size_t count) {
     size_t split_bytes =
         (p->options->num_mapped_stages + p->num_ipus) * sizeof(uint32_t) + sizeof(uint64_t);
@@ -296,7 +296,7 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
                                     popliner_error *error) {
     pl_enumeration *e = enumeration;
     size_t count = 0;
-    /* what was too much is too much again; other limits may need another list */
+    /* too long lists stay too long; other limits may need another list */
     if (e->is_tried && (!e->is_listed || pl_enumeration_serves(e, limits)))
         return POPLINER_OK;
     pl_enumeration_free(e);
@@ -332,16 +332,16 @@ popliner_status pl_enumeration_list(pl_enumeration *enumeration, const pl_proble
     return status;
 }
 
-/* ---- looking for the best ---- */
+/* ---- the best split of the list ---- */
 
-/* A walk over the list. */
+/* A pass over the list. */
 typedef struct finder {
     pl_enumeration *e;
     const pl_filter *filter;
     popliner_objective objective;
     uint64_t *limit_bytes;     /* [IPUs] */
-    popliner_interval *stages; /* [stages]: of one IPU */
-    uint64_t best;             /* only what is smaller is of interest */
+    popliner_interval *stages; /* [stages]: scratch for one IPU */
+    uint64_t best;             /* only smaller values are of interest */
     size_t num_measured;
     bool is_stopped;
     popliner_error *error;
@@ -364,8 +364,8 @@ static popliner_status measure(finder *f, size_t load) {
     return status;
 }
 
-/* What a split has, as far as it is known: peaks are at least these, and the smallest one is at
- * most that. False if it is not within the filter whatever is not measured yet. */
+/* Bounds the values of a split by what is known: peaks from below, the smallest peak from above.
+ * False if the split is outside the filter, whatever is not measured yet. */
 static bool estimate(const finder *f, size_t split, pl_objective_values *values) {
     const pl_enumeration *e = f->e;
     const uint32_t *loads = e->loads + split * e->num_ipus;
@@ -382,7 +382,7 @@ static bool estimate(const finder *f, size_t split, pl_objective_values *values)
     }
     v.cut_bytes = e->cut_bytes[split];
     if (v.min_peak_bytes == UINT64_MAX) {
-        /* nothing is measured: all may need as much as the filter asks of each */
+        /* nothing is measured: each peak may be the filter's minimum */
         if (v.peak_bytes < f->filter->limits.min_peak_bytes)
             v.peak_bytes = f->filter->limits.min_peak_bytes;
         v.min_peak_bytes = v.peak_bytes;
@@ -397,8 +397,8 @@ static uint64_t value_of(const finder *f, const pl_objective_values *v) {
                : pl_objective_value(v, f->objective, f->filter->spread_is_of_cycles);
 }
 
-/* Whether the split is within the filter and better than the best one, which is then as good as
- * this. Measures its IPUs one by one until that is known. */
+/* Tries a split, measuring its IPUs one by one until it is clear whether it is within the filter
+ * and better than f->best. If so, lowers f->best. */
 static popliner_status try_split(finder *f, size_t split, bool *is_better) {
     pl_enumeration *e = f->e;
     pl_objective_values values;
@@ -417,8 +417,8 @@ static popliner_status try_split(finder *f, size_t split, bool *is_better) {
     return POPLINER_OK;
 }
 
-/* The split that may have least of the peaks: a good one to begin with, so that few of the others
- * have to be measured. */
+/* Returns the split whose peaks may be smallest. Starting with it, few other splits have to be
+ * measured. */
 static size_t most_promising(const finder *f) {
     uint64_t least = UINT64_MAX;
     size_t found = 0;
@@ -441,7 +441,7 @@ static popliner_status find(finder *f, size_t *found) {
     if (f->objective == POPLINER_OBJECTIVE_MEMORY && e->count > 0) {
         size_t first = most_promising(f);
         status = try_split(f, first, &is_better);
-        /* one that comes before it may be as good */
+        /* an earlier split may be equally good */
         if (is_better) {
             *found = first;
             f->best += f->best < UINT64_MAX;

@@ -1,9 +1,9 @@
-/* Moves: a cut, or several that follow each other, all by the same few units. The latter hands
- * units from one stage to another that is not its neighbour, while those between keep their sizes.
+/* Moves: one cut, or several consecutive cuts, by the same few units. Moving several cuts passes
+ * units between stages that are not neighbours, while the stages between keep their sizes.
  *
- * What is minimised is not the largest IPU alone, which most moves do not touch, but a sum of high
- * powers over all IPUs: so an IPU that is nearly as large is made smaller, too, and can take
- * something later. The best split by the objective itself is remembered.
+ * Moves minimise a sum of high powers over all IPUs instead of the largest IPU alone, which most
+ * moves do not change. So nearly as large IPUs also shrink, and can take units later. The best
+ * split by the objective is stored.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
@@ -18,14 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The farthest that cuts are moved at once, in units. */
+/* The largest distance of a move, in units. */
 enum { FARTHEST_MOVE = 4 };
 
-/* How good a split is. Less is better in all of it. */
+/* The value of a split; smaller is better for each member. */
 typedef struct score {
-    double excess;  /* beyond the filter; 0 if it is within */
+    double excess;  /* outside the filter; 0 if it is within */
     uint64_t value; /* of the objective */
-    double rough;   /* what moves make smaller */
+    double rough;   /* what moves minimise */
 } score;
 
 typedef struct climb {
@@ -37,11 +37,12 @@ typedef struct climb {
     uint64_t random;
     size_t num_units;
     size_t num_stages;
-    double unit_of_load; /* an IPU with so much counts as 1 */
-    uint8_t *ok;         /* [stages]: a triangle of what may be that stage */
-    uint8_t *reaches; /* [stages + 1][units + 1]: whether the stages from there on may begin so */
-    size_t *cuts;     /* [stages + 1]: the first unit of each stage, and the end */
-    pl_load *loads;   /* [stages], by first stage of the IPU */
+    double unit_of_load; /* the load that counts as 1 */
+    uint8_t *ok;         /* [stages]: triangles of the intervals that may be the stage */
+    /* [stages + 1][units + 1]: the stages from there on may begin with the unit */
+    uint8_t *reaches;
+    size_t *cuts;                /* [stages + 1]: the first unit of each stage, and the end */
+    pl_load *loads;              /* [stages], by first stage of the IPU */
     pl_load *kept_loads;         /* [stages]: before a move */
     bool *is_touched;            /* [stages] */
     popliner_interval *together; /* [stages] */
@@ -56,7 +57,7 @@ static bool must_end(const climb *c) {
     return pl_clock_seconds() >= c->deadline_seconds || pl_stop_is_wanted(c->asked->stop);
 }
 
-/* Whether it is cycles that are to be few. */
+/* True if the objective is one of cycles. */
 static bool of_cycles(const climb *c) {
     return pl_objective_is_of_cycles(c->objective, false);
 }
@@ -69,7 +70,7 @@ static bool is_ok(const climb *c, size_t stage) {
                  pl_triangle_place(n, c->cuts[stage], c->cuts[stage + 1] - 1)] != 0;
 }
 
-/* ---- what a split is worth ---- */
+/* ---- the score of a split ---- */
 
 static popliner_status measure(climb *c, size_t first_stage) {
     pl_load *l = &c->loads[first_stage];
@@ -87,7 +88,7 @@ static popliner_status measure(climb *c, size_t first_stage) {
                              &l->peak_bytes, c->error);
 }
 
-/* How much `value` is above `max`, as a part of it. */
+/* Returns by how much `value` exceeds `max`, relative to it. */
 static double excess_of(uint64_t value, uint64_t max) {
     return value <= max ? 0.0 : (double)(value - max) / ((double)max + 1.0);
 }
@@ -123,11 +124,11 @@ static double excess_of_split(const climb *c, const pl_objective_values *v) {
     excess += excess_of(l->min_peak_bytes, v->min_peak_bytes) +
               excess_of(l->min_cycles, v->min_cycles) + excess_of(v->cut_bytes, l->max_cut_bytes) +
               excess_of(pl_objective_values_spread(v, f->spread_is_of_cycles), f->max_spread);
-    /* whatever is left out here */
+    /* for limits that are not counted above */
     return excess > 0.0 || pl_filter_admits(f, v) ? excess : 1.0;
 }
 
-/* The sum of high powers, of cycles or of bytes. */
+/* Returns the sum of high powers of cycles, or of bytes. */
 static double rough_of_loads(const climb *c, bool is_of_cycles) {
     double sum = 0.0;
     for (size_t stage = 0; stage < c->num_stages; ++stage)
@@ -152,7 +153,7 @@ static bool is_smaller(const score *a, const score *b) {
     return a->excess != b->excess ? a->excess < b->excess : a->rough < b->rough;
 }
 
-/* Remembers the split if it is the best. */
+/* Stores the split if it is the best. */
 static void remember(climb *c) {
     const score *a = &c->now;
     const score *b = &c->best;
@@ -165,7 +166,7 @@ static void remember(climb *c) {
 
 /* ---- moves ---- */
 
-/* Begins with the cuts as they are. */
+/* Scores the current cuts. */
 static popliner_status begin(climb *c) {
     uint64_t largest = 1;
     for (size_t stage = 0; stage < c->num_stages; ++stage) {
@@ -184,19 +185,19 @@ static popliner_status begin(climb *c) {
     return POPLINER_OK;
 }
 
-/* The cuts before the stages first ... last, all by as much. */
+/* Moves the cuts before the stages first ... last. */
 static void shift(climb *c, size_t first, size_t last, ptrdiff_t by) {
     for (size_t stage = first; stage <= last; ++stage)
         c->cuts[stage] = (size_t)((ptrdiff_t)c->cuts[stage] + by);
 }
 
-/* Moves these cuts, if that is allowed and better. *is_better: it was. */
+/* Moves cuts if the result is allowed and better; else restores them. */
 static popliner_status try_shift(climb *c, size_t first, size_t last, ptrdiff_t by,
                                  bool *is_better) {
     size_t num_stages = c->num_stages;
     popliner_status status = POPLINER_OK;
     *is_better = false;
-    /* only the stages at both ends change their sizes */
+    /* only the stages at both ends change size */
     if ((by < 0 && (ptrdiff_t)(c->cuts[first] - c->cuts[first - 1]) <= -by) ||
         (by > 0 && (ptrdiff_t)(c->cuts[last + 1] - c->cuts[last]) <= by))
         return POPLINER_OK;
@@ -229,7 +230,7 @@ static popliner_status try_shift(climb *c, size_t first, size_t last, ptrdiff_t 
     return POPLINER_OK;
 }
 
-/* Moves cuts as long as that helps. */
+/* Moves cuts as long as that improves the score. */
 static popliner_status improve(climb *c) {
     size_t num_moves_left = 1;
     while (num_moves_left > 0) {
@@ -251,7 +252,7 @@ static popliner_status improve(climb *c) {
     return POPLINER_OK;
 }
 
-/* Puts a few cuts of the best split elsewhere. */
+/* Moves a few cuts of the best split to random places. */
 static popliner_status kick(climb *c) {
     enum { MOST_CUTS = 4 };
     memcpy(c->cuts, c->best_cuts, (c->num_stages + 1) * sizeof *c->cuts);
@@ -267,10 +268,10 @@ static popliner_status kick(climb *c) {
     return begin(c);
 }
 
-/* ---- where to begin ---- */
+/* ---- starting points ---- */
 
-/* Cuts as near as may be to where the weights before a unit reach equal parts. before[units + 1].
- * False if there are none. */
+/* Cuts close to equal parts of the weights; before[units + 1] are the sums of weights. False if
+ * there is no such split. */
 static bool cut_evenly(climb *c, const double *before) {
     size_t n = c->num_units;
     c->cuts[0] = 0;
@@ -295,7 +296,7 @@ static bool cut_evenly(climb *c, const double *before) {
     return c->cuts[c->num_stages] == n;
 }
 
-/* Whether all stages are allowed. */
+/* True if all stages are allowed. */
 static bool are_ok(const climb *c) {
     bool is_fine = true;
     for (size_t stage = 0; is_fine && stage < c->num_stages; ++stage)
@@ -314,7 +315,7 @@ static popliner_status begin_with_split(climb *c, const pl_split *split) {
     return status == POPLINER_OK ? improve(c) : status;
 }
 
-/* What the units before each one weigh: as many as they are, or what they need. */
+/* Sums the weights before each unit: 1 for each unit, or its need. */
 static void weigh(const climb *c, bool by_needs, double *before) {
     const popliner_costs *costs = c->problem->costs;
     for (size_t unit = 0; unit < c->num_units; ++unit) {
@@ -335,7 +336,7 @@ static popliner_status begin_evenly(climb *c, bool by_needs, double *before) {
     return status == POPLINER_OK ? improve(c) : status;
 }
 
-/* ---- all together ---- */
+/* ---- all starting points ---- */
 
 static popliner_status prepare(climb *c) {
     size_t n = c->num_units;

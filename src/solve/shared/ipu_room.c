@@ -1,14 +1,14 @@
-/* Units get weights. An IPU may hold any units, in as many stages as it has, that are within its
- * limit: the most that it can hold, of the weights, is found exactly but for one relaxation. If all
- * IPUs together cannot hold the sum of the weights, there is no split. That is so for any weights;
- * they are made heavier where too few IPUs would take a unit, lighter where too many would
- * (Lagrange, of the program that has a column for all that an IPU may hold).
+/* Units have weights. Suppose an IPU may have any units, in as many stages as it has, within its
+ * limit: then the largest weight it can hold is computed exactly, except for one relaxation. If all
+ * IPUs together cannot hold the sum of the weights, there is no split. That holds for any weights.
+ * They are raised where too few IPUs would take a unit, and lowered where too many would (a
+ * Lagrangian of the program that has a column for each set of units of an IPU).
  *
- * What one IPU holds: an item that none of its units uses is left out. For each set of items left
- * out, the stages are among the units that use none of these, and all other items are paid for. So
- * sets are gone through, from the empty one on; adding an item never makes more units possible, and
- * a set is passed if even without a limit its units weigh no more than the best. For one set, the
- * limit is relaxed: bytes get a price, and the best stages are found by a walk along the chain.
+ * The weight of one IPU: items that none of its units uses are left out. For each set of items left
+ * out, its stages consist of units that use none of these, and all other items are paid for. Sets
+ * are tried from the empty one on. A larger set never allows more units, and is skipped if its
+ * units, without any limit, weigh no more than the best. For one set, the limit is relaxed: bytes
+ * have a price, and a walk along the chain finds the best stages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
@@ -23,7 +23,8 @@
 
 enum {
     MOST_STAGES = 32, /* of one IPU */
-    /* For one IPU, each for a unit and a stage; what is left then counts with its own bound. */
+    /* For one IPU, in steps of a unit and a stage. What is not tried by then counts with its
+     * bound. */
     MOST_LOOKS = 30000000,
     PRICE_STEPS = 8,
     MARK_STEPS = 20,
@@ -31,17 +32,17 @@ enum {
 };
 #define MOST_PRICE 2.0
 #define MARGIN 1e-9
-/* Of the weights of all IPUs; it becomes shorter when it is in vain. */
+/* Relative to the weights of all IPUs; shortened when it does not help. */
 #define FIRST_STEP 0.05
 #define STEP_SHORTER 0.7
 #define LEAST_STEP 1e-5
 
-/* What is asked of one IPU. */
+/* A search for the largest weight of one IPU. */
 typedef struct holder {
     const pl_room *room;
     const pl_room_kind *kind;
     pl_shared_items items;
-    double room_bytes; /* that the limit leaves beside all items; may be negative */
+    double room_bytes; /* what the limit leaves after all items; may be negative */
     double usual_price;
     double best;
     uint64_t best_set;
@@ -49,18 +50,18 @@ typedef struct holder {
     size_t most_walks;
 } holder;
 
-/* What a walk found. */
+/* The result of a walk. */
 typedef struct walked {
     double weight; /* less the price of the bytes */
     double bytes;
-    size_t num_stages; /* set for the best */
+    size_t num_stages; /* of the best stages */
 } walked;
 
 enum { BEGINS = 1, ENDS = 2 };
 
-/* The stages among the units without items of `set` that weigh most, bytes paid for: inside or
- * outside of each of them, what it has so far. steps[units][stages + 1] (may be NULL) becomes where
- * they begin and end. */
+/* Finds the stages of largest weight, less the price of their bytes, among the units without items
+ * of `set`. For each number of stages it has the best value inside and outside of the last stage.
+ * Sets steps[units][stages + 1] (may be NULL) to where these stages begin and end. */
 static walked walk(holder *h, uint64_t set, double price, uint8_t *steps) {
     const pl_room_kind *kind = h->kind;
     size_t n = h->room->problem->num_units;
@@ -102,7 +103,7 @@ static walked walk(holder *h, uint64_t set, double price, uint8_t *steps) {
     return most;
 }
 
-/* The same free of charge, and only what they weigh. */
+/* Like walk without a price; returns only the weight. */
 static double walk_freely(holder *h, uint64_t set) {
     size_t n = h->room->problem->num_units;
     size_t num_stages = h->kind->num_stages;
@@ -127,8 +128,8 @@ static double walk_freely(holder *h, uint64_t set) {
     return out[num_stages];
 }
 
-/* The most within the limit, for the units without items of the set: at the best price. *price
- * (may be NULL) becomes that price. No more than is needed to see that it is not above the best. */
+/* Returns a bound of the weight within the limit for the units without items of the set, at the
+ * best price; stops once it is not above h->best. *price (may be NULL) becomes that price. */
 static double most_of_set(holder *h, uint64_t set, double set_bytes, double *price) {
     double room_bytes = h->room_bytes + set_bytes;
     walked free_of_charge = walk(h, set, 0.0, NULL);
@@ -155,7 +156,7 @@ static double most_of_set(holder *h, uint64_t set, double set_bytes, double *pri
     return most;
 }
 
-/* A set of items, and those that may be left out as well. */
+/* A set of items that are left out, and the items that may be added to it. */
 typedef struct choice {
     uint64_t set;
     double set_bytes;
@@ -176,7 +177,7 @@ static choice with_item(const holder *h, const choice *c, size_t i) {
     return more;
 }
 
-/* Goes through all sets with more items than c->set. */
+/* Tries all sets with more items than c->set. */
 static void leave_out_more(holder *h, const choice *c) {
     double rest_bytes = 0.0;
     double paid = walk(h, c->set, h->usual_price, NULL).weight;
@@ -184,7 +185,7 @@ static void leave_out_more(holder *h, const choice *c) {
         rest_bytes += (double)h->items.bytes[c->items[i]];
     for (size_t i = 0; i < c->num_items; ++i) {
         choice more = with_item(h, c, i);
-        /* no set to come leaves more room than all the items that may be left out */
+        /* no further set leaves out more than these items */
         double bound = paid + h->usual_price * (h->room_bytes + c->set_bytes + rest_bytes);
         if (bound <= h->best)
             return;
@@ -202,7 +203,7 @@ static void leave_out_more(holder *h, const choice *c) {
     }
 }
 
-/* The heaviest stage of an IPU that has only one. */
+/* Returns the weight of the heaviest stage of an IPU that has only one. */
 static double most_alone(const holder *h, uint64_t limit_bytes, uint8_t *taken) {
     size_t n = h->room->problem->num_units;
     const uint64_t *peak_bytes = h->kind->peaks;
@@ -232,7 +233,7 @@ static holder ask(const pl_room *room, size_t kind, uint64_t limit_bytes) {
     return h;
 }
 
-/* The most that an IPU with several stages holds, and the items that it leaves out for it. */
+/* Returns the largest weight of an IPU with several stages; stores the items that it leaves out. */
 static double most_shared(holder *h, uint64_t hint) {
     choice all = {.num_items = h->items.num_items};
     double hint_bytes = 0.0;
@@ -264,13 +265,13 @@ double pl_room_held(pl_room *room, const pl_limits *limits, size_t first_stage) 
 typedef struct improver {
     pl_room *room;
     const pl_limits *limits;
-    double *best;    /* [units]: weights that leave least room */
-    double *covered; /* [units]: how many IPUs would take it */
+    double *best;    /* [units]: the weights for which IPUs hold least */
+    double *covered; /* [units]: how many IPUs would take the unit */
     uint8_t *steps;  /* [units][most stages + 1] */
     uint8_t *taken;  /* [units] */
 } improver;
 
-/* Adds `share` to what the best stages for that price cover. */
+/* Adds `share` to the units that the best stages at this price have. */
 static void cover(improver *m, holder *h, double price, double share) {
     size_t stage = walk(h, h->best_set, price, m->steps).num_stages;
     size_t width = h->kind->num_stages + 1;
@@ -286,8 +287,8 @@ static void cover(improver *m, holder *h, double price, double share) {
     }
 }
 
-/* Adds what the IPUs of a kind, whose most was found, take: mixed of what they take for a little
- * more and a little less than the best price. */
+/* Adds the units that the IPUs of a kind take: a mix of those at a price slightly below and
+ * slightly above the best one. */
 static void cover_by_kind(improver *m, holder *h) {
     double room_bytes = h->room_bytes;
     double low = 0.0;
@@ -320,7 +321,8 @@ static bool must_end(const pl_room_effort *effort) {
     return pl_clock_seconds() >= effort->deadline_seconds || pl_stop_is_wanted(effort->stop);
 }
 
-/* What all IPUs hold of the weights, and which units they would take. INFINITY if it is to end. */
+/* Returns the weight that all IPUs hold, and finds the units that they would take. INFINITY if the
+ * time is over. */
 static double hold_all(improver *m, const pl_room_effort *effort) {
     pl_room *room = m->room;
     double sum = 0.0;
@@ -345,7 +347,7 @@ static double hold_all(improver *m, const pl_room_effort *effort) {
     return sum;
 }
 
-/* Makes the weights sum up to what they did. */
+/* Scales the weights to their original sum. */
 static void scale(pl_room *room) {
     double sum = 0.0;
     for (size_t unit = 0; unit < room->problem->num_units; ++unit)
@@ -412,9 +414,9 @@ popliner_status pl_room_rule_out(pl_room *room, const pl_limits *limits,
     return status;
 }
 
-/* ---- getting ready ---- */
+/* ---- preparation ---- */
 
-/* What one of the stages of an IPU has at least, as sums: of its units, and of where it begins. */
+/* Bounds the needs of a stage by a sum: a part for each unit, and one for where it begins. */
 static void fill_stage(const pl_problem *p, size_t stage, double *own_bytes, double *begin_bytes) {
     size_t n = p->num_units;
     size_t to_end = p->options->num_mapped_stages - stage;
@@ -481,7 +483,7 @@ static size_t limit_of(const pl_problem *p, size_t stage) {
     return 0;
 }
 
-/* The kind that the IPU with that first stage is of, if there is one yet. */
+/* Returns the kind of the IPU with this first stage; num_kinds if it is new. */
 static size_t find_kind(const pl_room *room, size_t first_stage) {
     const pl_problem *p = room->problem;
     size_t i = 0;
@@ -492,7 +494,7 @@ static size_t find_kind(const pl_room *room, size_t first_stage) {
     return i;
 }
 
-/* Begins with what the units are worth by themselves. */
+/* Sets the weights to what the units need alone. */
 static void fill_weights(pl_room *room) {
     const pl_problem *p = room->problem;
     for (size_t unit = 0; unit < p->num_units; ++unit) {
@@ -508,8 +510,7 @@ popliner_status pl_room_create(pl_room *room, const pl_problem *problem, popline
     room->problem = problem;
     room->usual_step = FIRST_STEP / (double)problem->num_ipus;
     if (!problem->is_shared || problem->max_stages < problem->min_stages ||
-        problem->most_stages_of_ipu > MOST_STAGES ||
-        problem->costs->shared_items.num_items == 0)
+        problem->most_stages_of_ipu > MOST_STAGES || problem->costs->shared_items.num_items == 0)
         return POPLINER_OK;
     room->kinds = pl_new_array(num_stages, sizeof *room->kinds);
     room->kind_of = pl_new_array(num_stages, sizeof *room->kind_of);

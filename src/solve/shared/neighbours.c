@@ -9,8 +9,8 @@
 
 enum {
     FARTHEST = 12,
-    MOST_TRIES = 300000, /* for one question */
-    /* How much better a split has to be: parts of the value, ever more of them. */
+    MOST_TRIES = 300000, /* for one sweep */
+    /* How much better a split must be: 1/parts of the value, with ever more parts. */
     FEWEST_PARTS = 200,
     MOST_PARTS = 100000,
     MORE_PARTS = 8,
@@ -37,13 +37,13 @@ static popliner_status evaluate(search *s) {
     return status;
 }
 
-/* Where the cut before a stage is. */
+/* Returns the place of the cut before a stage. */
 static size_t cut_at(const search *s, size_t stage) {
     return stage < s->split->num_stages ? s->split->first_units[stage]
                                         : s->asked->problem->num_units;
 }
 
-/* Lets the cuts around the stages of that IPU move so far, or for SIZE_MAX all cuts. */
+/* Lets the cuts around the stages of an IPU move by `distance`; for SIZE_MAX all cuts. */
 static void free_cuts(search *s, size_t first_stage, size_t distance) {
     const size_t *first_on_ipu = s->asked->problem->first_on_ipu;
     size_t num_stages = s->split->num_stages;
@@ -57,7 +57,7 @@ static void free_cuts(search *s, size_t first_stage, size_t distance) {
     }
 }
 
-/* Lets cuts move, each as far as chance wants. */
+/* Lets each cut move by a random distance. */
 static void free_some(search *s) {
     static const size_t distances[] = {0, 0, 1, 1, 2, 3, 5, 9};
     size_t num_stages = s->split->num_stages;
@@ -70,7 +70,7 @@ static void free_some(search *s) {
     s->ranges[num_stages] = (pl_cut_range){cut_at(s, num_stages), cut_at(s, num_stages)};
 }
 
-/* Looks within the ranges for a split that is better by `less`. */
+/* Searches within the ranges for a split that is better by `less`. */
 static popliner_status look(search *s, uint64_t less, bool *is_better, bool *gave_up) {
     pl_shared_search asked = *s->asked;
     pl_filter filter = pl_filter_limited(s->filter, s->objective, s->value - less);
@@ -79,7 +79,7 @@ static popliner_status look(search *s, uint64_t less, bool *is_better, bool *gav
     asked.goal = PL_GOAL_ANY;
     asked.stop = &s->stop;
     asked.ranges = s->ranges;
-    asked.room = NULL; /* takes longer than it saves */
+    asked.room = NULL; /* it takes longer than it saves */
     asked.max_tries = MOST_TRIES;
     popliner_status status = pl_spread_sweep(&asked, &filter, &found, &result, gave_up, s->error);
     *is_better = status == POPLINER_OK && found.num_stages > 0;
@@ -91,7 +91,7 @@ static popliner_status look(search *s, uint64_t less, bool *is_better, bool *gav
     return status;
 }
 
-/* Finds the best within the ranges, but for a small part of it. *is_better: better than before. */
+/* Finds the best split within the ranges, up to 1/MOST_PARTS. *is_better: better than before. */
 static popliner_status settle(search *s, bool *is_better, bool *gave_up) {
     popliner_status status = POPLINER_OK;
     *is_better = *gave_up = false;

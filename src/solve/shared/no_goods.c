@@ -1,16 +1,15 @@
-/* Why the answers are exact although GLPK computes in floating point:
+/* Why the answers are exact although GLPK uses floating point:
  *
- * What may be a stage at all is decided in integers, by leaving intervals out of the program: those
- * that the filter does not admit, and those that no split can contain. So whatever GLPK answers,
- * once it is read back as a path through the chain, is a split; what it is worth is computed anew
- * in integers, and if that is not within the filter the split, and whatever must be as bad, is
- * forbidden by a row, and the program is solved again. Only GLPK's word that nothing is better
- * depends on a tolerance; near ties are excluded one by one until it is sure.
+ * Integers decide which intervals may be stages: intervals that the filter does not admit, and
+ * those that no split can contain, have no column. So any answer of GLPK, read back as a path
+ * through the chain, is a split. Its values are recomputed in integers. If they are outside the
+ * filter, a row forbids the split and all splits that must be as bad, and the program is solved
+ * again. Only GLPK's claim that no split is better depends on a tolerance; near ties are excluded
+ * one by one until it is certain.
  *
- * Stages on one IPU: where a stage never needs less when it grows, stages that need too much
- * together do so in every split in which each of them is contained in one of the same IPU. One row
- * says that for all of these at once. Where that is not so, only the very same stages can be
- * forbidden.
+ * Stages on one IPU: if the peak of a stage never falls when it grows, stages that need too much
+ * together need too much in every split in which each of them is contained in a stage of the same
+ * IPU. One row forbids all of these splits. Otherwise a row can forbid only these very stages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
@@ -22,21 +21,21 @@
 
 #include <stdlib.h>
 
-/* Near ties beyond GLPK's tolerance that are looked at one by one before the search is given up. */
+/* The number of near ties, beyond GLPK's tolerance, that are tried one by one. */
 enum { MAX_EXCLUDED_SPLITS = 100 };
 
-/* Answers that need too much before the search is given up, if another one may take over: each
- * makes the next program larger, and where several IPUs are shared there may be hundreds. */
+/* The number of answers that need too much, if another search can take over. Each makes the next
+ * program larger, and with several shared IPUs there may be hundreds. */
 enum { MAX_NO_GOODS = 16 };
 
 /* The peaks by stage and the values of a split. */
 typedef struct measured {
     uint64_t *peaks_bytes;     /* [stages] */
-    popliner_interval *stages; /* [stages]: room for a no-good */
+    popliner_interval *stages; /* [stages]: scratch for a no-good */
     pl_objective_values values;
 } measured;
 
-/* Remembers stages that need more together than is allowed. */
+/* Stores stages that need more together than is allowed. */
 static popliner_status add_no_good(const pl_integer_program *s, const pl_split *split, size_t stage,
                                    const measured *m, pl_shared *shared, popliner_error *error) {
     for (size_t other = 0; other < split->num_stages; ++other)
@@ -45,7 +44,7 @@ static popliner_status add_no_good(const pl_integer_program *s, const pl_split *
                          m->peaks_bytes[stage], error);
 }
 
-/* Lists, behind `count` conditions, the stages of an IPU. */
+/* Appends the stages of an IPU to `count` conditions; returns the new count. */
 static size_t list_ipu(const pl_integer_program *s, const pl_split *split, size_t first_stage,
                        pl_relation how, pl_condition *conditions, size_t count) {
     for (size_t stage = 0; stage < split->num_stages; ++stage)
@@ -67,7 +66,7 @@ static uint64_t cycles_of_ipu(const pl_integer_program *s, const pl_split *split
     return cycles;
 }
 
-/* A search by one program after another. */
+/* State of a search by one program after another. */
 typedef struct search {
     const pl_shared_search *asked;
     pl_integer_program *s;
@@ -81,11 +80,11 @@ typedef struct search {
     uint64_t best_bytes;
     size_t num_no_goods;
     pl_split split;   /* the last program's answer */
-    double objective; /* what it is worth */
+    double objective; /* its value in scaled units */
     bool is_done;
 } search;
 
-/* Forbids the IPU whose first stage is i if it needs too much by itself. *is_fine: it does not. */
+/* Forbids the IPU whose first stage is i if it alone needs too much. *is_fine: it does not. */
 static popliner_status forbid_ipu(search *r, size_t i, bool *is_fine) {
     pl_integer_program *s = r->s;
     const pl_filter *f = &s->filter;
@@ -104,8 +103,8 @@ static popliner_status forbid_ipu(search *r, size_t i, bool *is_fine) {
     return pl_integer_program_forbid(s, r->conditions, count, r->error);
 }
 
-/* Forbids the IPU whose first stage is i together with each that needs so much less that they are
- * too far apart. *is_fine: there is none. */
+/* Forbids the IPU whose first stage is i together with each IPU that needs too much less for the
+ * allowed spread. *is_fine: there is none. */
 static popliner_status forbid_spread(search *r, size_t i, bool *is_fine) {
     pl_integer_program *s = r->s;
     const pl_filter *f = &s->filter;
@@ -127,8 +126,8 @@ static popliner_status forbid_spread(search *r, size_t i, bool *is_fine) {
     return POPLINER_OK;
 }
 
-/* Forbids IPUs that need too much, alone or compared with another one that needs so much less, and
- * all that must be as bad for the same reason. *is_fine: nothing was to be forbidden. */
+/* Forbids IPUs that need too much, alone or compared with another one, and all that must be as bad
+ * for the same reason. *is_fine: nothing was forbidden. */
 static popliner_status forbid_ipus(search *r, bool *is_fine) {
     *is_fine = true;
     for (size_t i = 0; i < r->split.num_stages; ++i) {
@@ -146,7 +145,7 @@ static popliner_status forbid_ipus(search *r, bool *is_fine) {
     return POPLINER_OK;
 }
 
-/* Forbids just this split. */
+/* Forbids exactly this split. */
 static popliner_status exclude(pl_integer_program *s, const pl_split *split,
                                pl_condition *conditions, popliner_error *error) {
     for (size_t i = 0; i < split->num_stages; ++i)
@@ -154,8 +153,8 @@ static popliner_status exclude(pl_integer_program *s, const pl_split *split,
     return pl_integer_program_forbid(s, conditions, split->num_stages, error);
 }
 
-/* Solves the program as it is now. The search is done if that has no answer, or none as good as the
- * best one. */
+/* Solves the current program. The search is done if it has no answer, or none as good as the best
+ * one. */
 static popliner_status ask(search *r) {
     pl_integer_program *s = r->s;
     pl_mip_outcome outcome = PL_MIP_UNSOLVED;
@@ -196,7 +195,7 @@ static popliner_status take(search *r) {
     }
     if (status != POPLINER_OK)
         return status;
-    /* sums that were cut off are all the same */
+    /* capped sums are all equal */
     if (r->best_bytes == 0 || r->best_bytes >= PL_MAX_CUT_BYTES) {
         r->result->bound_bytes = r->best->num_stages > 0 ? r->best_bytes : 0;
         r->is_done = r->best->num_stages > 0;
@@ -204,8 +203,8 @@ static popliner_status take(search *r) {
     return POPLINER_OK;
 }
 
-/* One program after another, until its answer is within the filter and, if the goal is the fewest
- * cut bytes, as good as any. With too many no-goods it is given up, if that is allowed. */
+/* Solves one program after another, until the answer is within the filter and, for the goal
+ * FEWEST_CUT_BYTES, proven. Gives up after too many no-goods, if the caller allows it. */
 static popliner_status run(search *r) {
     pl_integer_program *s = r->s;
     for (size_t ties = 0; ties <= MAX_EXCLUDED_SPLITS;) {
@@ -232,17 +231,16 @@ static popliner_status run(search *r) {
                                  : bound > 0.0                  ? (uint64_t)bound
                                                                 : 0;
     }
-    pl_tell(
-        r->asked->listener, POPLINER_LEVEL_WARNING,
-        "GLPK cannot tell more than %d splits apart that differ by a few bytes; the last of them "
-        "may not be the best",
-        MAX_EXCLUDED_SPLITS);
+    pl_tell(r->asked->listener, POPLINER_LEVEL_WARNING,
+            "More than %d splits differ by a few bytes, too few for GLPK; the best split may be "
+            "another one.",
+            MAX_EXCLUDED_SPLITS);
     if (r->best->num_stages == 0)
         r->result->is_stopped = true;
     return POPLINER_OK;
 }
 
-/* pl_no_goods_search but for the earliest cuts, where the first stages may be fixed. */
+/* Like pl_no_goods_search, except for the goal EARLIEST_CUTS; the first stages may be fixed. */
 static popliner_status find(const pl_shared_search *asked, const pl_filter *filter,
                             const pl_split *fixed, pl_split *split, pl_search_result *result,
                             bool *gave_up, popliner_error *error) {
@@ -284,8 +282,8 @@ static popliner_status find(const pl_shared_search *asked, const pl_filter *filt
     return status;
 }
 
-/* The smallest peak above `above_bytes` that a stage alone, or stages known to share an IPU,
- * have. */
+/* Returns the smallest peak above `above_bytes` of a stage alone, or of measured stages on one
+ * IPU. */
 static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
                           uint64_t above_bytes) {
     uint64_t next = UINT64_MAX;
@@ -302,7 +300,7 @@ static uint64_t next_peak(const pl_problem *problem, const pl_shared *shared,
     return next;
 }
 
-/* The one with the earliest cuts, one cut after another. */
+/* Finds the split with the earliest cuts, one cut after another. */
 static popliner_status find_earliest(const pl_shared_search *asked, const pl_filter *filter,
                                      pl_split *split, pl_search_result *result, bool *gave_up,
                                      popliner_error *error) {

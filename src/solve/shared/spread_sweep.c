@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/shared/shared.h"
 
-/* Whether a split is better for the goal than the best one so far. */
+/* True if a split is better for the goal than the best one so far. */
 static bool is_better(pl_goal goal, const pl_split *split, const pl_objective_values *values,
                       const pl_split *best, const pl_objective_values *best_values) {
     if (best->num_stages == 0)
@@ -10,7 +10,7 @@ static bool is_better(pl_goal goal, const pl_split *split, const pl_objective_va
                                             : pl_split_compare(split, best) < 0;
 }
 
-/* One window after another. */
+/* Sweeps one window after another. */
 static popliner_status sweep_windows(const pl_shared_search *asked, const pl_filter *filter,
                                      pl_split *best, pl_search_result *result, bool *gave_up,
                                      popliner_error *error) {

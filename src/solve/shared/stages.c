@@ -9,7 +9,7 @@
 #include "costs/costs.h"
 #include "costs/triangle.h"
 
-/* More are not remembered: they would take too much memory. */
+/* The limit of the table's memory. */
 enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
 
 void pl_shared_free(pl_shared *shared) {
@@ -36,9 +36,9 @@ popliner_status pl_shared_add(pl_shared *shared, size_t width, const popliner_in
     return POPLINER_OK;
 }
 
-/* ---- what was measured ---- */
+/* ---- measured stages ---- */
 
-/* The place of some stages in the table, or the free one where they would be. */
+/* Returns the slot of some stages, or the free slot where they would be. */
 static size_t find_place(const pl_measured *m, const uint32_t *key) {
     uint64_t hash = 0;
     for (size_t i = 0; i < m->width; ++i) {
@@ -52,7 +52,7 @@ static size_t find_place(const pl_measured *m, const uint32_t *key) {
     return at;
 }
 
-/* Makes the table `capacity` large. */
+/* Grows the table to `capacity`. */
 static bool resize(pl_measured *m, size_t capacity) {
     pl_measured grown = {.count = m->count, .capacity = capacity, .width = m->width};
     grown.units = pl_new_array(capacity * m->width, sizeof *grown.units);
@@ -84,7 +84,7 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
     pl_measured *m = &shared->measured;
     uint32_t key[MOST_NUMBERS];
     size_t width = 2 * problem->most_stages_of_ipu + 1;
-    /* an IPU by itself is in the table of costs, and sums are as quick */
+    /* a stage alone is in the table of costs, and sums are as quick */
     if (count == 1 || width > MOST_NUMBERS || problem->costs->shared_peak == NULL)
         return pl_problem_shared_peak(problem, together, count, peak_bytes, error);
     m->width = width;
