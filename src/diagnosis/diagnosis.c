@@ -9,19 +9,18 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
-#include "diagnosis/explained.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
-/* ---- a layer regex, guessed from the names of operations without a layer ---- */
+/* ---- a suggested layer regex, from the names of operations without a layer ---- */
 
-/* A word with what stands between it and its number: "h/" or "layer_._". */
+/* A word and the characters before its number: "h/" or "layer_._". */
 typedef struct stem {
     size_t num_numbers;     /* different ones */
-    size_t first_operation; /* where it was first seen */
+    size_t first_operation; /* the first that has it */
 } stem;
 
 typedef struct stems {
@@ -50,7 +49,7 @@ static bool add_stem(stems *all, const char *bytes, size_t stem_length, size_t l
     return true;
 }
 
-/* Without the locale, in which other bytes may be letters. */
+/* Independent of the locale, in which other bytes may be letters. */
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -59,7 +58,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Every "word, up to three of / _ . -, digits" at the beginning of a path's component. */
+/* Adds every "word, up to three of / _ . -, digits" at the start of a component of the path. */
 static bool add_stems(stems *all, const char *name, size_t operation) {
     for (size_t i = 0; name[i] != '\0'; i++) {
         if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !is_letter(name[i]))
@@ -80,7 +79,7 @@ static bool add_stems(stems *all, const char *name, size_t operation) {
     return true;
 }
 
-/* Looks for the word that is followed by most different numbers, at least two, in names such as
+/* Finds the word that is followed by most different numbers, at least two, in names such as
  * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Errors: MEMORY. */
 static popliner_status suggest_regex(const popliner_operations *operations,
                                      const popliner_layers *layers, pl_suggestion *suggestion,
@@ -120,10 +119,10 @@ static popliner_status suggest_regex(const popliner_operations *operations,
     return memory ? POPLINER_OK : pl_fail_memory(error, "a suggestion");
 }
 
-/* ---- which rules gave operations their layers ---- */
+/* ---- layers by rule ---- */
 
-/* Fills in how many operations got their layer by which rule and, if most got none, a regex that
- * may find some. Errors: MEMORY. O(operations * rules), and that of suggest_regex. */
+/* Counts the operations by the rule that gave their layer. If most have none, suggests a regex.
+ * Errors: MEMORY. O(operations * rules), and that of suggest_regex. */
 static popliner_status diagnose_coverage(const popliner_operations *operations,
                                          const popliner_layers *layers, popliner_diagnosis *d,
                                          popliner_error *error) {
@@ -152,9 +151,9 @@ static popliner_status diagnose_coverage(const popliner_operations *operations,
     return suggest_regex(operations, layers, &d->suggestion, error);
 }
 
-/* ---- which programs are in operations that count, by type ---- */
+/* ---- program types ---- */
 
-/* Fills in the types of programs. Errors: MEMORY. O(programs * types). */
+/* Counts the programs by type. Errors: MEMORY. O(programs * types). */
 static popliner_status diagnose_program_types(const pl_explained *explained, popliner_diagnosis *d,
                                               popliner_error *error) {
     const popliner_profile *p = explained->profile;
@@ -185,7 +184,7 @@ static popliner_status diagnose_program_types(const pl_explained *explained, pop
     return POPLINER_OK;
 }
 
-/* ---- what is explained of each memory category ---- */
+/* ---- memory categories ---- */
 
 /* Bytes by category and tile: item category * num_tiles + tile. */
 typedef struct category_bytes {
@@ -200,7 +199,7 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             size_t item = p->variable_category[i] * num_tiles + tile;
-            if (p->num_category_parts == 0) /* the compiler tells no other sum */
+            if (p->num_category_parts == 0) /* the compiler gives no other sum */
                 bytes->truth[item] += p->variable_size_bytes[i];
             if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
                 bytes->explained[item] += p->variable_size_bytes[i];
@@ -215,7 +214,7 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
     }
 }
 
-/* Fills in the categories. Errors: MEMORY. O(variables + categories * tiles). */
+/* Fills the categories. Errors: MEMORY. O(variables + categories * tiles). */
 static popliner_status diagnose_categories(const pl_explained *explained, popliner_diagnosis *d,
                                            popliner_error *error) {
     const popliner_profile *p = explained->profile;
@@ -249,10 +248,10 @@ done:
     return status;
 }
 
-/* ---- where the compiler counts most, and what is explained there ---- */
+/* ---- the tile and step with the compiler's largest total ---- */
 
-/* Bytes that are explained on a tile at a step; the others go to *missing_bytes. To `missing` go,
- * variable by variable, those or, at `all_steps`, all that are missing on the tile. */
+/* Returns the bytes that are explained on a tile at a step; *missing_bytes becomes the rest. Adds
+ * the missing variables to `missing`: those live at the step, or with all_steps all of the tile. */
 static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step, bool all_steps,
                        pl_missing_bytes *missing, uint64_t *missing_bytes) {
     const popliner_profile *p = explained->profile;
@@ -289,7 +288,7 @@ static bool has_account_by_tile(const popliner_profile *p) {
     return false;
 }
 
-/* The peaks of the compiler's account over the steps of the units in question. */
+/* Finds the compiler's largest total over the steps of the requested units. */
 static popliner_status find_bottleneck(const pl_explained *explained,
                                        const popliner_diagnosis_options *options,
                                        popliner_peak *peaks, popliner_diagnosis *d,
@@ -309,12 +308,12 @@ static popliner_status find_bottleneck(const pl_explained *explained,
         uint64_t most = has_account ? p->tile_not_always_live_peak_bytes[tile]
                                     : peaks[tile].not_always_live_bytes;
         size_t most_step = peaks[tile].peak_step;
-        /* The compiler does not tell what a tile has at other steps than its largest. A tile whose
-         * peak over all steps is no larger cannot win over fewer steps. */
+        /* The compiler gives a tile's bytes only at its largest step. Fewer steps cannot raise a
+         * tile's peak, so tiles with a smaller peak over all steps are skipped. */
         if (!all_steps && always_live + most > d->truth_bytes) {
             status = popliner_liveness_by_step(p, tile, NULL, 0, p->num_steps, bytes, error);
             most = 0;
-            most_step = SIZE_MAX; /* until the first step of the units is met */
+            most_step = SIZE_MAX; /* until the first step of the units */
             for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
                 uint32_t operation = chain->operation_of_step[step];
                 size_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
@@ -335,7 +334,7 @@ static popliner_status find_bottleneck(const pl_explained *explained,
     return status;
 }
 
-/* What is explained, and what is missing, where the compiler counts most. */
+/* Finds the explained and missing bytes at the compiler's largest total. */
 static popliner_status compare_there(const pl_explained *explained, pl_missing_bytes *missing,
                                      popliner_diagnosis *d, popliner_error *error) {
     const popliner_profile *p = explained->profile;
@@ -348,8 +347,8 @@ static popliner_status compare_there(const pl_explained *explained, pl_missing_b
     return pl_missing_list(missing, explained, d->tile, &d->missing_here, error);
 }
 
-/* The tile where the model explains most; whether the account adds up on every tile; and what is
- * missing on all of them, into `missing`, which is 0. */
+/* Finds the tile where the model explains most, the tiles whose sums differ from the compiler's
+ * total, and the missing bytes of all tiles, which are added to `missing`. */
 static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
                                pl_missing_bytes *missing, popliner_diagnosis *d) {
     const popliner_profile *p = explained->profile;
@@ -374,9 +373,8 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
         d->tiles_off = SIZE_MAX;
 }
 
-/* Fills in the bottlenecks and what is missing, there and everywhere; the options say which units
- * are searched. Errors: MEMORY. Cost: a few passes over the variables and over what programs
- * touch. */
+/* Fills the bottlenecks and the missing bytes, there and on all tiles, for the units in the
+ * options. Errors: MEMORY. Cost: a few passes over the variables and over what programs touch. */
 static popliner_status diagnose_bottleneck(const pl_explained *explained,
                                            const popliner_diagnosis_options *options,
                                            popliner_diagnosis *d, popliner_error *error) {
@@ -399,12 +397,12 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole diagnosis ---- */
 
-/* The range of steps that the original shows. */
+/* Finds the range of steps that PopLiner 1.0.0 shows. */
 static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
     bool has_layer = false;
-    d->first_step = 1; /* no step, unless an operation counts */
+    d->first_step = 1; /* no step, until an operation counts */
     d->last_step = 0;
     for (size_t i = 0; i < explained->num_counted; i++) {
         const popliner_operation *operation =
@@ -424,7 +422,7 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
     pl_diagnosis_clear(diagnosis);
     if (options->first_unit >= chain->num_units || options->first_unit > options->last_unit)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the diagnosis of units %zu to %zu: the chain has units 0 to %zu",
+                       "units %zu to %zu: expected units of the chain, 0 to %zu",
                        options->first_unit, options->last_unit, chain->num_units - 1);
     diagnosis->model = chain->model->id;
     diagnosis->layer_operations_only = options->layer_operations_only;
@@ -462,7 +460,7 @@ void pl_diagnosis_clear(popliner_diagnosis *diagnosis) {
     *diagnosis = (popliner_diagnosis){0};
 }
 
-/* ---- what programs call ---- */
+/* ---- the public interface ---- */
 
 void pl_diagnosis_summarise(popliner_diagnosis *d) {
     d->summary = (popliner_diagnosis_summary){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "diagnosis/explained.h"
+#include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ static bool allocate(pl_explained *explained) {
            explained->variable_seen != NULL && explained->code_of_category != NULL;
 }
 
-/* Marks what the programs touch whose data counts. */
+/* Marks the variables touched by programs whose data counts. */
 static void mark_touched(const pl_explained *explained) {
     const popliner_profile *p = explained->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
@@ -64,8 +64,8 @@ static void mark_touched(const pl_explained *explained) {
     }
 }
 
-/* Marks the same, as far as it is known which operations touch which variables: whether the data
- * of operation i counts is data_counts[i]. */
+/* Like mark_touched, but from the known usage of variables by operations: the data of operation i
+ * counts if data_counts[i]. */
 static popliner_status mark_variables(const pl_explained *explained, const uint8_t *data_counts,
                                       popliner_error *error) {
     const pl_operation_usage *usage = explained->chain->usage;
@@ -74,7 +74,8 @@ static popliner_status mark_variables(const pl_explained *explained, const uint8
         return POPLINER_OK;
     }
     const size_t num_operations = usage->num_operations;
-    uint8_t *counts = pl_new_array(usage->sets.count, sizeof *counts); /* one of the set does */
+    /* a member of the set counts */
+    uint8_t *counts = pl_new_array(usage->sets.count, sizeof *counts);
     if (counts == NULL)
         return pl_fail_memory(error, "the diagnosis");
     for (uint32_t set = 1; set < usage->sets.count; set++) {
@@ -88,10 +89,10 @@ static popliner_status mark_variables(const pl_explained *explained, const uint8
     return POPLINER_OK;
 }
 
-/* Which part of the compiler's account belongs to which code. */
+/* Assigns the categories to the codes. */
 static void sort_categories(pl_explained *explained) {
     const popliner_profile *p = explained->profile;
-    /* in a profile that does not tell descriptors by compute set they are data like any other */
+    /* without state by compute set in the profile, descriptors are data like any other */
     bool has_descriptors = pl_takes_told_state(explained->chain->model, p);
     for (size_t category = 0; category < p->num_categories; category++) {
         int code = 0;
@@ -103,8 +104,7 @@ static void sort_categories(pl_explained *explained) {
     }
 }
 
-/* Which operations and programs count, whose data does, and what the code of the programs comes
- * to. */
+/* Finds the operations and programs that count, whose data does, and the programs' code. */
 static void count_operations(pl_explained *explained, pl_code_counter *counter,
                              bool layer_operations_only, uint64_t *const groups[PL_NUM_CODE_GROUPS],
                              uint8_t *data_counts) {
@@ -127,8 +127,8 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
     pl_code_counter_finish(counter, groups);
 }
 
-/* State that is told by compute set covers instances, fields and descriptors: what the first and
- * the last do not explain of it is of the fields. */
+/* State by compute set has instances, fields and descriptors: the rest after instances and
+ * descriptors is fields. */
 static void part_told_state(pl_explained *explained, const uint64_t *state) {
     for (size_t tile = 0; tile < explained->profile->target.num_tiles; tile++) {
         uint64_t own = state[tile] - explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS][tile];
@@ -139,7 +139,7 @@ static void part_told_state(pl_explained *explained, const uint64_t *state) {
     }
 }
 
-/* What vertex state consists of; `state` is what the counter found. */
+/* Divides vertex state into its categories; `state` is the counter's sum. */
 static void part_state(pl_explained *explained, pl_code_counter *counter, const uint64_t *state) {
     const popliner_profile *p = explained->profile;
     bool is_told = pl_takes_told_state(counter->model, p);
@@ -152,17 +152,17 @@ static void part_state(pl_explained *explained, pl_code_counter *counter, const 
         if (is_told)
             pl_series_add(p, p->compute_set_descriptors[set], 1,
                           explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS]);
-        counter->compute_set_seen[set] = 0; /* not again */
+        counter->compute_set_seen[set] = 0; /* count it once */
     }
     if (is_told)
         part_told_state(explained, state);
 }
 
-/* What the compiler counts of code. */
+/* Sums the compiler's bytes of code. */
 static void sum_truth(pl_explained *explained) {
     const popliner_profile *p = explained->profile;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: of data */
+        uint64_t bytes[PL_NUM_DIAGNOSED_CODE + 1] = {0}; /* the last: data */
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
             if (p->class_always_live[p->variable_class[i]] != 0)
                 bytes[explained->code_of_category[p->variable_category[i]]] +=

@@ -1,7 +1,7 @@
-/* What no operation that counts explains, variable by variable, why, and whose it is.
+/* The memory that no counted operation explains: by variable, with reasons and owners.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "diagnosis/explained.h"
+#include "diagnosis/diagnosis.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ popliner_missing_reason pl_program_reason(const popliner_operations *operations,
     return POPLINER_MISSING_NO_LAYER;
 }
 
-/* Adds a reason, unless it is there. */
+/* Adds a reason unless the list has it. */
 static void add_reason(popliner_missing_reasons *reasons, popliner_missing_reason reason) {
     for (size_t i = 0; i < reasons->count; i++) {
         if (reasons->at[i] == reason)
@@ -58,28 +58,28 @@ static void add_reason(popliner_missing_reasons *reasons, popliner_missing_reaso
     reasons->text[reasons->count++] = pl_missing_reason_text(reason);
 }
 
-/* ---- whose code and vertex state it is ---- */
+/* ---- owners of code and vertex state ---- */
 
 typedef struct named_code {
-    popliner_missing_part *parts; /* [num_parts], owned: the largest first */
+    popliner_missing_part *parts; /* [num_parts], owned; the largest first */
     size_t num_parts;
     uint64_t named_bytes; /* their sum */
-    uint64_t rest_bytes;  /* missing, and nobody's */
+    uint64_t rest_bytes;  /* missing, without an owner */
 } named_code;
 
-/* Who has something: programs that count, programs that are missing, or both. */
+/* Users: programs that count, programs that are missing, or both. */
 enum { SEEN = 1, MISSED = 2 };
 
-/* While parts are found. */
+/* State while parts are found. */
 typedef struct naming {
     const pl_explained *explained;
-    size_t first_tile; /* the tiles in question */
+    size_t first_tile; /* the tiles to sum over */
     size_t end_tile;
-    uint64_t *left;      /* [num_tiles]: missing, and not yet named */
+    uint64_t *left;      /* [num_tiles]: missing, without an owner yet */
     uint64_t *by_tile;   /* [num_tiles]: of one candidate */
     uint64_t *other;     /* [num_tiles] */
     uint8_t *set_users;  /* [num_compute_sets]: SEEN and MISSED */
-    uint8_t *type_users; /* [num_vertex_types * num_tiles]: the same; vertex code only */
+    uint8_t *type_users; /* [num_vertex_types * num_tiles]: SEEN and MISSED; only for vertex code */
     uint32_t *part_of;   /* of each vertex type or compute set: its part + 1 */
     named_code *named;
     size_t capacity;
@@ -122,8 +122,8 @@ static bool begin_naming(naming *n, int code) {
     return true;
 }
 
-/* Makes a part of n->by_tile, as far as it is missing, and empties it. *part is its number + 1, or
- * 0 if nothing of it is missing. */
+/* Makes a part of the missing bytes in n->by_tile, and clears these. *part becomes its number + 1,
+ * or 0 if none of the bytes are missing. */
 static bool take(naming *n, const char *vertex_type, uint32_t *part) {
     size_t num_tiles = n->explained->profile->target.num_tiles;
     uint64_t size_bytes = 0;
@@ -146,7 +146,7 @@ static bool take(naming *n, const char *vertex_type, uint32_t *part) {
     return true;
 }
 
-/* Notes that a program has a part. */
+/* Adds a program to a part. */
 static void add_program(naming *n, uint32_t part, uint32_t program) {
     popliner_missing_part *to = &n->named->parts[part - 1];
     if (to->num_programs < sizeof to->programs / sizeof *to->programs)
@@ -176,7 +176,7 @@ static void find_type_users(naming *n) {
     }
 }
 
-/* Whether a vertex of a compute set is on a tile in question where only missing programs have its
+/* True if a vertex of a compute set is on one of the tiles where only missing programs use its
  * type. */
 static bool is_missed(const naming *n, uint32_t vertex) {
     const popliner_profile *p = n->explained->profile;
@@ -223,8 +223,8 @@ static bool name_vertex_code(naming *n) {
 
 /* ---- vertex state ---- */
 
-/* Adds the state of a compute set to n->by_tile: of its instances what the compiler tells of them
- * at most, of their fields what it tells beyond that. */
+/* Adds the state of a compute set to n->by_tile: for instances, at most what the compiler has for
+ * them; for fields, what exceeds the instances. */
 static void add_state(naming *n, int code, uint32_t set) {
     const popliner_profile *p = n->explained->profile;
     size_t num_tiles = p->target.num_tiles;
@@ -237,7 +237,7 @@ static void add_state(naming *n, int code, uint32_t set) {
     pl_add_vertex_instances(p, set, code == PL_DIAGNOSED_INSTANCES ? n->by_tile : n->other);
     if (!is_told) {
         memset(n->other, 0, num_tiles * sizeof *n->other);
-        return; /* of instances alone, and nothing is known of fields */
+        return; /* of instances only: the profile has nothing about fields */
     }
     pl_series_add(p, p->compute_set_state[set], 1,
                   code == PL_DIAGNOSED_INSTANCES ? n->other : n->by_tile);
@@ -271,7 +271,7 @@ static bool name_state(naming *n, int code) {
 
 /* ---- code of programs ---- */
 
-/* Adds the control code of a program that its children do not have. */
+/* Adds the control code of a program that is not in its children. */
 static void add_own_control_code(naming *n, uint32_t program) {
     const popliner_profile *p = n->explained->profile;
     if (p->program_control_code[program].size_bytes == 0)
@@ -318,11 +318,11 @@ static int compare_parts(const void *left, const void *right) {
     return a->vertex_type == NULL ? 0 : strcmp(a->vertex_type, b->vertex_type);
 }
 
-/* Names what is missing of a code (PL_DIAGNOSED_VERTEX and so on) on a tile, or on all (SIZE_MAX),
- * from what the profile tells of vertex types, compute sets and programs. In their order there each
- * gets what it has of what is still missing on a tile; together with the rest that is all of it.
- * *named is 0 before, and the caller's to free, also after an error. Errors: MEMORY. Cost: a few
- * passes over the vertices of compute sets; O(tiles) for each part. */
+/* Finds the owners of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all (SIZE_MAX),
+ * from the profile's vertex types, compute sets and programs. In their order in the profile, each
+ * owner gets as much as is still missing on a tile; with the rest, the parts sum to all of it.
+ * *named must be 0; the caller frees it, also after an error. Errors: MEMORY. Cost: a few passes
+ * over the vertices of compute sets; O(tiles) for each part. */
 static popliner_status name_code(const pl_explained *explained, int code, size_t tile,
                                  named_code *named, popliner_error *error) {
     bool is_of_all = tile == SIZE_MAX;
@@ -353,7 +353,7 @@ static popliner_status name_code(const pl_explained *explained, int code, size_t
     return memory ? POPLINER_OK : pl_fail_memory(error, "the diagnosis");
 }
 
-/* ---- variable by variable ---- */
+/* ---- by variable ---- */
 
 static size_t key_of(const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
@@ -395,8 +395,8 @@ static int compare_missing(const void *left, const void *right) {
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-/* Finds the programs that touch missing variables: place_of_key is the item + 1 of each key, and
- * last_program[items] room for the program + 1 that was counted last for each. */
+/* Finds the programs that touch missing variables. place_of_key has the item + 1 of each key;
+ * last_program[items] is scratch: the last counted program + 1. */
 static void find_touching_programs(const pl_explained *explained, const uint32_t *place_of_key,
                                    uint32_t *last_program, popliner_missing_variables *list) {
     enum { SHOWN = sizeof list->items->programs / sizeof *list->items->programs };
@@ -405,12 +405,12 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
         pl_touches touches = pl_touches_of(p, program);
         uint32_t variable;
         if (explained->program_seen[program] == PL_SEEN_DATA)
-            continue; /* nothing is missing that it touches */
+            continue; /* none of its variables is missing */
         while (pl_touches_next(&touches, &variable)) {
             uint32_t place =
                 explained->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];
             if (place == 0 || last_program[place - 1] == program + 1)
-                continue; /* nothing is missing of it, or counted for another of its variables */
+                continue; /* not missing, or already counted for another variable */
             popliner_missing_variable *item = &list->items[place - 1];
             last_program[place - 1] = program + 1;
             if (item->num_programs < SHOWN)
@@ -423,7 +423,7 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
     }
 }
 
-/* The parts of an item of code, and what of it is nobody's. */
+/* Finds the parts of an item of code, and the bytes without an owner. */
 static popliner_status name_item(const pl_explained *explained, bool has_name, size_t tile,
                                  size_t category, popliner_missing_variable *item,
                                  popliner_error *error) {
@@ -434,7 +434,7 @@ static popliner_status name_item(const pl_explained *explained, bool has_name, s
         status = name_code(explained, code, tile, &named, error);
         item->parts = named.parts;
         item->num_parts = named.num_parts;
-        /* the rest, and variables of the category that are not always live */
+        /* the rest, and the category's variables that are not always live */
         item->compiler_bytes =
             item->num_programs == 0 ? item->size_bytes - named.named_bytes : named.rest_bytes;
     } else if (item->num_programs == 0 &&
@@ -444,7 +444,7 @@ static popliner_status name_item(const pl_explained *explained, bool has_name, s
     return status;
 }
 
-/* Completes the reasons, which are those of the programs that touch the item. */
+/* Adds the reasons of the parts to those of the programs that touch the item. */
 static void complete_reasons(popliner_missing_variable *item) {
     for (size_t part = 0; part < item->num_parts; part++) {
         for (size_t i = 0; i < item->parts[part].reasons.count; i++)

@@ -18,7 +18,7 @@ typedef struct group {
     uint64_t bytes;
 } group;
 
-/* All groups, listed by class: what a pair of layers shares depends on nothing else. */
+/* All groups by class: what two layers share depends only on these. */
 typedef struct groups {
     group *items;
     size_t count;
@@ -61,15 +61,15 @@ static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const gr
     }
 }
 
-/* What tells the layers of a step. */
+/* What the layers of a step are found by. */
 typedef struct step_layers {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_layers *layers;
 } step_layers;
 
-/* Writes the units of the layers that a step belongs to, each once: that of the operation that it
- * runs for at its own call, and those of the Calls around it. Returns how many. */
+/* Sets units[] to the units of the layers of a step, each once: that of its own operation, and
+ * those of the Calls around it. Returns their number. */
 static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *units, size_t most) {
     size_t count = 0;
     for (uint32_t at = step; at != PL_NONE && count < most; at = s->profile->step_parent[at]) {
@@ -88,12 +88,13 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
     return count;
 }
 
-/* For every live range of the group's class: from the layers that it begins in to those that it
- * ends in, as far as they touch the group; each pair once. `counted` marks pairs with `number`. */
+/* For each live range of the group's class: adds the bytes to the pairs of a layer where the range
+ * begins and one where it ends, if both touch the group; each pair once. `counted` marks pairs with
+ * `number`. */
 static void add_communication(pl_sharing *sharing, const step_layers *s, const pl_unit_sets *sets,
                               uint32_t class_index, const group *g, uint32_t *counted,
                               uint32_t number) {
-    enum { MAX_UNITS = 64 }; /* one per nested call: no real program nests so deep */
+    enum { MAX_UNITS = 64 }; /* one for each nested call; real programs do not nest so deeply */
     const popliner_profile *p = s->profile;
     size_t n = sharing->num_layers;
     for (uint32_t r = p->class_ranges_start[class_index];

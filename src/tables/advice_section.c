@@ -1,5 +1,5 @@
-/* The section of what stands out in memory: each row of a rule that docs/sections.md states, with
- * figures of the profile, and what can be tried.
+/* The section of advice: a row for each finding of a rule in docs/sections.md, with figures and a
+ * suggestion.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tables/sections.h"
@@ -85,7 +85,7 @@ static const struct {
               "alignment, and fewer small variables"},
 };
 
-/* A row; SIZE_MAX where there is no such thing. */
+/* A row; SIZE_MAX for absent values. */
 typedef struct advice {
     const char *subject; /* NULL: none */
     size_t tile;
@@ -95,14 +95,14 @@ typedef struct advice {
     size_t count;
 } advice;
 
-/* While the rules are looked at. */
+/* State while the rules are applied. */
 typedef struct look {
     const pl_section_source *source;
     const popliner_profile *profile;
     pl_sheet *sheet;
-    size_t worst;        /* the tile with most live memory, */
-    uint64_t live_bytes; /* by the compiler's account, and */
-    size_t peak_step;    /* its step with most of it; SIZE_MAX: there are none */
+    size_t worst;        /* the tile with most live memory in the compiler's account */
+    uint64_t live_bytes; /* of that tile */
+    size_t peak_step;    /* the step of its peak; SIZE_MAX: there are no steps */
 } look;
 
 static void add(const look *own, rule which, const advice *a) {
@@ -118,9 +118,9 @@ static void add(const look *own, rule which, const advice *a) {
     PL_COLUMN(sheet, text, "suggestion", rules[which].suggestion);
 }
 
-/* ---- the largest of many ---- */
+/* ---- the largest items ---- */
 
-/* Up to MOST_ROWS, the largest first; of equals the first stays before. */
+/* Up to MOST_ROWS items, the largest first; stable. */
 typedef struct largest {
     size_t count;
     uint64_t bytes[MOST_ROWS];
@@ -146,7 +146,7 @@ static uint64_t live_bytes(const popliner_profile *p, size_t tile) {
     return p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
 }
 
-static void look_at_memory(const look *own) {
+static void check_memory(const look *own) {
     const popliner_profile *p = own->profile;
     const uint64_t *ends = p->tile_total_including_gaps_bytes;
     advice a = {NULL, 0, 0, p->target.bytes_per_tile, SIZE_MAX, 0};
@@ -159,7 +159,7 @@ static void look_at_memory(const look *own) {
         add(own, OVER_MEMORY, &a);
 }
 
-static void look_at_balance(const look *own) {
+static void check_balance(const look *own) {
     const popliner_profile *p = own->profile;
     const size_t num_tiles = p->target.num_tiles;
     advice mean = {NULL, own->worst, own->live_bytes, 0, SIZE_MAX, 0};
@@ -183,7 +183,7 @@ static void look_at_balance(const look *own) {
         add(own, NEXT_TILE, &next);
 }
 
-static void look_at_gaps(const look *own) {
+static void check_gaps(const look *own) {
     const popliner_profile *p = own->profile;
     advice a = {NULL, 0, 0, 0, SIZE_MAX, 0};
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -202,11 +202,11 @@ static void look_at_gaps(const look *own) {
 
 /* ---- rules of the variables on the worst tile ---- */
 
-/* What is on the worst tile: by unlowered variable and category, at its peak. */
+/* Bytes on the worst tile at its peak, by unlowered variable and category. */
 typedef struct worst_tile {
     uint64_t *of_unlowered;              /* [num_unlowered] */
     uint64_t at_peak[PL_MAX_CATEGORIES]; /* by category */
-    uint64_t always[PL_MAX_CATEGORIES];  /* the same that is always live */
+    uint64_t always[PL_MAX_CATEGORIES];  /* the part that is always live */
 } worst_tile;
 
 static void sum_up_worst(const look *own, worst_tile *sums) {
@@ -224,7 +224,7 @@ static void sum_up_worst(const look *own, worst_tile *sums) {
     }
 }
 
-static void look_at_always_live(const look *own, const worst_tile *sums) {
+static void check_always_live(const look *own, const worst_tile *sums) {
     const popliner_profile *p = own->profile;
     const uint64_t bytes = p->tile_always_live_bytes[own->worst];
     size_t most = 0;
@@ -241,7 +241,7 @@ static void look_at_always_live(const look *own, const worst_tile *sums) {
         add(own, ALWAYS_LIVE, &a);
 }
 
-/* Counts the tiles that have some of each variable that is marked. */
+/* Counts the tiles of each marked variable. */
 static void count_tiles(const popliner_profile *p, const uint8_t *marks, size_t *num_tiles,
                         size_t *last_tile) {
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
@@ -256,8 +256,8 @@ static void count_tiles(const popliner_profile *p, const uint8_t *marks, size_t 
     }
 }
 
-static popliner_status look_at_few_tiles(const look *own, const worst_tile *sums,
-                                         popliner_error *error) {
+static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
+                                       popliner_error *error) {
     const popliner_profile *p = own->profile;
     uint8_t *marks = pl_new_array(p->num_unlowered, sizeof *marks);
     size_t *num_tiles = pl_new_array(p->num_unlowered, sizeof *num_tiles);
@@ -291,14 +291,14 @@ static popliner_status look_at_few_tiles(const look *own, const worst_tile *sums
     return status;
 }
 
-/* Whether bytes on the worst tile are a share of what is live there. */
-static void look_at_share(const look *own, rule which, uint64_t bytes) {
+/* Adds a row if the bytes are at least a tenth of the live bytes of the worst tile. */
+static void check_share(const look *own, rule which, uint64_t bytes) {
     const advice a = {NULL, own->worst, bytes, own->live_bytes, SIZE_MAX, SIZE_MAX};
     if (10 * bytes >= own->live_bytes)
         add(own, which, &a);
 }
 
-static void look_at_shares(const look *own, const worst_tile *sums) {
+static void check_shares(const look *own, const worst_tile *sums) {
     const popliner_profile *p = own->profile;
     uint64_t copies = 0;
     uint64_t code = 0;
@@ -312,24 +312,24 @@ static void look_at_shares(const look *own, const worst_tile *sums) {
             strcmp(name, "globalExchangeCode") == 0 || strcmp(name, "hostExchangeCode") == 0)
             code += sums->at_peak[i];
     }
-    look_at_share(own, COPIES, copies);
-    look_at_share(own, EXCHANGE_CODE, code);
+    check_share(own, COPIES, copies);
+    check_share(own, EXCHANGE_CODE, code);
 }
 
-static popliner_status look_at_worst_tile(const look *own, popliner_error *error) {
+static popliner_status check_worst_tile(const look *own, popliner_error *error) {
     worst_tile sums = {.of_unlowered = pl_new_array(own->profile->num_unlowered, sizeof(uint64_t))};
     if (sums.of_unlowered == NULL)
         return pl_fail_memory(error, "the advice");
     sum_up_worst(own, &sums);
-    look_at_always_live(own, &sums);
-    popliner_status status = look_at_few_tiles(own, &sums, error);
+    check_always_live(own, &sums);
+    popliner_status status = check_few_tiles(own, &sums, error);
     if (status == POPLINER_OK)
-        look_at_shares(own, &sums);
+        check_shares(own, &sums);
     free(sums.of_unlowered);
     return status;
 }
 
-static popliner_status look_at_vertex_code(const look *own, popliner_error *error) {
+static popliner_status check_vertex_code(const look *own, popliner_error *error) {
     const popliner_profile *p = own->profile;
     uint64_t *code = pl_new_array(p->target.num_tiles, sizeof *code);
     largest found = {0};
@@ -359,9 +359,9 @@ static popliner_status look_at_vertex_code(const look *own, popliner_error *erro
     return POPLINER_OK;
 }
 
-/* ---- rules of what is there again and again ---- */
+/* ---- rules about repetition ---- */
 
-/* Replaces the text by a name in which each number is '#'. */
+/* Sets the pattern to a name with '#' for each number. */
 static void make_pattern(pl_text *pattern, const char *name) {
     pattern->length = 0;
     pl_text_add(pattern, "");
@@ -376,12 +376,12 @@ static void make_pattern(pl_text *pattern, const char *name) {
     }
 }
 
-/* What has a name but for its numbers. */
+/* Items whose names differ only in numbers. */
 typedef struct repeated {
     pl_names patterns;
-    pl_text pattern; /* while one is made */
-    size_t *group;   /* of each item; SIZE_MAX: of none */
-    uint64_t *bytes; /* by group, and the two below, too */
+    pl_text pattern; /* scratch */
+    size_t *group;   /* of each item; SIZE_MAX: none */
+    uint64_t *bytes; /* by group, like the two below */
     uint64_t *one;
     size_t *count;
 } repeated;
@@ -395,7 +395,7 @@ static void free_repeated(repeated *own) {
     free(own->count);
 }
 
-/* Room for the sums of all groups. */
+/* Allocates the sums of all groups. */
 static bool make_sums(repeated *own) {
     own->bytes = pl_new_array(own->patterns.count, sizeof *own->bytes);
     own->one = pl_new_array(own->patterns.count, sizeof *own->one);
@@ -403,7 +403,7 @@ static bool make_sums(repeated *own) {
     return own->bytes != NULL && own->one != NULL && own->count != NULL;
 }
 
-/* Those that are there more than once, and are 1% of all. */
+/* Adds the groups with several items and at least 1% of the total. */
 static void add_repeated(const look *own, rule which, const repeated *groups, uint64_t all_bytes) {
     largest found = {0};
     for (size_t i = 0; i < groups->patterns.count; i++) {
@@ -420,8 +420,7 @@ static void add_repeated(const look *own, rule which, const repeated *groups, ui
     }
 }
 
-/* Sums up the exchange code of each pattern by unit: of programs, those of the first operation that
- * has them. */
+/* Sums the exchange code of each pattern by unit. A program counts for its first operation. */
 static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *all_bytes,
                                    popliner_error *error) {
     const popliner_profile *p = own->profile;
@@ -452,7 +451,7 @@ static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *
     return status;
 }
 
-static popliner_status look_at_repeated_code(const look *own, popliner_error *error) {
+static popliner_status check_repeated_code(const look *own, popliner_error *error) {
     const popliner_operations *operations = own->source->operations;
     const size_t count = popliner_operations_count(operations);
     repeated groups = {.group = pl_new_array(count, sizeof(size_t))};
@@ -475,7 +474,7 @@ static popliner_status look_at_repeated_code(const look *own, popliner_error *er
     return status;
 }
 
-/* Sums up the constants, all of them and by unlowered variable. */
+/* Sums the constants: all, and by unlowered variable. */
 static uint64_t sum_up_constants(const popliner_profile *p, uint64_t *bytes) {
     uint64_t all_bytes = 0;
     for (size_t v = 0; v < p->num_variables; v++) {
@@ -488,14 +487,14 @@ static uint64_t sum_up_constants(const popliner_profile *p, uint64_t *bytes) {
     return all_bytes;
 }
 
-static popliner_status look_at_repeated_constants(const look *own, popliner_error *error) {
+static popliner_status check_repeated_constants(const look *own, popliner_error *error) {
     const popliner_profile *p = own->profile;
     repeated groups = {.group = pl_new_array(p->num_unlowered, sizeof(size_t))};
     uint64_t *bytes = pl_new_array(p->num_unlowered, sizeof *bytes);
     popliner_status status =
         groups.group == NULL || bytes == NULL ? pl_fail_memory(error, "the advice") : POPLINER_OK;
     const uint64_t all_bytes = status == POPLINER_OK ? sum_up_constants(p, bytes) : 0;
-    pl_text key = {0}; /* those of one size */
+    pl_text key = {0}; /* size and pattern */
     for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
         const char *name = pl_profile_string(p, p->unlowered_name[i]);
         groups.group[i] = SIZE_MAX;
@@ -529,9 +528,9 @@ static popliner_status look_at_repeated_constants(const look *own, popliner_erro
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all rules ---- */
 
-/* The first step at which most is live on the worst tile. */
+/* Finds the first step at which most is live on the worst tile. */
 static popliner_status find_peak(look *own, popliner_error *error) {
     const popliner_profile *p = own->profile;
     uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
@@ -557,18 +556,18 @@ popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *she
     if (status == POPLINER_OK)
         status = find_peak(&own, error);
     own.live_bytes = live_bytes(p, own.worst);
-    if (status == POPLINER_OK && own.live_bytes > 0) { /* there is an account by tile */
-        look_at_memory(&own);
-        look_at_balance(&own);
-        status = look_at_worst_tile(&own, error);
+    if (status == POPLINER_OK && own.live_bytes > 0) { /* there are totals by tile */
+        check_memory(&own);
+        check_balance(&own);
+        status = check_worst_tile(&own, error);
         if (status == POPLINER_OK)
-            status = look_at_vertex_code(&own, error);
+            status = check_vertex_code(&own, error);
     }
     if (status == POPLINER_OK)
-        status = look_at_repeated_code(&own, error);
+        status = check_repeated_code(&own, error);
     if (status == POPLINER_OK)
-        status = look_at_repeated_constants(&own, error);
+        status = check_repeated_constants(&own, error);
     if (status == POPLINER_OK && own.live_bytes > 0)
-        look_at_gaps(&own);
+        check_gaps(&own);
     return status;
 }

@@ -1,4 +1,4 @@
-/* Comparing two tables, row by row and column by column, what is no quantity, and bounds of growth.
+/* Compares two tables row by row and column by column, and settings; checks bounds of growth.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/numbers.h"
 #include "tables/changes_data.h"
 
-/* ---- tables that were kept ---- */
+/* ---- stored tables ---- */
 
 size_t pl_kept_num_rows(const pl_sheet *sheet) {
     return sheet->num_columns == 0 ? 0 : sheet->num_cells / sheet->num_columns;
@@ -39,7 +39,7 @@ const char *pl_kept_text(const pl_sheet *sheet, size_t row, size_t column) {
 bool pl_kept_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number) {
     const pl_cell *cell = pl_kept_cell(sheet, row, column);
     *number = 0;
-    if (cell->kind == PL_CELL_NUMBER) /* the numbers of a profile are not larger */
+    if (cell->kind == PL_CELL_NUMBER) /* numbers of profiles are never larger */
         *number = cell->value.number > INT64_MAX ? INT64_MAX : (int64_t)cell->value.number;
     else if (cell->kind == PL_CELL_SIGNED)
         *number = cell->value.signed_number;
@@ -91,11 +91,11 @@ void pl_changes_add(popliner_changes *changes, const popliner_change *difference
 
 /* ---- rows of two tables ---- */
 
-/* A row by what it is matched by. */
+/* The key by which a row is matched. */
 typedef struct row_key {
     const char *kind;
     const char *name;
-    uint64_t number; /* of those that have one instead of a name */
+    uint64_t number; /* for rows with a number instead of a name */
     size_t row;
 } row_key;
 
@@ -113,7 +113,7 @@ static int compare_keys(const void *left, const void *right) {
     return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* The keys of all rows in order; NULL without memory. */
+/* Returns the sorted keys of all rows; NULL when memory is short. */
 static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
     const size_t kind = pairing->kind == NULL ? SIZE_MAX : pl_kept_column(sheet, pairing->kind);
     const size_t name = pl_kept_column(sheet, pairing->name);
@@ -130,8 +130,8 @@ static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
     return keys;
 }
 
-/* For each row of `now` its match before, or SIZE_MAX; *is_matched of those before. False without
- * memory. */
+/* Finds, for each row of `now`, its match before, or SIZE_MAX; is_matched marks the rows before.
+ * False when memory is short. */
 static bool match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
                        size_t *match, bool *is_matched) {
     const size_t num_before = pl_kept_num_rows(before);
@@ -153,7 +153,7 @@ static bool match_rows(const pl_pairing *pairing, const pl_sheet *before, const 
     return done;
 }
 
-/* A column of quantities, with its place in each table; SIZE_MAX: not there. */
+/* A column of quantities, and its index in each table; SIZE_MAX: absent. */
 typedef struct compared_column {
     const char *name;
     size_t place[PL_NUM_SIDES];
@@ -167,7 +167,7 @@ static bool is_quantity(const char *column) {
            strcmp(column, "cycles") == 0 || strcmp(column, "num_operations") == 0;
 }
 
-/* The columns of `now`, then those of `before` alone; NULL without memory. */
+/* Returns the columns of `now`, then those that only `before` has; NULL when memory is short. */
 static compared_column *find_columns(popliner_changes *c, const pl_sheet *before,
                                      const pl_sheet *now, size_t *count) {
     compared_column *columns =
@@ -187,13 +187,13 @@ static compared_column *find_columns(popliner_changes *c, const pl_sheet *before
     return columns;
 }
 
-/* The quantity of a row, which has 0 of a column that its table does not have. */
+/* Reads the quantity of a row: 0 in a column that its table lacks. */
 static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number) {
     *number = 0;
     return row != SIZE_MAX && (column == SIZE_MAX || pl_kept_number(sheet, row, column, number));
 }
 
-/* What a row is called in a column: its text, or its number. */
+/* Returns a row's text or number in a column, as a name. */
 static const char *row_name(popliner_changes *changes, const pl_sheet *sheet, size_t row,
                             size_t column) {
     popliner_changes *c = changes;
@@ -207,7 +207,7 @@ static const char *row_name(popliner_changes *changes, const pl_sheet *sheet, si
 
 typedef struct row_pair {
     const pl_sheet *sheets[PL_NUM_SIDES];
-    size_t rows[PL_NUM_SIDES]; /* SIZE_MAX: there is none */
+    size_t rows[PL_NUM_SIDES]; /* SIZE_MAX: absent */
 } row_pair;
 
 /* Adds all quantities of a row and its match. */
@@ -262,7 +262,7 @@ void pl_changes_add_tables(popliner_changes *changes, const pl_pairing *pairing,
     free(match);
 }
 
-/* ---- what is asked of a comparison ---- */
+/* ---- the public interface ---- */
 
 void popliner_changes_free(popliner_changes *changes) {
     if (changes == NULL)
@@ -324,12 +324,12 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
     case POPLINER_CHANGES_JSON:
         return pl_changes_write_rows(changes, POPLINER_FORMAT_JSON, text, error);
     }
-    return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a comparison", (int)form);
+    return pl_fail(error, POPLINER_ERROR_USAGE, "form %d: not a form of comparisons", (int)form);
 }
 
-/* ---- what is no quantity ---- */
+/* ---- settings ---- */
 
-/* A summary with the columns that settings are made of. */
+/* A summary, and the columns that settings are made of. */
 typedef struct side {
     const pl_sheet *sheet;
     size_t group;
@@ -342,7 +342,7 @@ static side side_of(const pl_sheet *sheet) {
                   pl_kept_column(sheet, "value")};
 }
 
-/* The other groups are quantities, or numbers of tiles. */
+/* False for other groups: quantities, or numbers of tiles. */
 static bool is_setting(const side *s, size_t row) {
     static const char *const groups[] = {"version", "device", "cycles", "engine_option"};
     const char *group = pl_kept_text(s->sheet, row, s->group);
@@ -365,7 +365,7 @@ bool pl_setting_is_change(const popliner_setting_change *setting) {
     return s->before != NULL && strcmp(s->before, s->now) != 0;
 }
 
-/* Adds a row of one side or of both. SIZE_MAX: there is none. */
+/* Adds a row of one side or of both; SIZE_MAX: absent. */
 static void add(popliner_changes *c, const side *sides, size_t before, size_t now) {
     const side *own = &sides[now == SIZE_MAX ? PL_BEFORE : PL_NOW];
     const size_t row = now == SIZE_MAX ? before : now;
@@ -407,13 +407,13 @@ void pl_changes_add_settings(popliner_changes *changes, const pl_sheet *before,
 
 /* ---- bounds of growth ---- */
 
-/* What of a comparison is held against each kind of bound. */
+/* The quantities that each kind of bound limits. */
 static const struct {
     const char *name;
     const char *what; /* NULL: units of any kind */
     const char *quantity;
 } kinds[POPLINER_NUM_GROWTHS] = {
-    [POPLINER_GROWTH_LARGEST_TILE] = {"largest-tile", "", ""}, /* the one that decides */
+    [POPLINER_GROWTH_LARGEST_TILE] = {"largest-tile", "", ""}, /* the quantity that decides */
     [POPLINER_GROWTH_TILES] = {"tiles", "tile", "live_bytes"},
     [POPLINER_GROWTH_CATEGORIES] = {"categories", "category", "variables_bytes"},
     [POPLINER_GROWTH_LAYERS] = {"layers", NULL, "total_bytes"},
@@ -437,7 +437,7 @@ bool pl_change_grew(const popliner_change *difference, double max_percent) {
     if (!d->has_before || !d->has_now || d->now <= d->before)
         return false;
     const double parts = max_percent * 1e6 + 0.5;
-    if (!(parts < 1e19)) /* also what is no number */
+    if (!(parts < 1e19)) /* also false for NaN */
         return false;
     const uint64_t grown[] = {(uint64_t)pl_change_of(d), parts_of_one};
     const uint64_t allowed[] = {d->before < 0 ? 0 : (uint64_t)d->before,
@@ -456,7 +456,8 @@ static bool is_of(const popliner_changes *c, size_t place, popliner_growth of) {
                                    : strcmp(d->what, kinds[of].what) == 0);
 }
 
-/* The largest share first: grown / before, by products. All of a list stand in one array. */
+/* Sorts by the share grown / before, the largest first, by products. The items of a list are in one
+ * array. */
 static int compare_shares(const void *left, const void *right) {
     const popliner_change *a = *(const popliner_change *const *)left;
     const popliner_change *b = *(const popliner_change *const *)right;

@@ -1,4 +1,4 @@
-/* A comparison as a table, and as JSON: the same rows behind what is known of both sides. And as
+/* Writes a comparison as a table; as JSON, the same rows after the facts about both sides; and as
  * the data of a page.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -16,8 +16,8 @@ static const char *only_name(popliner_presence presence) {
                                             : NULL;
 }
 
-/* A quantity, or else a setting. Settings are texts, so their values have columns of their own: all
- * that is in the others is a number. In JSON they stand before the rows. */
+/* Adds a quantity, or else a setting. Settings are texts, so they have their own columns and the
+ * others stay numeric. In JSON they precede the rows. */
 static void add_row(const popliner_change *d, const popliner_setting_change *s, bool is_table,
                     pl_sheet *sheet) {
     static const popliner_change none = {0};
@@ -47,7 +47,7 @@ static void add_rows(const popliner_changes *c, bool is_table, pl_sheet *sheet) 
         add_row(NULL, &c->settings[i], is_table, sheet);
 }
 
-/* ---- what stands before the rows in JSON ---- */
+/* ---- members before the rows in JSON ---- */
 
 static void put_side(pl_json *json, const char *key, const pl_compared_side *side) {
     pl_put_open(json, key, '{');
@@ -68,7 +68,6 @@ static void put_known(pl_json *json, const char *key, bool is_there, int64_t val
         pl_put_null(json, key);
 }
 
-/* The values of a quantity. */
 static void put_values(pl_json *json, const popliner_change *d) {
     double percent = 0;
     put_known(json, "before", d->has_before, d->before);
@@ -151,7 +150,7 @@ static void put_bound(pl_json *json, const popliner_growth_result *r) {
     pl_put_close(json);
 }
 
-/* An object that is not closed: its last members are the caller's. */
+/* Writes an object without its end: the caller adds the last members. */
 static void put_facts(pl_text *text, const popliner_changes *c) {
     const popliner_change *growth = &c->items[c->deciding];
     pl_json json = {.text = text, .style = PL_JSON_SPACED};
@@ -195,7 +194,7 @@ popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_
         *text = rows;
         return status;
     }
-    /* the object of the rows gets more members before its own */
+    /* the rows' object gets more members before its own */
     put_facts(&document, changes);
     pl_text_add(&document, rows + 1);
     free(rows);
@@ -204,7 +203,7 @@ popliner_status pl_changes_write_rows(const popliner_changes *changes, popliner_
 
 /* ---- the data of a page ---- */
 
-/* Items in a row that are shown as one table: items[first .. end - 1]. */
+/* Consecutive items of one table: items[first ... end - 1]. */
 typedef struct range {
     size_t first;
     size_t end;
@@ -221,7 +220,7 @@ static range range_at(const popliner_changes *c, size_t first) {
     return r;
 }
 
-/* Adds `"name":` and the table. */
+/* Appends `"name":` and the table. */
 static popliner_status add_sheet(pl_text *data, const char *name, pl_sheet *sheet,
                                  popliner_error *error) {
     char *text = NULL;
@@ -241,7 +240,7 @@ static void add_quantity(const popliner_change *d, pl_sheet *sheet) {
     PL_COLUMN(sheet, packed_change, "now", d->has_now, d->now);
 }
 
-/* Quantities that are each of another thing: a row for each. */
+/* Adds a row for each quantity, where items have different ones. */
 static popliner_status add_list(const popliner_changes *c, const range *r, pl_text *data,
                                 popliner_error *error) {
     pl_sheet sheet;
@@ -253,7 +252,7 @@ static popliner_status add_list(const popliner_changes *c, const range *r, pl_te
     return add_sheet(data, table_of(&c->items[r->first]), &sheet, error);
 }
 
-/* How many quantities each item has. */
+/* Returns the number of quantities of each item. */
 static size_t num_quantities(const popliner_changes *c, const range *r) {
     const popliner_change *first = &c->items[r->first];
     size_t count = 1;
@@ -262,7 +261,7 @@ static size_t num_quantities(const popliner_changes *c, const range *r) {
     return count;
 }
 
-/* A column of a quantity on one side; its name is "SIDE.QUANTITY". */
+/* Adds a column "SIDE.QUANTITY" of a quantity on one side. */
 static void add_side_value(pl_sheet *sheet, const char *side, const popliner_change *d) {
     const bool is_before = *side == 'b';
     pl_text name = {0};
@@ -274,7 +273,6 @@ static void add_side_value(pl_sheet *sheet, const char *side, const popliner_cha
     free(name.data);
 }
 
-/* An item with its quantities. */
 static void add_item(const popliner_change *d, size_t count, pl_sheet *sheet) {
     PL_COLUMN(sheet, text, "what", d->what);
     PL_COLUMN(sheet, text, "name", d->name);
@@ -285,14 +283,14 @@ static void add_item(const popliner_change *d, size_t count, pl_sheet *sheet) {
     }
 }
 
-/* Items that have the same quantities: a row for each item. */
+/* Adds a row for each item, where items have equal quantities. */
 static popliner_status add_items(const popliner_changes *c, const range *r, pl_text *data,
                                  popliner_error *error) {
     const size_t count = num_quantities(c, r);
     const char *name = table_of(&c->items[r->first]);
     pl_sheet sheet;
     pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
-    sheet.is_whole = strcmp(name, "tile") == 0; /* tiles are drawn, so all of them are told */
+    sheet.is_whole = strcmp(name, "tile") == 0; /* a chart needs all tiles */
     add_item(&c->items[r->first], count, &sheet);
     pl_sheet_end_names(&sheet);
     for (size_t i = r->first; i < r->end; i += count)

@@ -1,4 +1,4 @@
-/* A comparison for reading: what changed most.
+/* Writes a comparison for people: the largest changes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -14,7 +14,7 @@ enum { MOST_LISTED = 10, MOST_OF_A_NAME = 80, NUMBER_SIZE = 32 };
 
 /* ---- words and numbers ---- */
 
-/* A name from a file, cut where it is long. */
+/* Appends a name from a file; long names are shortened. */
 static void add_name(pl_text *text, const char *name) {
     for (size_t i = 0; *name != '\0'; i++) {
         uint32_t c = 0;
@@ -58,7 +58,7 @@ static void add_header(pl_text *text, const char *what) {
     pl_text_format(text, "%16s  %16s  %16s  %9s  %s\n", "before", "now", "difference", "%", what);
 }
 
-/* A row up to what it is of, which stands behind the numbers because it may be long. */
+/* Appends the numbers of a row. What they are of follows, because it may be long. */
 static void add_numbers(pl_text *text, const popliner_change *d) {
     char before[NUMBER_SIZE] = "-";
     char now[NUMBER_SIZE] = "-";
@@ -76,7 +76,7 @@ static void add_numbers(pl_text *text, const popliner_change *d) {
     pl_text_format(text, "%16s  %16s  %16s  %9s  ", before, now, difference, share);
 }
 
-/* "layer 3"; head, tail and what is in no layer have names that say it. */
+/* Appends "layer 3"; the names of head, tail and unlayered operations need no kind. */
 static void add_item(pl_text *text, const popliner_change *d) {
     if (strcmp(d->what, "layer") == 0)
         pl_text_add(text, "layer ");
@@ -88,15 +88,15 @@ static void add_item(pl_text *text, const popliner_change *d) {
 
 /* ---- items ---- */
 
-/* The quantities of one item: items[first .. end - 1] of the comparison. */
+/* The quantities of one item: items[first ... end - 1] of the comparison. */
 typedef struct item {
     size_t first;
     size_t end;
-    const popliner_change *shown; /* the quantity that it is listed by */
+    const popliner_change *shown; /* the quantity that is shown */
     bool is_changed;
 } item;
 
-/* The item that begins at `first`. Items that follow each other may have the same name. */
+/* Returns the item that begins at `first`. Consecutive items may have equal names. */
 static item item_at(const popliner_changes *c, size_t first, const char *quantity) {
     const popliner_change *d = &c->items[first];
     item found = {.first = first, .end = first, .shown = d};
@@ -112,12 +112,12 @@ static item item_at(const popliner_changes *c, size_t first, const char *quantit
 }
 
 static uint64_t size_of_change(const popliner_change *d) {
-    popliner_change whole = *d; /* what is not there is 0 here */
+    popliner_change whole = *d; /* missing values are 0 here */
     int64_t difference = pl_change_of(&whole);
     return difference < 0 ? (uint64_t)0 - (uint64_t)difference : (uint64_t)difference;
 }
 
-/* The largest change first, equal ones in their order. */
+/* Sorts by the size of the change, the largest first; stable. */
 static int compare_items(const void *left, const void *right) {
     const item *a = left;
     const item *b = right;
@@ -127,7 +127,7 @@ static int compare_items(const void *left, const void *right) {
                         : (a->first > b->first) - (a->first < b->first);
 }
 
-/* What a list of items is about. */
+/* A list of items. */
 typedef struct listing {
     bool (*takes)(const popliner_change *d);
     const char *quantity;
@@ -140,7 +140,7 @@ static bool is_of_category(const popliner_change *d) {
     return strcmp(d->what, "category") == 0;
 }
 
-/* All items that a listing takes, [*count]; NULL without memory. */
+/* Returns all items of a listing, [*count]; NULL when memory is short. */
 static item *find_items(const popliner_changes *c, const listing *l, size_t *count) {
     item *items = NULL;
     size_t capacity = 0;
@@ -297,9 +297,9 @@ static void write_tiles(const popliner_changes *c, pl_text *text) {
     }
 }
 
-/* ---- what is no quantity ---- */
+/* ---- settings ---- */
 
-/* "engine option opt.x: false, before true" */
+/* Appends "engine option opt.x: false, before true". */
 static void add_setting(const popliner_setting_change *s, pl_text *text) {
     const char *own = s->presence == POPLINER_ONLY_BEFORE ? s->before : s->now;
     pl_text_add(text, strcmp(s->group, "engine_option") == 0 ? "  engine option " : "  ");
@@ -335,7 +335,7 @@ static void write_settings(const popliner_changes *c, pl_text *text) {
                        c->num_settings_changed - num_listed);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole text ---- */
 
 static bool is_same(const popliner_changes *c) {
     bool same = c->num_changed == 0;

@@ -14,14 +14,14 @@
 #include "profile/profile_data.h"
 #include "tables/sections.h"
 
-/* What operations and layers have in common. */
+/* Adds the columns that operations and layers have in common. */
 static void add_sums(const pl_part_sums *sums, pl_sheet *sheet) {
     for (size_t i = 0; i < PL_NUM_OPERATION_PARTS; i++)
         PL_COLUMN(sheet, number, pl_parts[pl_operation_parts[i]].info.column,
                   sums->part_bytes[pl_operation_parts[i]]);
 }
 
-/* The cycles of one execution of each program of an operation. */
+/* Returns the cycles of one execution of each program of an operation. */
 static uint64_t operation_cycles(const popliner_profile *p, const popliner_operation *operation) {
     uint64_t cycles = 0;
     for (size_t i = 0; p->num_timed_programs > 0 && i < operation->num_programs; i++)
@@ -42,7 +42,7 @@ static const char *rule_name(popliner_layer_rule rule) {
     return names[rule];
 }
 
-/* `path` is that of the debug context; NULL: not known. */
+/* `path` is that of the debug context; NULL: unknown. */
 static void add_operation(const pl_section_source *source, size_t i, const pl_part_sums *sums,
                           const char *path, pl_sheet *sheet) {
     const bool has_cycles = source->profile->num_timed_programs > 0;
@@ -88,7 +88,7 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
 
 /* ---- layers ---- */
 
-/* How many operations a unit has, and from which step to which they run. */
+/* Adds how many operations a unit has, and the range of their steps. */
 static void add_operations(const pl_section_source *source, size_t unit, pl_sheet *sheet) {
     const popliner_chain *chain = source->chain;
     const size_t first = chain->unit_operations_start[unit];
@@ -124,7 +124,7 @@ static void add_layer(const pl_section_source *source, size_t unit, const pl_par
     PL_COLUMN(sheet, known, "cycles", cycles != NULL, cycles != NULL ? cycles[unit] : 0);
 }
 
-/* The cycles of all units, [units]; NULL where none are known, or without memory. */
+/* Finds the cycles of all units, [units]; *cycles is NULL if the profile has none. */
 static popliner_status find_cycles(const pl_section_source *source, uint64_t **cycles,
                                    popliner_error *error) {
     const struct pl_pass_usage *usage;
@@ -140,7 +140,7 @@ static popliner_status find_cycles(const pl_section_source *source, uint64_t **c
     return pl_unit_cycles_find(source->chain, &usage->passes, false, *cycles, error);
 }
 
-/* What each unit needs by itself. */
+/* Measures each unit alone. */
 static popliner_status measure_units(const pl_section_source *source, pl_part_sums *all,
                                      popliner_error *error) {
     const popliner_chain *chain = source->chain;
@@ -207,8 +207,7 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
     PL_COLUMN(sheet, number, pl_parts[part].info.column, d->part_bytes[part]);
 }
 
-/* A stage with what its IPU needs. PopLiner's model does not know what compiling adds: nothing is
- * certain there. */
+/* Adds a stage and the need of its IPU. PopLiner's model has no range of needs, so no verdict. */
 static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = &c->details[i];
@@ -236,7 +235,7 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
     add_part(d, POPLINER_PART_PARAMETERS, sheet);
     PL_COLUMN(sheet, signed, "correction_bytes", d->correction_bytes);
     PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);
-    /* the greedy algorithm, and who evaluates a split, count no cuts */
+    /* the greedy algorithm and the evaluation of a split count no cuts */
     PL_COLUMN(sheet, known, "cut_bytes", c->plan.num_values > 0, stage->cut_bytes);
 }
 

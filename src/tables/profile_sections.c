@@ -1,5 +1,4 @@
-/* Sections of what a profile tells as a whole: summary, tiles, categories, checks, and its
- * diagnosis.
+/* Sections about the whole profile: summary, tiles, categories, checks, and its diagnosis.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -71,7 +70,7 @@ static void add_counts(const popliner_profile_info *info, pl_sheet *sheet) {
     add_number(sheet, "count", "execution_steps", info->num_execution_steps);
 }
 
-/* Sums and peaks of the compiler's account of the tiles. */
+/* Adds sums and peaks of the compiler's totals by tile. */
 static void add_memory(const popliner_profile *profile, const popliner_profile_info *info,
                        pl_sheet *sheet) {
     uint64_t always_live_bytes = 0;
@@ -150,7 +149,7 @@ static void add_tile(const popliner_profile_info *info, const pl_tiles_table *ta
     PL_COLUMN(sheet, number, "not_always_live_peak_bytes", row[PL_TILES_NOT_ALWAYS_LIVE]);
     PL_COLUMN(sheet, number, "total_bytes", row[PL_TILES_TOTAL]);
     PL_COLUMN(sheet, number, "total_including_gaps_bytes", row[PL_TILES_WITH_GAPS]);
-    /* those of the categories have names that no other column can have */
+    /* their prefix makes these names distinct from other columns */
     for (size_t i = PL_NUM_TILES_MEASURES; i < table->num_columns; i++) {
         pl_text name = {0};
         if (sheet->is_naming)
@@ -178,7 +177,7 @@ popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *shee
     return status;
 }
 
-/* The bytes of variables by tile and category, and the tile with most of each. */
+/* The bytes of a category, and the tile with most of it. */
 typedef struct largest_tile {
     size_t tile;
     uint64_t bytes;
@@ -267,16 +266,14 @@ popliner_status pl_section_checks(const pl_section_source *source, pl_sheet *she
     return POPLINER_OK;
 }
 
-/* ---- a diagnosis ---- */
-
-/* ---- what is explained ---- */
+/* ---- diagnosis ---- */
 
 static void begin_row(pl_sheet *sheet, const char *group, const char *name) {
     pl_sheet_text(sheet, group);
     pl_sheet_text(sheet, name);
 }
 
-/* A row whose value is a number, or none. */
+/* Adds a row whose value is a number, or none. */
 static void add_index(pl_sheet *sheet, const char *group, const char *name, size_t value) {
     begin_row(sheet, group, name);
     pl_sheet_index(sheet, value);
@@ -339,9 +336,8 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
     return POPLINER_OK;
 }
 
-/* ---- what is missing ---- */
+/* ---- missing memory ---- */
 
-/* Why something is missing. */
 static pl_text reasons_text(const popliner_missing_reasons *reasons) {
     pl_text text = {0};
     for (size_t i = 0; i < reasons->count; i++)
@@ -349,7 +345,7 @@ static pl_text reasons_text(const popliner_missing_reasons *reasons) {
     return text;
 }
 
-/* The first of some programs. */
+/* Lists the first few programs. */
 static pl_text programs_text(size_t num_programs, const uint32_t *programs) {
     pl_text text = {0};
     for (size_t i = 0; i < num_programs && i < 3; i++)
@@ -357,8 +353,7 @@ static pl_text programs_text(size_t num_programs, const uint32_t *programs) {
     return text;
 }
 
-/* What is missing: a variable, or (unless it is SIZE_MAX) a part of it, which has no account of its
- * own. */
+/* Adds a missing variable, or its part k (unless SIZE_MAX). */
 static void add_item(const char *place, size_t item, size_t k, const popliner_missing_variable *v,
                      pl_sheet *sheet) {
     const bool is_part = k != SIZE_MAX;

@@ -24,7 +24,8 @@ static void add_names(pl_text *text, const char *const *names, size_t count, cha
         pl_text_format(text, "%s%c", names[i], delimiter);
 }
 
-/* Column names, those of the parts of operations in the middle, each followed by the delimiter. */
+/* Appends column names, with the parts of operations in the middle, each followed by the
+ * delimiter. */
 static void add_header(pl_text *text, const char *const *names, size_t count,
                        const char *const *more_names, size_t more_count, char delimiter) {
     add_names(text, names, count, delimiter);
@@ -36,7 +37,7 @@ static void add_header(pl_text *text, const char *const *names, size_t count,
     pl_text_add(text, "\n");
 }
 
-/* What those parts come to, with delimiters between them. */
+/* Appends these parts, separated by delimiters. */
 static void add_parts(pl_text *text, const uint64_t *part_bytes, char delimiter) {
     for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
         if (i > 0)
@@ -45,13 +46,13 @@ static void add_parts(pl_text *text, const uint64_t *part_bytes, char delimiter)
     }
 }
 
-/* "None" for what is in no layer, in every format of the original. */
+/* Returns a layer's name; "None" for unlayered operations, as in PopLiner 1.0.0. */
 static const char *shown_layer(const popliner_layers *layers, size_t unit) {
     const char *name = pl_layers_name(layers, unit);
     return name == NULL ? "None" : name;
 }
 
-/* The compiler's account of a tile that there is. */
+/* Returns the compiler's account of a valid tile. */
 static popliner_tile_memory account_of(const popliner_profile *profile, size_t tile) {
     popliner_tile_memory account = POPLINER_TILE_MEMORY_INIT;
     popliner_profile_get(profile, POPLINER_ITEM_TILE, tile, &account, NULL);
@@ -79,7 +80,7 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile,
 
     size_t num_tiles = profile->target.num_tiles;
     size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
-    /* the original holds this sum as a floating-point number, and shows it */
+    /* PopLiner 1.0.0 has this sum as a floating-point number, and prints it so */
     pl_text_format(&text, "Total memory: %" PRIu64 ".0\n",
                    pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles));
     pl_text_format(&text, "Category%c", delimiter);
@@ -106,7 +107,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
     static const char *const header[] = {"Layer", "Note", "Full name"};
     const popliner_layers *layers = chain->layers;
     static const char *const unit_header[] = {"Unit"};
-    bool has_unit = !chain->model->has_unlayered_unit; /* which is the layer otherwise */
+    bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
     pl_text text = {0};
     pl_part_sums *sums = NULL;
     *result = NULL;
@@ -135,7 +136,7 @@ done:
     return pl_text_finish(&text, status, result, error);
 }
 
-/* Whole MiB, a half rounded to the even one, as Python's round does. */
+/* Rounds to MiB, half to even, like Python's round. */
 static uint64_t round_to_mib(uint64_t bytes) {
     uint64_t mib = bytes >> 20;
     uint64_t rest = bytes & 0xfffff;
@@ -198,8 +199,8 @@ static const char *const measures[PL_NUM_TILES_MEASURES] = {
     [PL_TILES_OVERHEAD] = "Layout overhead",
 };
 
-/* The column of a category, which is added when it is met first. Nearly always the address tells;
- * only a profile with one name for two categories needs the comparison. */
+/* Returns the column of a category, and adds it when new. Usually the address identifies it; only
+ * profiles with equal names of categories need the comparison. */
 static size_t column_of(pl_tiles_table *table, const char *category) {
     for (size_t i = PL_NUM_TILES_MEASURES; i < table->num_columns; i++) {
         if (table->names[i] == category)
@@ -221,7 +222,7 @@ popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profil
     table->num_tiles = profile->target.num_tiles;
     table->num_columns = PL_NUM_TILES_MEASURES;
     memcpy(table->names, measures, sizeof measures);
-    size_t column[PL_MAX_CATEGORIES] = {0}; /* by category; 0: of none yet */
+    size_t column[PL_MAX_CATEGORIES] = {0}; /* by category; 0: none yet */
     for (size_t i = 0; i < profile->num_variables; i++) {
         uint8_t category = profile->variable_category[i];
         if (column[category] == 0)
@@ -290,9 +291,9 @@ uint64_t pl_tiles_always_live(const popliner_profile *p, size_t tile, const uint
     return bytes;
 }
 
-/* ---- the account, tile by tile ---- */
+/* ---- the account by tile ---- */
 
-/* Smallest, largest and sum of a column. */
+/* The smallest, largest, total and mean of a column. */
 typedef struct summary {
     uint64_t min;
     uint64_t max;
@@ -312,12 +313,12 @@ static summary summarise(const pl_tiles_table *table, size_t column) {
     return s;
 }
 
-/* The name of a category, which the profile gave. */
+/* Appends the name of a category, which the profile gave. */
 static void add_name(pl_text *text, const char *name, char delimiter) {
     if (delimiter == ',')
         pl_sheet_add_field(text, POPLINER_FORMAT_CSV, name);
     else
-        pl_text_add(text, name); /* all of the text is made printable in the end */
+        pl_text_add(text, name); /* the whole text is made printable at the end */
 }
 
 static void write_rows(const pl_tiles_table *table, const size_t *tiles, size_t count,
@@ -338,7 +339,6 @@ static void write_rows(const pl_tiles_table *table, const size_t *tiles, size_t 
     }
 }
 
-/* The number of tiles in table->worst. */
 static size_t num_worst(const pl_tiles_table *table) {
     return table->num_tiles < PL_WORST_TILES ? table->num_tiles : PL_WORST_TILES;
 }

@@ -1,4 +1,4 @@
-/* The tables of popliner_report_table. Columns are separated by `delimiter`.
+/* The tables of popliner_report_table. `delimiter` separates columns. The caller frees *text.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TABLES_REPORTS_H
@@ -25,7 +25,7 @@ popliner_status pl_report_operations(const popliner_operations *operations,
 popliner_status pl_report_layers(const popliner_chain *chain, pl_stage_meter *meter, char delimiter,
                                  char **text, popliner_error *error);
 
-/* A square table over the layers: row i, column j is bytes[i * num_layers + j]. */
+/* Writes a square table over the layers: row i, column j is bytes[i * num_layers + j]. */
 popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint64_t *bytes,
                                       char delimiter, char **text, popliner_error *error);
 
@@ -33,16 +33,16 @@ popliner_status pl_report_layer_pairs(const popliner_layers *layers, const uint6
 popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format format,
                                 char **text, popliner_error *error);
 
-/* ---- Bytes by tile: the compiler's account, and the sum of each category ---- */
+/* ---- Bytes by tile: the compiler's totals, and the sum of each category ---- */
 
-/* Columns before those of the categories. */
+/* The columns before those of the categories. */
 enum {
     PL_TILES_ALWAYS_LIVE,
     PL_TILES_NOT_ALWAYS_LIVE, /* at its peak */
-    PL_TILES_LIVE,            /* both */
+    PL_TILES_LIVE,            /* their sum */
     PL_TILES_TOTAL,
     PL_TILES_WITH_GAPS,
-    PL_TILES_OVERHEAD, /* what the layout leaves unused beyond what is live */
+    PL_TILES_OVERHEAD, /* the layout's total beyond the live bytes */
     PL_NUM_TILES_MEASURES
 };
 
@@ -52,21 +52,22 @@ enum { PL_WORST_TILES = 10 };
 typedef struct pl_tiles_table {
     size_t num_tiles;
     size_t num_columns;
-    /* [num_columns]: what a reader calls the measures, then the profile's categories, each once */
+    /* [num_columns]: readable names of the measures, then the profile's categories, each once */
     const char *names[PL_NUM_TILES_MEASURES + PL_MAX_CATEGORIES];
     uint64_t *bytes;              /* [tile * num_columns + column] */
-    size_t worst[PL_WORST_TILES]; /* those with most live memory, the largest first */
+    size_t worst[PL_WORST_TILES]; /* the tiles with most live memory, the largest first */
 } pl_tiles_table;
 
-/* Fills an empty one. Errors: USAGE if the variables are not loaded; MEMORY. O(variables). */
+/* Fills an empty table. Errors: USAGE if the variables are not loaded; MEMORY. O(variables). */
 popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profile *profile,
                                     popliner_error *error);
 void pl_tiles_table_clear(pl_tiles_table *table);
 
-/* The tile with most live memory by the compiler's account, the first of equals. O(tiles). */
+/* Returns the tile with most live memory in the compiler's account, the first of equals.
+ * O(tiles). */
 size_t pl_tiles_largest(const popliner_profile *profile);
 
-/* The bytes of those variables of a tile, or of POPLINER_ALL_TILES, that are always live and marked
+/* Returns the bytes of always-live variables of a tile, or of POPLINER_ALL_TILES, that are marked
  * in `selection` (NULL: all). O(variables). */
 uint64_t pl_tiles_always_live(const popliner_profile *profile, size_t tile,
                               const uint8_t *selection);

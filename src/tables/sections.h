@@ -1,4 +1,4 @@
-/* The sections of popliner/report.h, each made by a function of its own.
+/* The sections of popliner/report.h: a function for each.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TABLES_SECTIONS_H
@@ -12,24 +12,24 @@
 #include "popliner/report.h"
 #include "profile/debug_info.h"
 
-/* What sections are made of. */
+/* The sources of the sections. */
 typedef struct pl_section_source {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_layers *layers;
     const popliner_chain *chain;
     pl_stage_meter *meter;        /* of the chain */
-    const pl_debug_info *info;    /* NULL: there is none */
+    const pl_debug_info *info;    /* NULL: there is no debug information */
     const popliner_check *checks; /* [num_checks] */
     size_t num_checks;
-    const popliner_layer_pairs *pairs;       /* of PAIRS alone */
-    const popliner_diagnosis *diagnosis;     /* of DIAGNOSIS and MISSING alone */
-    const popliner_certificate *certificate; /* of PLAN alone */
+    const popliner_layer_pairs *pairs;       /* for PAIRS only */
+    const popliner_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
+    const popliner_certificate *certificate; /* for PLAN only */
     const popliner_listener *listener;
 } pl_section_source;
 
-/* Names the columns of the sheet, which has begun, and writes all rows. Errors: MEMORY; USAGE where
- * the variables are not loaded. */
+/* Names the columns of a sheet, which has begun, and writes all rows. Errors: MEMORY; USAGE if the
+ * variables are not loaded. */
 typedef popliner_status pl_section_writer(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error);
 
@@ -51,14 +51,14 @@ pl_section_writer pl_section_advice;
 pl_section_writer pl_section_diagnosis;
 pl_section_writer pl_section_missing;
 
-/* For pages, which hold no long table of executions: PL_SECTION_EXECUTION_SUMS. */
+/* Sums of the executions, for pages, which have no long tables: PL_SECTION_EXECUTION_SUMS. */
 pl_section_writer pl_section_execution_sums;
 
-/* The first operation that has each program, or PL_NONE: [programs], to be freed; NULL without
- * memory. */
+/* Returns the first operation of each program, or PL_NONE: [programs]. The caller frees it; NULL
+ * when memory is short. */
 uint32_t *pl_section_operations_of(const pl_section_source *source);
 
-/* The label of the unit of an operation; NULL for SIZE_MAX. */
+/* Returns the label of an operation's unit; NULL for SIZE_MAX. */
 const char *pl_section_unit(const pl_section_source *source, size_t operation);
 
 #endif

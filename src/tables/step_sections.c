@@ -1,5 +1,4 @@
-/* Sections along the programs: liveness steps, the tree of programs, the execution; vertex types
- * and exchanges.
+/* Sections of programs: liveness steps, the program tree, executions, vertex types and exchanges.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -29,10 +28,10 @@ static const char *type_name(const popliner_profile *p, size_t program) {
 
 /* ---- liveness ---- */
 
-/* What is live over all tiles, and on the largest one. */
+/* Live bytes over all tiles, and on the largest one. */
 typedef struct live {
     size_t tile;
-    uint64_t *all_bytes; /* [steps], without what is always live, like the next */
+    uint64_t *all_bytes; /* [steps], not always live; also tile_bytes */
     uint64_t *tile_bytes;
     uint64_t always_bytes;
     uint64_t tile_always_bytes;
@@ -103,12 +102,12 @@ uint32_t *pl_section_operations_of(const pl_section_source *source) {
     return first;
 }
 
-/* What is known of each program by others. */
+/* Properties of a program that other tables have. */
 typedef struct places {
-    uint32_t *parent; /* the first whose child it is, or PL_NONE */
+    uint32_t *parent; /* its first parent, or PL_NONE */
     uint32_t *first_step;
     uint32_t *num_steps;
-    uint32_t *operation; /* the first that has it, or PL_NONE */
+    uint32_t *operation; /* its first operation, or PL_NONE */
 } places;
 
 static void free_places(places *own) {
@@ -143,8 +142,8 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     return POPLINER_OK;
 }
 
-/* The state of the vertices of a compute set: what the compiler tells of it where the memory model
- * takes that, as that of operations is. */
+/* Returns the state of a compute set's vertices: the compiler's value if the memory model uses it,
+ * like that of operations. */
 static uint64_t state_of(const pl_section_source *source, size_t compute_set,
                          const popliner_compute_set *told) {
     const popliner_profile *p = source->profile;
@@ -160,7 +159,7 @@ static uint64_t state_of(const pl_section_source *source, size_t compute_set,
     return state_bytes;
 }
 
-/* The vertices of the compute set that a program executes. */
+/* Adds the vertices of a program's compute set. */
 static void add_vertices(const pl_section_source *source, size_t compute_set, pl_sheet *sheet) {
     const bool has_set = compute_set != SIZE_MAX;
     popliner_compute_set told = POPLINER_COMPUTE_SET_INIT;
@@ -193,7 +192,7 @@ static void add_program(const pl_section_source *source, size_t i, const places 
     PL_COLUMN(sheet, number, "num_children", program.num_children);
     PL_COLUMN(sheet, index, "called", program.called_program);
     PL_COLUMN(sheet, index, "compute_set", program.compute_set);
-    /* nothing tells how often a RepeatWhile repeats */
+    /* the profile does not have how often a RepeatWhile repeats */
     PL_COLUMN(sheet, known, "num_repeats", strcmp(program.type_name, "RepeatWhile") != 0,
               program.num_repeats);
     PL_COLUMN(sheet, known, "cycles", cycles_source != NULL, program.cycles);
@@ -226,7 +225,7 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
 
 /* ---- the execution ---- */
 
-/* Its programs, by their first operations. */
+/* Finds the first operation of each program. */
 static popliner_status find_operations(const pl_section_source *source, uint32_t **operation_of,
                                        popliner_error *error) {
     *operation_of = pl_section_operations_of(source);
@@ -239,7 +238,7 @@ static const char *unit_of_program(const pl_section_source *source, const uint32
                                : pl_section_unit(source, pl_walk_index(operation_of[program]));
 }
 
-/* What an executed step took on one of its IPUs, if that was measured. */
+/* Adds an executed step on one of its IPUs, if it was measured. */
 static void add_execution(const pl_section_source *source, size_t i, size_t which_ipu,
                           const uint32_t *operation_of, pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
@@ -288,11 +287,11 @@ popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *
     return status;
 }
 
-/* What the executions of some programs took. */
+/* Sums over executions. */
 typedef struct execution_sum {
     uint64_t num_executions;
     uint64_t cycles;
-    double mean_tile_cycles; /* of these, what the tiles take on the mean */
+    double mean_tile_cycles; /* cycles times the tile balance of each: what tiles take on average */
 } execution_sum;
 
 /* By name. Zero-initialise. */
@@ -357,11 +356,10 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
     return status;
 }
 
-/* ---- code and state ---- */
-
 /* ---- vertex types ---- */
 
-/* The vertices of each type on each tile, [types * tiles], and how many compute sets have some. */
+/* Counts the vertices of each type on each tile, [types * tiles], and the compute sets that have
+ * some. */
 static popliner_status count_vertices(const popliner_profile *p, uint64_t *vertices,
                                       size_t *num_sets, popliner_error *error) {
     const size_t num_tiles = p->target.num_tiles;
@@ -438,8 +436,8 @@ static bool is_exchange(popliner_program_type type) {
            type == POPLINER_PROGRAM_STREAM_COPY_MID;
 }
 
-/* The sizes of the lowered variables in each list of some program, as far as they are known yet:
- * plus one, 0 for not yet. */
+/* Returns the bytes of a list's lowered variables; caches them in `known`, plus one, 0 for
+ * unknown. */
 static uint64_t list_bytes(const popliner_profile *p, uint32_t list, uint64_t *known) {
     if (known[list] == 0) {
         known[list] = 1;
@@ -467,9 +465,9 @@ static void add_code(const popliner_profile *p, const uint64_t *code, pl_sheet *
     PL_COLUMN(sheet, number, "worst_tile_bytes", code[worst]);
 }
 
-/* While exchanges are gone through. */
+/* State while exchanges are added. */
 typedef struct exchanges {
-    uint64_t *code;  /* [tiles], of the program that is looked at */
+    uint64_t *code;  /* [tiles], of the current program */
     uint64_t *known; /* see list_bytes */
     uint32_t *num_steps;
     uint32_t *operation_of;

@@ -1,5 +1,4 @@
-/* The section of variables: one row for the pieces of an unlowered variable that are of one
- * category.
+/* The section of variables: a row for the pieces of an unlowered variable in one category.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tables/sections.h"
@@ -13,18 +12,17 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* Rows while they are gathered. Pieces of one unlowered variable are mostly of one category, so
- * those of several are found by going through its few rows. */
+/* A row. Most unlowered variables have one category; the few rows of the others are a list. */
 typedef struct row {
     uint32_t unlowered; /* or PL_NONE */
     uint8_t category;
     bool is_always_live; /* all pieces are */
     uint32_t next;       /* row of the same unlowered variable, or PL_NONE */
-    uint32_t set;        /* of operations that touch a piece */
+    uint32_t set;        /* the last set of operations whose units were marked */
     uint64_t size_bytes;
     uint64_t num_pieces;
     uint32_t num_tiles;
-    uint32_t last_tile; /* that a piece was met on */
+    uint32_t last_tile; /* the last tile with a piece */
     uint32_t largest_tile;
     uint64_t tile_bytes; /* on the last tile, so far */
     uint64_t largest_tile_bytes;
@@ -32,20 +30,20 @@ typedef struct row {
     uint32_t end_step;
 } row;
 
-/* Pieces of no unlowered variable are many, of many categories: their rows are found by these. */
+/* Pieces without an unlowered variable are many, in many categories: of_none finds their rows. */
 typedef struct rows {
     size_t num_units;
-    uint32_t *first; /* [num_unlowered + 1]: row of each, then of pieces that are of none */
+    /* [num_unlowered + 1]: first row of each variable, then of pieces without one */
+    uint32_t *first;
     uint32_t of_none[UINT8_MAX + 1];
     row *items;
     size_t count;
     size_t capacity;
-    uint8_t *units; /* [count][num_units]: which touch one of its pieces */
+    uint8_t *units; /* [count][num_units]: the units that touch one of the row's pieces */
     size_t units_capacity;
 } rows;
 
-/* Makes the row of an unlowered variable, or none, and a category, in front of row `next`; NULL
- * without memory. */
+/* Makes a row, in front of row `next`; NULL when memory is short. */
 static row *make_row(rows *own, uint32_t unlowered, uint8_t category, uint32_t next) {
     const size_t units_end = (own->count + 1) * own->num_units;
     if (!pl_grow(&own->items, &own->capacity, own->count + 1, sizeof *own->items) ||
@@ -63,7 +61,7 @@ static row *make_row(rows *own, uint32_t unlowered, uint8_t category, uint32_t n
     return &own->items[own->count++];
 }
 
-/* The row of a piece, which is made when it is met first; NULL without memory. */
+/* Returns the row of a piece, made when first needed; NULL when memory is short. */
 static row *row_of(rows *own, const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
     uint8_t category = p->variable_category[variable];
@@ -119,7 +117,7 @@ static void add_piece(row *r, const popliner_profile *p, size_t variable, size_t
     add_ranges(r, p, variable);
 }
 
-/* Marks the units that touch a piece. Those of a tensor mostly have one set, which is then marked
+/* Marks the units that touch a piece. Most pieces of a tensor have one set, which is marked
  * once. */
 static void mark_units(rows *own, row *r, const pl_unit_usage *usage, size_t variable) {
     uint8_t *marks = own->units + (size_t)(r - own->items) * own->num_units;
@@ -142,7 +140,7 @@ static popliner_status gather(rows *own, const popliner_profile *p, const pl_uni
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
         for (size_t v = (size_t)p->tile_variables_start[tile];
              v < p->tile_variables_start[tile + 1]; v++) {
-            if (p->variable_size_bytes[v] == 0) /* not allocated: it is nowhere */
+            if (p->variable_size_bytes[v] == 0) /* not allocated */
                 continue;
             row *r = row_of(own, p, v);
             if (r == NULL)
@@ -153,7 +151,7 @@ static popliner_status gather(rows *own, const popliner_profile *p, const pl_uni
     return POPLINER_OK;
 }
 
-/* Marks the units that copy a piece from or to the host: a usage leaves these out where others
+/* Marks the units that copy a piece from or to the host. The usage omits them if other units
  * compute on the piece. */
 static void mark_host_copies(rows *own, const pl_section_source *source) {
     const popliner_profile *p = source->profile;
@@ -168,14 +166,14 @@ static void mark_host_copies(rows *own, const pl_section_source *source) {
                    pl_touches_next(&touches, &variable)) {
                 if (p->variable_size_bytes[variable] == 0)
                     continue;
-                const row *r = row_of(own, p, variable); /* it was made */
+                const row *r = row_of(own, p, variable); /* it exists */
                 own->units[(size_t)(r - own->items) * own->num_units + unit] = 1;
             }
         }
     }
 }
 
-/* The units that touch a row; "" if there are none, which is a value, too. */
+/* Returns the units that touch a row; "" if there are none, which is also a value. */
 static pl_text units_text(const rows *own, const row *r, const popliner_chain *chain) {
     const uint8_t *marks = own->units + (size_t)(r - own->items) * chain->num_units;
     pl_text units = {0};
