@@ -46,7 +46,7 @@ static void tables_are_printed(void **state) {
     EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--plot", "tiles");
     EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--plot", "liveness");
     EXPECT(0, "{", NULL, CASE_DIRECTORY, "--diagnose", "--format", "json");
-    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--diagnose", "--layers", "0-1");
+    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--diagnose", "--layers", "0..1");
     EXPECT(1, "", NULL, CASE_DIRECTORY, "--solve", "--layer-name-regex", "nothing(\\d+)");
     run_command_on_terminal(&run, (const char *const[]){CASE_DIRECTORY, "--solve", NULL});
     assert_int_equal(run.status, 0);
@@ -83,7 +83,7 @@ static void profiles_are_split(void **state) {
     const char *trace = in_scratch("trace.json");
     const char *stored = in_scratch("stored");
     const char *program = in_scratch("program.lp");
-    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--solver", "greedy");
+    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--solver", "popliner");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--html", page);
     EXPECT(0, "[", trace, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--trace", trace);
     EXPECT(0, "[", program, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--write-lp", program);
@@ -99,16 +99,17 @@ static void profiles_are_split(void **state) {
 /* Why nothing fits, why no split is possible, and what is wrong with a request. */
 static void reasons_are_told(void **state) {
     (void)state;
-    EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--format", "json", "--cut-after", "0",
-           "--together", "0,1");
-    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--place", "0=1,1=0");
+    EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--format", "json", "--require", "cut:0",
+           "--require", "together:0,1");
+    EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--require",
+           "place:0=1,1=0");
     EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--ipu-mem-per-tile",
            "0=1000", "--format", "json");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--mem-per-tile", "1000", "--objective", "ipus",
            "--slack", "5");
     EXPECT(1, "m", NULL, CASE_DIRECTORY, "--solve", "--sweep", "mem-per-tile=1000..3000:1000");
-    EXPECT(1, "", NULL, CASE_DIRECTORY, "--diagnose", "--memory-model", "popliner", "--tolerance",
-           "0");
+    EXPECT(1, "", NULL, CASE_DIRECTORY, "--diagnose", "--memory-model", "popliner", "--fail-on",
+           "unexplained=0%");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1", "--mem-per-tile", "20000");
     EXPECT(2, "", NULL, CASE_DIRECTORY, "--evaluate", "0", "--num-ipus", "1");
     EXPECT(2, "", NULL, CASE_DIRECTORY, "--solve", "--pareto", "memory,cycles");
@@ -118,17 +119,17 @@ static void reasons_are_told(void **state) {
 static void places_are_chosen(void **state) {
     (void)state;
     const char *page = in_scratch("page.html");
-    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--v-shape", "--num-ipus", "2", "--min-layers",
-           "0", "--no-cut-after", "0", "--html", page);
-    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "3", "--cut-after", "0",
-           "--no-cut-after", "1", "--place", "0=0", "--html", page);
-    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--evaluate", "0|1", "--device-map", "0,1,0", "--format",
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--v-shape", "--num-ipus", "2", "--require",
+           "no-cut:0", "--require", "layers:0..", "--html", page);
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "3", "--require", "cut:0",
+           "--require", "no-cut:1", "--require", "place:0=0", "--html", page);
+    EXPECT(0, "[", NULL, CASE_DIRECTORY, "--evaluate", "0,1", "--device-map", "0,1,0", "--format",
            "json");
-    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--together", "0,1", "--schedule", "popart",
-           "--html", page);
-    EXPECT(0, "stage", NULL, CASE_DIRECTORY, "--evaluate", "0|1", "--device-map", "0,1,0");
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--require", "together:0,1", "--schedule",
+           "popart", "--html", page);
+    EXPECT(0, "stage", NULL, CASE_DIRECTORY, "--evaluate", "0,1", "--device-map", "0,1,0");
     EXPECT(0, "f", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--emit", "torch",
-           "--layer-path", "model.layers.{}", "--head-modules", "a,b");
+           "--modules", "a,b,model.layers.{}");
     EXPECT(0, "", NULL, CASE_DIRECTORY, "--plot", "plan", "--evaluate", "0", "--trace",
            "/dev/stdout", "--time-limit", "1000", "--max-memory", "64G");
 }
@@ -145,8 +146,9 @@ static void profiles_are_compared(void **state) {
     EXPECT(3, "", NULL, CASE_DIRECTORY, "--compare", GOLDEN_DIRECTORY "tensorflow-inf");
     for (size_t i = 0; i < 3; i++)
         EXPECT(1, "", NULL, other, "--compare", CASE_DIRECTORY, "--solve", "--num-ipus", "2",
-               "--format", formats[i], "--max-growth", "0,layers=0,tiles=0,stages=0,cycles=0");
-    EXPECT(1, "", NULL, CASE_DIRECTORY, "--compare", other, "--max-growth", "0");
+               "--format", formats[i], "--fail-on",
+               "growth=0%,growth.layers=0%,growth.tiles=0%,growth.stages=0%,growth.cycles=0%");
+    EXPECT(1, "", NULL, CASE_DIRECTORY, "--compare", other, "--fail-on", "growth=0%");
     EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--evaluate", "0", "--html", page);
     EXPECT(0, "", NULL, CASE_DIRECTORY, "--compare", other, "--layer-name-regex", "no(\\d+)");
 }
@@ -172,8 +174,8 @@ static void training_is_evaluated(void **state) {
     const char *page = in_scratch("page.html");
     make_profile(whole, MADE "--framework popart");
     make_profile(compiled, MADE "--framework popart --pipeline '0|2'");
-    EXPECT(0, "\n", NULL, whole, "--evaluate", "0|2", "--schedule", "popart");
-    EXPECT(0, "\n", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--calibrate",
+    EXPECT(0, "\n", NULL, whole, "--evaluate", "0,2", "--schedule", "popart");
+    EXPECT(0, "\n", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--compiled",
            compiled);
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--schedule", "popart",
            "--recompute", "auto");
@@ -183,9 +185,9 @@ static void training_is_evaluated(void **state) {
            "--schedule", "popart");
     EXPECT(0, "{", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
            "--schedule", "popart", "--format", "json");
-    EXPECT(0, "{", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--recompute",
+    EXPECT(0, "{", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--recompute",
            "full,none,none", "--format", "json");
-    EXPECT(0, "{", page, whole, "--evaluate", "0|2", "--schedule", "popart", "--recompute", "full",
+    EXPECT(0, "{", page, whole, "--evaluate", "0,2", "--schedule", "popart", "--recompute", "full",
            "--format", "json", "--html", page);
 }
 
@@ -197,11 +199,11 @@ static void calibrations_are_read(void **state) {
     const char *file = in_scratch("calibration.json");
     make_profile(whole, MADE "--framework popart");
     make_profile(compiled, MADE "--framework popart --pipeline '0|2'");
-    EXPECT(0, "{", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--calibrate",
-           compiled, "--format", "json");
+    EXPECT(0, "{", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--compiled", compiled,
+           "--format", "json");
     char *text = strdup(run.out);
     write_text(file, text);
-    EXPECT(0, "\n", NULL, whole, "--evaluate", "0|2", "--schedule", "popart", "--calibration",
+    EXPECT(0, "\n", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--calibration",
            file);
     size_t num_places = 0;
     /* whatever is not as it was is read, or refused with a sentence */

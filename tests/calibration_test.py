@@ -173,7 +173,7 @@ def check_correction(tests, document, whole, path, split, options):
             require(abs(correction[place][key] - scale) <= 5.1e-7, place, key, scale)
     file = tests.write("calibration.json", document)
     errors = errors_with(tests, whole, split, options, file, document)
-    again = tests.json(whole, "--evaluate", split, *options, "--calibrate", path, "--calibration",
+    again = tests.json(whole, "--evaluate", split, *options, "--compiled", path, "--calibration",
                        file)
     require(again["correction"] is None, "a second correction")
     for stage, other, error in zip(stages, again["stages"], errors, strict=True):
@@ -213,17 +213,17 @@ def check_solving(tests, whole, options, document):
         correction = document["correction"] | {"earlier_stages": earlier, "last_stage": last}
         file = tests.write(f"odd{number}.json", document | {"correction": correction})
         own = [*options, "--calibration", file]
-        for risk, need in (("low", "at_most_bytes"), ("expected", "expected_bytes"),
-                           ("high", "at_least_bytes")):
+        for risk, need in (("at-most", "at_most_bytes"), ("expected", "expected_bytes"),
+                           ("at-least", "at_least_bytes")):
             best = min(max(stage["needs"][need] for stage in
                            tests.json(whole, "--evaluate", split, *own)) for split in splits)
-            asked = [whole, "--solve", "--num-ipus", "3", "--risk", risk, *own]
+            asked = [whole, "--solve", "--num-ipus", "3", "--need", risk, *own]
             for limit in (best, 10 * best):
                 answer = tests.json(*asked, "--mem-per-tile", str(limit))
                 require(answer["totals"]["memory"] == best, "the best", risk, limit, best,
                         answer["totals"])
             tests.run(*asked, "--mem-per-tile", str(best - 1), status=1)
-        needs = tests.json(whole, "--evaluate", "0|2", *own)[0]["needs"]
+        needs = tests.json(whole, "--evaluate", "0,2", *own)[0]["needs"]
         require(needs["at_least_bytes"] <= needs["expected_bytes"] <= needs["at_most_bytes"],
                 "the order of the needs", needs)
         tests.run(whole, "--solve", "--device-map", "0,1,0", *own)
@@ -239,15 +239,15 @@ def check_stored(tests, whole, options, file):
 
 
 def check_refusals(tests, whole, path, document):
-    evaluate = [whole, "--evaluate", "0|2"]
-    tests.refuse(2, ["3 stages", "2 IPUs"], *evaluate, "--calibrate", path)
-    tests.refuse(2, ["2 stages", "1 IPU,"], whole, "--evaluate", "1", "--calibrate", whole)
-    tests.refuse(2, ["--evaluate only"], whole, "--solve", "--calibrate", path)
-    tests.refuse(2, ["PopLiner"], *evaluate, "--calibrate", path, "--memory-model", "popliner")
-    tests.refuse(2, ["--device-map"], *evaluate, "--calibrate", path, "--device-map", "0,1,2")
-    tests.refuse(2, ["greedy"], whole, "--solve", "--solver", "greedy", "--calibration", "x.json")
+    evaluate = [whole, "--evaluate", "0,2"]
+    tests.refuse(2, ["3 stages", "2 IPUs"], *evaluate, "--compiled", path)
+    tests.refuse(2, ["2 stages", "1 IPU,"], whole, "--evaluate", "1", "--compiled", whole)
+    tests.refuse(2, ["--evaluate only"], whole, "--solve", "--compiled", path)
+    tests.refuse(2, ["PopLiner"], *evaluate, "--compiled", path, "--memory-model", "popliner")
+    tests.refuse(2, ["--device-map"], *evaluate, "--compiled", path, "--device-map", "0,1,2")
+    tests.refuse(2, ["--solver popliner"], whole, "--solve", "--solver", "popliner", "--calibration", "x.json")
     os.mkdir(tests.path("empty"))
-    tests.refuse(3, ["0/profile.pop"], *evaluate, "--calibrate", tests.path("empty"))
+    tests.refuse(3, ["0/profile.pop"], *evaluate, "--compiled", tests.path("empty"))
     tests.refuse(3, ["none.json"], *evaluate, "--calibration", tests.path("none.json"))
 
     def damaged(part, change):
@@ -287,19 +287,19 @@ def check_directories(tests, whole, path, options):
         os.makedirs(os.path.join(reports, name))
         shutil.copy(os.path.join(report, "profile.pop"), os.path.join(reports, name))
     os.mkdir(os.path.join(reports, "ipu1"))  # without a report
-    stages = tests.json(whole, "--evaluate", "1", *options, "--calibrate", reports)["stages"]
+    stages = tests.json(whole, "--evaluate", "1", *options, "--compiled", reports)["stages"]
     for stage, report in zip(stages, (whole, other), strict=True):
         require((stage["compiled"]["live"], stage["compiled"]["with_layout"]) ==
                 compiled(report, 0), "directories", report)
-    log = subprocess.run([tests.popliner, whole, "--evaluate", "1", *options, "--calibrate", path],
+    log = subprocess.run([tests.popliner, whole, "--evaluate", "1", *options, "--compiled", path],
                          capture_output=True, text=True, check=True).stderr
     require(f" {path}: IPU 0 alone: the tiles 0 to {TILES - 1} " in log, log)
-    tests.refuse(2, ["3 stages", "2 IPUs"], whole, "--evaluate", "0|1", "--calibrate", reports)
+    tests.refuse(2, ["3 stages", "2 IPUs"], whole, "--evaluate", "0,1", "--compiled", reports)
     shutil.rmtree(os.path.join(reports, "ipu10"))
     shutil.copytree(path, os.path.join(reports, "ipu10"))
-    tests.refuse(2, ["ipu10", "2 IPUs"], whole, "--evaluate", "1", "--calibrate", reports)
+    tests.refuse(2, ["ipu10", "2 IPUs"], whole, "--evaluate", "1", "--compiled", reports)
     smaller = tests.make("smaller", "--framework popart --tiles 8 --pipeline 1")
-    tests.refuse(2, ["8", str(TILES), "tiles"], whole, "--evaluate", "1", "--calibrate", smaller)
+    tests.refuse(2, ["8", str(TILES), "tiles"], whole, "--evaluate", "1", "--compiled", smaller)
 
 
 def main():
@@ -312,7 +312,7 @@ def main():
             for split in ("1", "0|2"):
                 path = tests.make(f"pipeline{number}{split}",
                                   f"{model} --pipeline {split} --plan-seed 12")
-                arguments = [whole, "--evaluate", split, *options, "--calibrate", path]
+                arguments = [whole, "--evaluate", split, *options, "--compiled", path]
                 document = tests.json(*arguments)
                 check_schema(schema, document, "report", schema)
                 check_comparison(document, path, whole, tests, split, options)

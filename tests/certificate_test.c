@@ -27,8 +27,8 @@ static const popliner_constraint every_kind[] = {
 enum { NUM_KINDS = sizeof every_kind / sizeof *every_kind };
 
 static const char *const by_field[] = {
-    "max_stages 3",         "device_map of 4 stages", "min_units 5",  "max_units 6",
-    "required cut after A", "forbidden cut after B",  "pair B and C", "placement C=7"};
+    "max_stages 3",  "device_map of 4 stages", "require layers:5..",   "require layers:..6",
+    "require cut:A", "require no-cut:B",       "require together:B,C", "require place:C=7"};
 
 static const popliner_option_names own_names = {
     .struct_size = sizeof own_names,
@@ -195,8 +195,8 @@ static void words_changes(void **state) {
         &why, NULL,
         "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
         "It would fit with IPU 3 of 700 bytes, or with 40 bytes more on every IPU, or "
-        "without placement C=7, or with min_units 2, or with max_stages 9 instead of "
-        "device_map, or without forbidden cut after A to B (a cut after B is enough); the JSON "
+        "without require place:C=7, or with require layers:2.., or with max_stages 9 instead of "
+        "device_map, or without require no-cut:A to B (a cut after B is enough); the JSON "
         "has 2 more.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
@@ -207,7 +207,8 @@ static void words_changes(void **state) {
     why.has_all_remedies = false;
     assert_text(&why, NULL,
                 "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
-                "It would fit without pair B and C, placement C=7 together; to leave out one of "
+                "It would fit without require together:B,C, require place:C=7 together; to leave "
+                "out one of "
                 "them is not enough.\nNot all changes were tried that may be enough.\n");
     why.num_remedies = NUM_REMEDIES;
     popliner_certificate *certificate = certificate_of(&why, NULL);
@@ -221,14 +222,14 @@ static void words_changes(void **state) {
         " \"needed_mem_per_tile\": null,"
         " \"remedies\": [{\"change\": \"ipu_limit\", \"ipu\": 3, \"bytes\": 700},"
         " {\"change\": \"every_limit\", \"more_bytes\": 40},"
-        " {\"change\": \"constraint\", \"constraint\": \"placement C=7\", \"number\": null},"
-        " {\"change\": \"constraint\", \"constraint\": \"min_units 5\", \"number\": 2},"
+        " {\"change\": \"constraint\", \"constraint\": \"require place:C=7\", \"number\": null},"
+        " {\"change\": \"constraint\", \"constraint\": \"require layers:5..\", \"number\": 2},"
         " {\"change\": \"without_device_map\", \"num_ipus\": 9},"
-        " {\"change\": \"cut_run\", \"constraint\": \"forbidden cut after A\", \"last\": \"B\","
+        " {\"change\": \"cut_run\", \"constraint\": \"require no-cut:A\", \"last\": \"B\","
         " \"enough\": \"B\"},"
         " {\"change\": \"ipu_limit\", \"ipu\": 4, \"bytes\": 800},"
         " {\"change\": \"ipu_limit\", \"ipu\": 5, \"bytes\": 900}],"
-        " \"left_out_together\": [\"pair B and C\", \"placement C=7\"],"
+        " \"left_out_together\": [\"require together:B,C\", \"require place:C=7\"],"
         " \"has_all_remedies\": false}",
         0, NULL);
     assert_non_null(expected);

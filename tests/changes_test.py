@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """--compare against a comparison of two outputs of --section, made here: every value, in CSV, TSV
-and JSON; settings; what the text says; stored analyses; --max-growth of everything that has bounds;
+and JSON; settings; what the text says; stored analyses; --fail-on growth of everything that has bounds;
 what cannot be compared.
 
     changes_test.py POPLINER MKPROFILE SAMPLE
@@ -289,6 +289,7 @@ def check_text_settings(lines, settings):
 BOUNDS = {"largest-tile": None, "tiles": ("tile", "live_bytes"),
           "categories": ("category", "variables_bytes"), "layers": ("unit", "total_bytes"),
           "stages": ("stage", "need_bytes"), "cycles": ("device", "cycles")}
+WHAT = {of: "growth" if of == "largest-tile" else "growth." + of for of in BOUNDS}
 
 
 def bounded_rows(expected, of, solving):
@@ -310,13 +311,13 @@ def check_bounds(command, expected, solving, where):
                         if row["difference"] > 0 and row["before"] > 0)
         middle = shares[len(shares) // 2] if shares else Fraction(0)
         bound = Fraction(min(int(middle * 1000), 100000), 1000)  # just below, or equal
-        bounds.append(f"{of}={float(bound):.3f}" if of != "largest-tile" else f"{float(bound):.3f}")
+        bounds.append(f"{WHAT[of]}={float(bound):.3f}%")
         over = [row for row in rows if row["difference"] > 0 and
                 row["difference"] * 100 > bound * row["before"]]
         over.sort(key=lambda row: (row["before"] > 0, -Fraction(row["difference"],
                                                                 row["before"] or 1)))
         found.append((of, bound, len(rows), over))
-    text, log = run([*command, "--format", "json", "--max-growth", ",".join(bounds)], (0, 1))
+    text, log = run([*command, "--format", "json", "--fail-on", ",".join(bounds)], (0, 1))
     document = json.loads(text)
     check([bound["of"] for bound in document["bounds"]] == kinds, f"{where}: {document['bounds']}")
     for bound, (of, percent, count, over) in zip(document["bounds"], found):
@@ -324,7 +325,7 @@ def check_bounds(command, expected, solving, where):
         check(bound["num_compared"] == count, f"{where}: {bound}, not {count} compared")
         same_rows([{**row, "only": None} for row in bound["exceeded"]], over, f"{where}: {of}",
                   False)
-        named = f"--max-growth {'' if of == 'largest-tile' else of + '='}{float(percent):.6g}: "
+        named = f"--fail-on {WHAT[of]}={float(percent):.6g}%: "
         check((named in log) == (over != [] or count == 0), f"{where}: {named}: {log}")
         if over and of not in ("largest-tile", "cycles"):
             check(f"{named}{len(over)} of {count} grew by more, most " in log, log)
@@ -332,7 +333,7 @@ def check_bounds(command, expected, solving, where):
             check(f"from {over[0]['before']} to {over[0]['now']} " in log or
                   over[0]["before"] == 0, log)
     plain_status = subprocess.run(command, capture_output=True, check=False).returncode
-    run([*command, "--max-growth", ",".join(bounds)],
+    run([*command, "--fail-on", ",".join(bounds)],
         (1 if plain_status == 1 or any(over for *_, over in found) else 0,))
 
 
@@ -399,14 +400,14 @@ def check_growth(popliner, before, now, deciding, solving=()):
     command = [popliner, now, "-q", "--compare", before, *solving]
     for parts, status in ((millionths - 1, 1), (millionths, 0 if is_exact else 1),
                           (millionths + 1, 0)):
-        _, log = run([*command, "--max-growth", Decimal(parts) / 10**6], (status,))
+        _, log = run([*command, "--fail-on", f"growth={Decimal(parts) / 10**6}%"], (status,))
         if status == 1:
-            check(f"from {old} to {new} bytes" in log and "--max-growth" in log, log)
+            check(f"from {old} to {new} bytes" in log and "--fail-on growth=" in log, log)
         else:
             check(log == "", log)
     # the other way round nothing grew, and what is less fits any bound
-    run([popliner, before, "-q", "--compare", now, *solving, "--max-growth", "0"])
-    run([popliner, now, "-q", "--compare", now, *solving, "--max-growth", "0"])
+    run([popliner, before, "-q", "--compare", now, *solving, "--fail-on", "growth=0%"])
+    run([popliner, now, "-q", "--compare", now, *solving, "--fail-on", "growth=0%"])
 
 
 def check_pair_and_growth(popliner, before, now, solving=()):
@@ -483,25 +484,26 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
             with open(source, "rb") as file, open(damaged, "wb") as copy:
                 copy.write(file.read(size))
             refuse(3, damaged, damaged)
-    for bound in ("few", "layers", "layers=", "layers=few", "layers=101", "layers=1,", ",", "=1",
-                  "lyers=1", "1,tiles=-1", "layers=5%%", "layers=1=2"):
-        refuse(2, f"--max-growth {bound}: expected ", sample, "--max-growth", bound)
-    refuse(2, "did you mean layers?", sample, "--max-growth", "lyers=1")
-    refuse(2, "there are no stages without", sample, "--max-growth", "1,stages=1")
-    _, log = run([popliner, sample, "--compare", sample, "--max-growth", "layers=1,2",
-                  "--max-growth", "layers=3"])
-    check("--max-growth was given twice: layers=3 counts, not layers=1,2" in log, log)
+    for bound in ("few", "growth", "growth.layers", "growth.layers=", "growth.layers=few",
+                  "growth.layers=101", "growth.layers=1,", ",", "=1", "growth=1,growth.tiles=-1",
+                  "growth.layers=5%%", "growth.layers=1=2", "contradiction=1"):
+        refuse(2, f"--fail-on {bound}: ", sample, "--fail-on", bound)
+    refuse(2, "did you mean growth.layers?", sample, "--fail-on", "growth.lyers=1%")
+    refuse(2, "--fail-on growth.stages: needs --solve or --evaluate", sample, "--fail-on", "growth=1%,growth.stages=1%")
+    _, log = run([popliner, sample, "--compare", sample, "--fail-on",
+                  "growth.layers=1%,growth=2%", "--fail-on", "growth.layers=3%"])
+    check("--fail-on was given twice: growth.layers=3% counts, not growth.layers=1%,growth=2%" in log, log)
     refuse(2, "--compare", sample, "--solve", "--evaluate", "whole")
     refuse(2, "--compare", sample, "--diagnose")
     refuse(2, "--sweep", sample, "--solve", "--sweep", "num-ipus=1..2")
-    refuse(2, "no layer 'nothing'", sample, "--evaluate", "nothing")
-    _, log = run([popliner, sample, "--solve", "--max-growth", "1"], (2,))
-    check("it is for --compare" in log, log)
+    refuse(2, "no layer nothing", sample, "--evaluate", "nothing")
+    _, log = run([popliner, sample, "--solve", "--fail-on", "growth=1%"], (2,))
+    check("--fail-on growth: needs --compare" in log, log)
     # the layers of the other one count, too
     other = os.path.join(work, "fewer")
     run([mkprofile, *"--quiet --layers 2 --tiles 8".split(), "--output", other])
-    _, log = run([popliner, sample, "-q", "--compare", other, "--evaluate", "0|2"], (2,))
-    check(other in log and "no layer '2'" in log, log)
+    _, log = run([popliner, sample, "-q", "--compare", other, "--evaluate", "0,2"], (2,))
+    check(other in log and "no layer 2;" in log, log)
     # without a limit of its own, memory that differs is another question
     smaller = os.path.join(work, "smaller")
     shutil.copytree(sample, smaller)
@@ -523,7 +525,7 @@ def check_outputs(popliner, sample, work):
     with open(path, newline="", encoding="utf-8") as file:
         check(file.read().replace("\r\n", "\n") == text.replace("\r\n", "\n"), path)
     run([popliner, sample, "-q", "--compare", sample, "--solve", "--mem-per-tile", "1000",
-         "--max-growth", "5"], (1,))
+         "--fail-on", "growth=5%"], (1,))
 
 
 def main():
@@ -547,7 +549,7 @@ def main():
             # cycles of another kind
             (check_pair, [os.path.join(made[0], "profile.pop")], [made[3]]),
             (check_pair, [made[0]], [stored, "--load-from-file"], (), three),
-            (check_pair_and_growth, made[0], made[1], ["--evaluate", "0|1"]),
+            (check_pair_and_growth, made[0], made[1], ["--evaluate", "0,1"]),
         ], 2)
         tasks += [
             (check_refusals, sample, made[0], stored, work, mkprofile),
@@ -561,7 +563,7 @@ def main():
                       for options in ([], ["--memory-model", "popliner"],
                                       ["--layer-order", "natural"],
                                       ["--layer-name-regex", r"Layer(\d)/(?:FF|Att)"])
-                      for solving in ((), three if options else ("--solve", "--risk", "low"))
+                      for solving in ((), three if options else ("--solve", "--need", "at-most"))
                       for before in made[:2] for now in made[1:4]]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for done in [pool.submit(task[0], popliner, *task[1:]) for task in tasks]:

@@ -31,26 +31,31 @@ static const struct {
     {0, "optimal", NULL, true, false, {SAMPLE, "--num-ipus", "2", "--slack", "2.5"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--objective", "cycles,balance,traffic"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--device-map", "0,1,0"}},
-    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "none", "--risk", "high"}},
-    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "passing,layout", "--risk", "low"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "none", "--need", "at-least"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "passing,layout", "--need", "at-most"}},
     {0,
      "optimal",
      NULL,
      true,
      true,
      {TRAINING, "--schedule", "tf-grouped", "--accumulators", "fp32", "--num-ipus", "2"}},
-    {0, "optimal", NULL, true, false, {SAMPLE, "--time-limit", "100", "--max-layers", "2"}},
-    {0, "optimal", NULL, true, false, {CASE_DIRECTORY, "--place", "0=0", "--together", "0,1"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--time-limit", "100", "--require", "layers:..2"}},
     {0,
      "optimal",
      NULL,
      true,
      false,
-     {SAMPLE, "--cut-after", "0", "--no-cut-after", "Head", "--ipu-mem-per-tile", "0=50000",
+     {CASE_DIRECTORY, "--require", "together:0,1", "--require", "place:0=0"}},
+    {0,
+     "optimal",
+     NULL,
+     true,
+     false,
+     {SAMPLE, "--require", "cut:0", "--require", "no-cut:Head", "--ipu-mem-per-tile", "0=50000",
       "--ipu-speed", "1=0.3,0=2", "--link-bandwidth", "0-1=20"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--link-bandwidth", "40,1-0=20.5"}},
     {0, "optimal", NULL, false, false, {SAMPLE, "--memory-model", "popliner"}},
-    {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "greedy"}},
+    {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "popliner"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "dp", "--num-ipus", "3"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "ilp", "--num-ipus", "3"}},
     {1,
@@ -58,7 +63,7 @@ static const struct {
      NULL,
      false,
      false,
-     {SAMPLE, "--solver", "greedy", "--num-ipus", "2", "--mem-per-tile", "25000"}},
+     {SAMPLE, "--solver", "popliner", "--num-ipus", "2", "--mem-per-tile", "25000"}},
     {0, "optimal", NULL, true, false, {TRAINING, "--schedule", "inference"}},
     {0, "optimal", NULL, true, true, {TRAINING, "--schedule", "training"}},
     {0,
@@ -80,7 +85,7 @@ static const struct {
      "place",
      true,
      false,
-     {SAMPLE, "--num-ipus", "3", "--ipu-mem-per-tile", "0=20000", "--max-layers", "2"}},
+     {SAMPLE, "--num-ipus", "3", "--ipu-mem-per-tile", "0=20000", "--require", "layers:..2"}},
     {1,
      "infeasible",
      "capacity",
@@ -99,13 +104,8 @@ static const struct {
      "constraints",
      true,
      false,
-     {SAMPLE, "--cut-after", "1", "--together", "0,2"}},
-    {1,
-     "infeasible",
-     "constraints",
-     false,
-     false,
-     {"--costs", INTERVALS, "--cut-after", "a", "--cut-after", "b"}},
+     {SAMPLE, "--require", "cut:1", "--require", "together:0,2"}},
+    {1, "infeasible", "constraints", false, false, {"--costs", INTERVALS, "--require", "cut:a,b"}},
     {1, "infeasible", "unknown", false, false, {"--costs", ADDITIVE, "--time-limit", "0.0000001"}},
     {0, "optimal", NULL, false, false, {"--costs", ADDITIVE}},
     {0, "optimal", NULL, false, false, {"--costs", ADDITIVE, "--objective", "cycles,balance"}},
@@ -130,7 +130,8 @@ static bool is_left_out(size_t i) {
 /* Whether an answer ought to say what proved it. */
 static bool is_proven(size_t i) {
     for (size_t k = 0; runs[i].arguments[k] != NULL; k++)
-        if (strcmp(runs[i].arguments[k], "greedy") == 0)
+        if (k > 0 && strcmp(runs[i].arguments[k - 1], "--solver") == 0 &&
+            strcmp(runs[i].arguments[k], "popliner") == 0)
             return false;
     return strcmp(runs[i].answer, "feasible") != 0 &&
            (runs[i].reason == NULL || strcmp(runs[i].reason, "unknown") != 0);
@@ -182,7 +183,7 @@ static void every_answer_is_as_described(void **state) {
 
 static void every_sweep_is_as_described(void **state) {
     (void)state;
-    json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--cut-after", "0"));
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--require", "cut:0"));
     json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "mem-per-tile=20000..50000"));
     json_decref(
         RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--memory-model", "popliner"));
@@ -209,19 +210,19 @@ static void all_best_compromises_are_as_described(void **state) {
 static void evaluations_have_the_same_needs(void **state) {
     (void)state;
     static const char *const options[][2] = {
-        {"--schedule=popart", "--risk=low"},
+        {"--schedule=popart", "--need=at-most"},
         {"--schedule=tf-grouped", "--effects=layout"},
         {"--schedule=sequential", "--accumulators=fp32"},
         {"--schedule=none", "--mem-per-tile=1"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         char complaint[SCHEMA_COMPLAINT_SIZE];
-        RUN(&run, TRAINING, "--evaluate=0|1", "--format=json", "-q", options[i][0], options[i][1]);
+        RUN(&run, TRAINING, "--evaluate=0,1", "--format=json", "-q", options[i][0], options[i][1]);
         assert_true(run.status == 0 || run.status == 1);
         json_t *evaluated = json_loads(run.out, 0, NULL);
         assert_int_equal(json_array_size(evaluated), 3);
-        RUN(&run, TRAINING, "--solve", "--device-map=0,1,2", "--cut-after=0", "--cut-after=1",
-            "--format=json", "-q", options[i][0], options[i][1]);
+        RUN(&run, TRAINING, "--solve", "--device-map=0,1,2", "--require=cut:0,1", "--format=json",
+            "-q", options[i][0], options[i][1]);
         json_t *solved = json_loads(run.out, 0, NULL);
         for (size_t k = 0; k < 3; k++) {
             const json_t *own = json_array_get(evaluated, k);
@@ -240,10 +241,10 @@ static void evaluations_have_the_same_needs(void **state) {
             assert_int_equal(expected, NUMBER_AT(own, "mem", "max_tile_mem"));
             /* what is left is that of the need that was asked for */
             const char *risk = options[i][1];
-            uint64_t need = strcmp(risk, "--risk=low") == 0
+            uint64_t need = strcmp(risk, "--need=at-most") == 0
                                 ? NUMBER_AT(own, "needs", "at_most_bytes")
-                            : strcmp(risk, "--risk=high") == 0 ? least
-                                                               : expected;
+                            : strcmp(risk, "--need=at-least") == 0 ? least
+                                                                   : expected;
             assert_int_equal(json_integer_value(JSON_AT(own, "needs", "margin_bytes")) +
                                  (int64_t)expected,
                              json_integer_value(JSON_AT(own, "headroom_bytes")) + (int64_t)need);

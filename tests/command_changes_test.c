@@ -67,11 +67,12 @@ static void json_is_as_the_schema_says(void **state) {
         {NULL},
         {"--solve", "--num-ipus=2"},
         {"--solve", "--mem-per-tile=1"}, /* nothing fits */
-        {"--solve", "--num-ipus=2", "--solver=greedy"},
+        {"--solve", "--num-ipus=2", "--solver=popliner"},
         {"--evaluate=whole", "--device-map=3"},
         {"--memory-model=popliner"},
-        {"--max-growth=0,tiles=0,categories=0,layers=0,cycles=0"},
-        {"--max-growth=layers=0%", "--max-growth=stages=1", "--evaluate=whole"},
+        {"--fail-on=growth=0%,growth.tiles=0%,growth.categories=0%,growth.layers=0%,growth.cycles="
+         "0%"},
+        {"--fail-on=growth.layers=0%,growth.stages=1%", "--evaluate=whole"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *const arguments[] = {TRAINING,      "-q",          "--format",    "json",
@@ -96,7 +97,7 @@ static void json_is_as_the_schema_says(void **state) {
 
 static void nothing_changed_is_one_line(void **state) {
     (void)state;
-    RUN(&run, OTHER, "-q", "--compare", CASE_PROFILE, "--max-growth=0");
+    RUN(&run, OTHER, "-q", "--compare", CASE_PROFILE, "--fail-on=growth=0%");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
     assert_true(strncmp(run.out, "No difference: ", 15) == 0);
@@ -123,15 +124,15 @@ static void log_names_the_other_file(void **state) {
 
 static void growth_is_told_with_what_grew(void **state) {
     (void)state;
-    RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--max-growth=0");
+    RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--fail-on=growth=0%");
     assert_int_equal(run.status, 1);
     assert_true(run.out_size > 0);
-    assert_contains(run.err, "--max-growth 0: the live memory of the largest tile grew by ");
+    assert_contains(run.err, "--fail-on growth=0%: the live memory of the largest tile grew by ");
     assert_contains(run.err, ". Most grew: ");
-    RUN(&run, TRAINING, "-q", "--compare", INFERENCE, "--max-growth=0");
+    RUN(&run, TRAINING, "-q", "--compare", INFERENCE, "--fail-on=growth=0%");
     assert_int_equal(run.status, 0);
-    assert_lacks(run.err, "--max-growth");
-    RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--max-growth=1", "--evaluate=whole");
+    assert_lacks(run.err, "--fail-on");
+    RUN(&run, INFERENCE, "-q", "--compare", TRAINING, "--fail-on=growth=1%", "--evaluate=whole");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "what the largest tile of all stages needs grew by ");
     /* without a bound growth is no failure */
@@ -205,8 +206,8 @@ static void other_actions_are_refused(void **state) {
         RUN(&run, OTHER, "--compare", OTHER, "--solve", several[i]);
         assert_refused(&run, 2, "compares one split");
     }
-    RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2", "--max-growth=101");
-    assert_refused(&run, 2, "--max-growth 101");
+    RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2", "--fail-on=growth=101%");
+    assert_refused(&run, 2, "--fail-on growth=101%");
     RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2");
     assert_refused(&run, 2,
                    "--num-ipus: not used by --compare; it is for --solve, --evaluate and --html");

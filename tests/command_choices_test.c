@@ -83,8 +83,8 @@ static void copies_of_a_stored_analysis_are_the_same(void **state) {
 /* Of regions.json: tile 0 of a + b and c + d, tile 1 likewise, and what they keep. */
 static void copies_of_a_file_are_counted(void **state) {
     (void)state;
-    json_t *answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--num-ipus", "2", "--cut-after", "b",
-                              "--no-cut-after", "a", "--copies", "1,4", "--mem-per-tile", "10K");
+    json_t *answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--num-ipus", "2", "--require", "cut:b",
+                              "--require", "no-cut:a", "--copies", "1,4", "--mem-per-tile", "10K");
     /* b alone shares 70 and 30; d or a alone 25: 395 + 18 * 4 = 467 and 405 + 4 * 4 = 421;
      * 305 + 10 and 805 + 20 */
     assert_int_equal(NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem"), 467);
@@ -118,7 +118,7 @@ static void copies_that_lack_something_are_refused(void **state) {
         {{"--copies", "0,1", "--schedule", "inference"},
          "not with --schedule inference, which keeps nothing"},
         {{"--micro-batches", "3"}, "--micro-batches: needs --copies or --total-ipus"},
-        {{"--copies", "1f1b", "--solver", "greedy"}, "--copies: not with --solver greedy"},
+        {{"--copies", "1f1b", "--solver", "popliner"}, "--copies: not with --solver popliner"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *arguments[12] = {REGIONS, "--solve"};
@@ -134,9 +134,9 @@ static void copies_that_lack_something_are_refused(void **state) {
         run_command(&run, arguments);
         assert_refused(&run, 2, cases[i].message);
     }
-    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0|1", "--copies", "0,1");
-    assert_refused(&run, 2, "is for 2 stages, but --evaluate 0|1 has 3");
-    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0|1", "--copies", "zero-bubble");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--copies", "0,1");
+    assert_refused(&run, 2, "is for 2 stages, but --evaluate 0,1 has 3");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--copies", "zero-bubble");
     assert_int_equal(run.status, 0);
 }
 
@@ -367,10 +367,10 @@ static void why_no_replica_fits_is_told(void **state) {
     assert_int_equal(NUMBER_AT(answer, "closest"), 1);
     assert_int_equal(NUMBER_AT(answer, "infeasibility", "enough_mem_per_tile"), 200);
     json_decref(answer);
-    RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--together", "a,b",
-        "--cut-after", "a");
+    RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--require", "cut:a",
+        "--require", "together:a,b");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "contradiction between cut-after a, together a and b.");
+    assert_contains(run.err, "contradiction between require cut:a, require together:a,b.");
 }
 
 /* The sample does not train: nothing is added up. */
@@ -489,8 +489,9 @@ static void replicas_that_lack_something_are_refused(void **state) {
     }
     RUN(&run, TRAINING_DIRECTORY, "-q", "--solve", "--total-ipus", "4", "--batch", "4");
     assert_refused(&run, 2, "--total-ipus: the profile has no cycles of computing; compile with");
-    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4", "--solver=greedy");
-    assert_refused(&run, 2, "--total-ipus: not with --solver greedy");
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "4", "--batch", "4",
+        "--solver=popliner");
+    assert_refused(&run, 2, "--total-ipus: not with --solver popliner");
 }
 
 int main(void) {

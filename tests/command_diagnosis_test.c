@@ -121,7 +121,8 @@ static void diagnosis_as_json_has_all_its_keys(void **state) {
 
 static void diagnosis_as_text_says_the_same(void **state) {
     (void)state;
-    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner", "--tolerance", "100");
+    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner", "--fail-on",
+        "unexplained=100%");
     assert_int_equal(run.status, 0);
     /* what the original logged of this case */
     assert_contains(run.out, "Memory model: popliner\n");
@@ -131,7 +132,7 @@ static void diagnosis_as_text_says_the_same(void **state) {
     assert_contains(run.out, "compiler's account on 0 tiles.");
     assert_contains(run.out, "Missing there, largest first:\n");
     assert_contains(run.out, "Missing over all tiles, largest first:\n");
-    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model=popliner", "--layer-operations-only");
+    RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model=popliner", "--layers=only:all");
     assert_contains(run.out, "Memory model: popliner, operations in layers only\n");
     assert_contains(run.out, "truth 226446 bytes, explained 218364, difference -8082 (-3.57%)");
     assert_contains(run.out, "(operation in no layer)");
@@ -144,24 +145,25 @@ static void exit_status_follows_the_tolerance(void **state) {
         int status;
     } cases[] = {{"3", 0}, {"2.98", 0}, {"2.9", 1}, {"0", 1}, {"100", 0}, {"2.97", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) { /* it is 2.974 percent */
-        RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner", "--tolerance",
-            cases[i].tolerance);
+        char rule[40];
+        snprintf(rule, sizeof rule, "--fail-on=unexplained=%s%%", cases[i].tolerance);
+        RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner", rule);
         assert_int_equal(run.status, cases[i].status);
         assert_contains(run.out, "Bottleneck: tile 7");
     }
     RUN(&run, CASE_PROFILE, "--diagnose", "--memory-model", "popliner");
     assert_int_equal(run.status, 0); /* below five percent */
-    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=1", "-q");
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layers=only:all", "--fail-on=unexplained=1%", "-q");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "is not within --tolerance 1 (percent), so the exit status is 1.");
+    assert_contains(run.err, "is not within --fail-on unexplained=1%, so the exit status is 1.");
     RUN(&run, CASE_PROFILE, "--diagnose", "-q");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.err, "");
 }
 
 static uint64_t diagnosed_truth(const char *layers) {
-    RUN(&run, CASE_PROFILE, "--diagnose", "--format=json", "--tolerance=100", "-q", "--layers",
-        layers);
+    RUN(&run, CASE_PROFILE, "--diagnose", "--format=json", "--fail-on=unexplained=100%", "-q",
+        "--layers", layers);
     assert_int_equal(run.status, 0);
     json_t *json = printed_json();
     uint64_t truth = number(member(json, "bottleneck"), "truth_bytes");
@@ -171,17 +173,20 @@ static uint64_t diagnosed_truth(const char *layers) {
 
 static void layers_restrict_the_search(void **state) {
     (void)state;
-    static const char *const wrong[] = {"1-0", "3-2", "0-9", "9", "9-1", "-", "0-", "-1", "0-1-2"};
+    static const char *const wrong[] = {"1..0", "3..2", "0..9",    "9",     "9..1",    "..",
+                                        "0-1",  "..9",  "0..1..2", "only:", "only:..", ""};
     uint64_t most = 0;
     for (int layer = 0; layer < 4; layer++) {
         char name[2] = {(char)('0' + layer), '\0'};
         uint64_t truth = diagnosed_truth(name);
         most = truth > most ? truth : most;
     }
-    assert_int_equal(diagnosed_truth("0-3"), most);
-    assert_true(diagnosed_truth("1-2") <= most);
-    assert_true(diagnosed_truth("1-2") >= diagnosed_truth("2"));
-    assert_int_equal(diagnosed_truth("2-2"), diagnosed_truth("2"));
+    assert_int_equal(diagnosed_truth("0..3"), most);
+    assert_true(diagnosed_truth("1..2") <= most);
+    assert_true(diagnosed_truth("1..2") >= diagnosed_truth("2"));
+    assert_int_equal(diagnosed_truth("2..2"), diagnosed_truth("2"));
+    assert_int_equal(diagnosed_truth("Head..2"), diagnosed_truth("..2"));
+    assert_int_equal(diagnosed_truth("1..Tail"), diagnosed_truth("1.."));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         RUN(&run, CASE_PROFILE, "--diagnose", "-q", "--layers", wrong[i]);
         assert_refused(&run, 2, "--layers");
@@ -190,10 +195,10 @@ static void layers_restrict_the_search(void **state) {
 
 static void verbose_lists_more(void **state) {
     (void)state;
-    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=100");
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layers=only:all", "--fail-on=unexplained=100%");
     assert_contains(run.out, " more\n");
     size_t size = run.out_size;
-    RUN(&run, CASE_PROFILE, "--diagnose", "--layer-operations-only", "--tolerance=100", "-v");
+    RUN(&run, CASE_PROFILE, "--diagnose", "--layers=only:all", "--fail-on=unexplained=100%", "-v");
     assert_int_equal(run.status, 0);
     assert_true(run.out_size > size);
     assert_lacks(run.out, "\n  and ");
@@ -209,7 +214,7 @@ static void suggests_a_regex_that_finds_layers(void **state) {
         char profile[500];
         snprintf(profile, sizeof profile, GOLDEN_DIRECTORY "%s/profile.pop", cases[i]);
         RUN(&run, profile, "--diagnose", "--layer-name-regex", "nothing(\\d+)", "-q",
-            "--inputs-regex-layer-0=nothing", "--format=json", "--tolerance=100");
+            "--inputs-regex-layer-0=nothing", "--format=json", "--fail-on=unexplained=100%");
         json_t *json = printed_json();
         const json_t *coverage = member(json, "coverage");
         char regex[200];
@@ -220,7 +225,7 @@ static void suggests_a_regex_that_finds_layers(void **state) {
         json_decref(json);
         assert_int_equal(suggested, num_layers[i]);
         RUN(&run, profile, "--diagnose", "--layer-name-regex", regex, "-q", "--format=json",
-            "--tolerance=100");
+            "--fail-on=unexplained=100%");
         json = printed_json();
         assert_string_equal(text(member(json, "coverage"), "suggested_regex"), "");
         assert_true(number(member(member(json, "coverage"), "by_note"), "name") * 4 >
@@ -238,7 +243,7 @@ static void suggests_a_regex_that_finds_layers(void **state) {
 
 static void evaluation_counts_against_the_limit(void **state) {
     (void)state;
-    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--format", "json", "--mem-per-tile", "250000");
+    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--format", "json", "--mem-per-tile", "250000");
     assert_int_equal(run.status, 0);
     json_t *json = printed_json();
     assert_int_equal(json_array_size(json), 3);
@@ -273,7 +278,7 @@ static void evaluation_counts_against_the_limit(void **state) {
     /* one byte less than the largest needs: status 1, and a negative headroom */
     char limit[30];
     snprintf(limit, sizeof limit, "%llu", (unsigned long long)most - 1);
-    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--format=json", "--mem-per-tile", limit);
+    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--format=json", "--mem-per-tile", limit);
     assert_int_equal(run.status, 1);
     json = printed_json();
     size_t num_over = 0;
@@ -287,13 +292,13 @@ static void evaluation_counts_against_the_limit(void **state) {
     }
     assert_true(num_over > 0);
     json_decref(json);
-    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--mem-per-tile", limit);
+    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--mem-per-tile", limit);
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "1 ABOVE the limit of ");
     assert_contains(run.out, "Stage 2: ");
     assert_contains(run.out, "Memory model: full\n");
     snprintf(limit, sizeof limit, "%llu", (unsigned long long)most);
-    RUN(&run, CASE_PROFILE, "--evaluate", "0|2", "--mem-per-tile", limit);
+    RUN(&run, CASE_PROFILE, "--evaluate", "0,2", "--mem-per-tile", limit);
     assert_int_equal(run.status, 0);
     assert_contains(run.out, " 0 below the limit of ");
 }
@@ -302,11 +307,11 @@ static void evaluation_counts_against_the_limit(void **state) {
  * one stage of everything needs. */
 static void evaluation_follows_the_device_map(void **state) {
     (void)state;
-    RUN(&run, CASE_PROFILE, "--solve", "--device-map=0,1,0", "--cut-after=0", "--cut-after=2",
-        "--format=json", "-q");
+    RUN(&run, CASE_PROFILE, "--solve", "--device-map=0,1,0", "--require=cut:0,2", "--format=json",
+        "-q");
     assert_int_equal(run.status, 0);
     json_t *answer = printed_json();
-    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=0,1,0", "--format=json", "-q");
+    RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=0,1,0", "--format=json", "-q");
     assert_int_equal(run.status, 0);
     json_t *json = printed_json();
     assert_int_equal(json_array_size(json), 3);
@@ -319,14 +324,14 @@ static void evaluation_follows_the_device_map(void **state) {
     }
     json_decref(json);
     json_decref(answer);
-    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=7,7,7", "--effects=none", "-q");
+    RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=7,7,7", "--effects=none", "-q");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "Stage 0 on IPU 7: Head to 0\n  with stages 1 and 2: total ");
     assert_contains(run.out, "worst tile 7: 226446 bytes"); /* as below */
     assert_contains(run.out, "Stage 1 on IPU 7: 1 to 2\n  counted with stage 0\n");
     assert_contains(run.out, "Stage 2 on IPU 7: 3 to Tail\n  counted with stage 0\n");
-    RUN(&run, CASE_PROFILE, "--evaluate=0|2", "--device-map=0,1", "-q");
-    assert_refused(&run, 2, "--evaluate 0|2: has 3 stages, but --device-map 0,1 has 2");
+    RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=0,1", "-q");
+    assert_refused(&run, 2, "--evaluate 0,2: has 3 stages, but --device-map 0,1 has 2");
 }
 
 static void evaluation_counts_against_the_limit_of_each_ipu(void **state) {
@@ -390,10 +395,11 @@ static void evaluation_cuts_behind_the_head_or_not_at_all(void **state) {
 
 static void evaluation_refuses_splits_that_make_no_sense(void **state) {
     (void)state;
-    static const char *const unknown[] = {"9", "0|9", "x", "0,1", "|", "0|", "|0", "None"};
+    static const char *const unknown[] = {"9",  "0|9", "x",  "0,9", ",",   "0,",
+                                          ",0", "|",   "0|", "|0",  "None"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         RUN(&run, CASE_PROFILE, "--evaluate", unknown[i], "-q");
-        assert_refused(&run, 2, "no layer '");
+        assert_refused(&run, 2, ": no layer ");
     }
     static const char *const empty[] = {"1|0", "1|1", "0|0", "0|2|1", "Tail"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
@@ -402,7 +408,7 @@ static void evaluation_refuses_splits_that_make_no_sense(void **state) {
     }
     /* nothing behind the last layer, in the model without a tail: no split with a single stage */
     RUN(&run, CASE_PROFILE, "--evaluate", "3", "-q", "--memory-model=popliner");
-    assert_refused(&run, 2, "nothing is left for a stage behind");
+    assert_refused(&run, 2, "nothing is left for a stage after");
     RUN(&run, CASE_PROFILE, "--evaluate", "", "-q");
     assert_refused(&run, 2, "--evaluate needs a value");
 }
@@ -457,21 +463,23 @@ static void refuses_reserves_and_other_wrong_values(void **state) {
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
         char refusal[120];
         snprintf(refusal, sizeof refusal,
-                 "--tolerance %s: expected a percentage from 0 to 100, like 2.5 or 2.5%%",
+                 "--fail-on unexplained=%s: expected a share from 0%% to 100%%, like unexpl",
                  tolerances[i]);
-        RUN(&run, CASE_PROFILE, "--diagnose", "--tolerance", tolerances[i]);
+        char rule[40];
+        snprintf(rule, sizeof rule, "unexplained=%s", tolerances[i]);
+        RUN(&run, CASE_PROFILE, "--diagnose", "--fail-on", rule);
         assert_refused(&run, 2, refusal);
     }
     RUN(&run, CASE_PROFILE, "--evaluate=1", "--reserve", "1001", "--mem-per-tile=1000", "-q");
     assert_refused(&run, 2, "--reserve: 1001 bytes are more than a tile has (1000)");
     RUN(&run, CASE_PROFILE, "--solve", "--reserve=gaps", "--mem-per-tile=1", "-q");
     assert_refused(&run, 2, "more than a tile has (1)");
-    static const char *const valued[] = {"--evaluate", "--layers", "--tolerance", "--reserve"};
+    static const char *const valued[] = {"--evaluate", "--layers", "--fail-on", "--reserve"};
     for (size_t i = 0; i < sizeof valued / sizeof *valued; i++) {
         RUN(&run, CASE_PROFILE, "--solve", valued[i]);
         assert_refused(&run, 2, "needs a value: ");
     }
-    static const char *const flags[] = {"--diagnose=1", "--layer-operations-only=yes"};
+    static const char *const flags[] = {"--diagnose=1", "--load-from-file=1"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         RUN(&run, CASE_PROFILE, "--solve", flags[i]);
         assert_refused(&run, 2, "takes no value");
@@ -560,7 +568,7 @@ static void a_variable_has_the_reasons_of_all_its_programs(void **state) {
         changed_case("UPDATE programs SET debug_id = CASE id % 2 WHEN 0 THEN 0 ELSE 888888888 END"
                      " WHERE id BETWEEN 100 AND 130;"
                      "UPDATE compute_sets SET debug_id = 0");
-    RUN(&run, file, CASE_DEBUG, "--diagnose", "--format=json", "--tolerance=100", "-q");
+    RUN(&run, file, CASE_DEBUG, "--diagnose", "--format=json", "--fail-on=unexplained=100%", "-q");
     assert_int_equal(run.status, 1); /* the profile's ids are those of the debug information */
     json_t *json = printed_json();
     size_t num_with[3] = {0}; /* items with so many reasons */
@@ -592,7 +600,7 @@ static void a_variable_has_the_reasons_of_all_its_programs(void **state) {
     json_decref(json);
     assert_true(num_with[1] > 0);
     assert_true(num_with[2] > 0);
-    RUN(&run, file, CASE_DEBUG, "--diagnose", "--tolerance=100", "-v");
+    RUN(&run, file, CASE_DEBUG, "--diagnose", "--fail-on=unexplained=100%", "-v");
     assert_contains(run.out, " (no debug id; debug id not in the debug information)\n");
 }
 
@@ -603,7 +611,7 @@ static void missing_code_is_listed_by_program(void **state) {
     RUN(&run,
         changed_case("UPDATE programs SET debug_id = 0, name = 'mine' WHERE id IN (150, 151, 152);"
                      "UPDATE compute_sets SET debug_id = 0"),
-        CASE_DEBUG, "--diagnose", "--format=json", "--tolerance=100", "-q");
+        CASE_DEBUG, "--diagnose", "--format=json", "--fail-on=unexplained=100%", "-q");
     assert_int_equal(run.status, 0);
     json_t *json = printed_json();
     size_t num_named = 0;
@@ -632,7 +640,8 @@ static void missing_code_is_listed_by_program(void **state) {
     }
     json_decref(json);
     assert_int_equal(num_named, 3);
-    RUN(&run, in_scratch("profile.pop"), CASE_DEBUG, "--diagnose", "--tolerance=100", "-v");
+    RUN(&run, in_scratch("profile.pop"), CASE_DEBUG, "--diagnose", "--fail-on=unexplained=100%",
+        "-v");
     for (int program = 150; program <= 152; program++) {
         char line[100];
         snprintf(line, sizeof line, "  program %d mine (no debug id)\n", program);
@@ -644,7 +653,7 @@ static void missing_code_is_listed_by_program(void **state) {
 static void a_diagnosis_without_operations_has_no_step(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "--diagnose", "--layer-name-regex=nothing(\\d+)", "-q",
-        "--inputs-regex-layer-0=nothing", "--layer-operations-only");
+        "--inputs-regex-layer-0=nothing", "--layers=only:all");
     assert_contains(run.out, "\n  steps: 0 of ");
     assert_null(strstr(run.out, "from 0 to 0"));
 }
@@ -767,8 +776,8 @@ static void totals_of_a_saved_analysis_are_the_same(void **state) {
         assert_int_equal(loaded.status, 0);
         assert_string_equal(loaded.out, run.out);
     }
-    RUN(&run, CASE_PROFILE, "--evaluate=0|1", "--format=json");
-    RUN(&loaded, "--load-from-file", stored, "--evaluate=0|1", "--format=json");
+    RUN(&run, CASE_PROFILE, "--evaluate=0,1", "--format=json");
+    RUN(&loaded, "--load-from-file", stored, "--evaluate=0,1", "--format=json");
     assert_string_equal(loaded.out, run.out);
     /* without debug information at hand, a diagnosis lacks paths and nothing else */
     RUN(&run, CASE_PROFILE, "--diagnose", "--format=json", "-v");
@@ -871,7 +880,8 @@ static planted make_faulty(const char *name, const char *options) {
 }
 
 static json_t *diagnose(const char *name) {
-    RUN(&run, in_scratch(name), "--diagnose", "--format", "json", "--tolerance=100", "-v");
+    RUN(&run, in_scratch(name), "--diagnose", "--format", "json", "--fail-on=unexplained=100%",
+        "-v");
     assert_int_equal(run.status, 0);
     json_t *json = printed_json();
     assert_int_equal(number(json, "tiles_off"), 0);

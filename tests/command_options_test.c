@@ -67,12 +67,20 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--link-bandwidth", "4,5"}, "--link-bandwidth 4,5: all links have a bandwidth already"},
         {{"--link-bandwidth", "4", "--link-bandwidth", "4"}, "all links have a bandwidth already"},
         {{"--link-bandwidth", "0-1=4,1-0=5"}, "the link of IPUs 1 and 0 has one already"},
-        {{"--place", "3"}, "--place 3: expected a layer and its IPU, like 3=0"},
-        {{"--place", "0=0,3"}, "--place 0=0,3: expected a layer and its IPU, like 3=0, or some: "},
-        {{"--place", "0=0,3=1,"}, "--place 0=0,3=1,: expected"},
-        {{"--place", "3=first"}, "--place 3=first: expected"},
-        {{"--place", "0=0", "--place", "3="}, "--place 3=: expected"},
-        {{"--together", "3"}, "--together 3: expected the names of two layers, like 0,5"},
+        {{"--require", "place:3"}, "--require place:3: expected LAYER=IPU, like place:3=0,5=1"},
+        {{"--require", "place:3:1"}, "place:3:1: expected LAYER=IPU; did you mean place:3=1?"},
+        {{"--require", "place:0=0,3"}, "--require place:0=0,3: expected LAYER=IPU"},
+        {{"--require", "place:0=0,3=1,"}, "expected the name of a layer before and after each ','"},
+        {{"--require", "place:3=first"}, "--require place:3=first: expected LAYER=IPU"},
+        {{"--require", "place:0=0", "--require", "place:3="}, "--require place:3=: expected"},
+        {{"--require", "together:3"},
+         "expected the names of two layers or more, like together:0,5"},
+        {{"--require", "cut:"}, "--require cut:: expected a rule: cut:3, no-cut:3, together:1,3, "},
+        {{"--require", "3"}, "--require 3: expected a rule: cut:3"},
+        {{"--require", "togther:3,4"}, "togther is unknown; did you mean together?"},
+        {{"--require", "layers:2..x"}, "expected layers:A..B, like layers:1..4, layers:2.. or "},
+        {{"--require", "layers:.."}, "--require layers:..: expected layers:A..B"},
+        {{"--require", "layers:..0"}, "--require layers:..0: expected layers:A..B"},
         {{"--layer-name-regex", "a("}, "--layer-name-regex: invalid pattern 'a(': "},
         {{"--inputs-regex-layer-0", "[a"}, "--inputs-regex-layer-0: invalid pattern '[a': "},
     };
@@ -89,10 +97,10 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
     }
     assert_holds(in_scratch(""), "");
     /* right ones are not in the way */
-    RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--place", "a=b=0", "--together",
-        "0,1", "--ipu-mem-per-tile", "0=1,3=5", "--ipu-speed", "0=0.001,3=2,1=1000",
-        "--layer-name-regex", "x(\\d)", "--link-bandwidth", "64K,0-1=34.6", "--link-bandwidth",
-        "5-4=0.000000001");
+    RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--require", "together:0,1",
+        "--require", "place:a\\=b=0", "--ipu-mem-per-tile", "0=1,3=5", "--ipu-speed",
+        "0=0.001,3=2,1=1000", "--layer-name-regex", "x(\\d)", "--link-bandwidth", "64K,0-1=34.6",
+        "--link-bandwidth", "5-4=0.000000001");
     assert_refused(&run, 3, "missing.pop: cannot be read");
 }
 
@@ -123,14 +131,13 @@ static const struct {
     {"--copies", "1f1b", "--solve --evaluate", false},
     {"--effects", "none", "--solve --evaluate", false},
     {"--accumulators", "none", "--solve --evaluate", false},
-    {"--risk", "expected", "--solve --evaluate", false},
+    {"--need", "expected", "--solve --evaluate", false},
     {"--memory-model", "full",
      "--solve --evaluate --diagnose --memory-totals --operation-breakdown --layer-breakdown "
      "--save-to-file",
      false},
-    {"--layers", "0", "--diagnose", false},
-    {"--layer-operations-only", NULL, "--diagnose", false},
-    {"--tolerance", "5", "--diagnose", false},
+    {"--layers", "0..0", "--diagnose", false},
+    {"--layers", "only:all", "--diagnose", false},
     {"--solver", "ilp", "--solve", false},
     {"--objective", "memory", "--solve", false},
     {"--slack", "1", "--solve", false},
@@ -144,12 +151,12 @@ static const struct {
     {"--pareto", "memory,ipus", "--solve", false},
     {"--write-lp", "lp", "--solve", false},
     {"--write-mps", "mps", "--solve", false},
-    {"--min-layers", "1", "--solve", false},
-    {"--max-layers", "1", "--solve", false},
-    {"--cut-after", "0", "--solve", false},
-    {"--no-cut-after", "0", "--solve", false},
-    {"--together", "0,1", "--solve", false},
-    {"--place", "0=0", "--solve", false},
+    {"--require", "layers:1..", "--solve", false},
+    {"--require", "layers:..1", "--solve", false},
+    {"--require", "cut:0", "--solve", false},
+    {"--require", "no-cut:0", "--solve", false},
+    {"--require", "together:0,1", "--solve", false},
+    {"--require", "place:0=0", "--solve", false},
     /* how it is read, and what is for every run */
     {"--layer-name-regex", "x", NULL, false},
     {"--inputs-regex-layer-0", "x", NULL, false},
@@ -211,7 +218,7 @@ static void refuses_options_that_no_action_uses(void **state) {
             }
         }
     /* one that uses it is enough */
-    RUN(&run, missing, "--solve", "--diagnose", "--layers=0", "--solver=ilp");
+    RUN(&run, missing, "--solve", "--diagnose", "--layers=0..0", "--solver=ilp");
     assert_refused(&run, 3, "missing.pop: cannot be read");
     RUN(&run, missing, "--layers=0", "--memory-totals", "--evaluate=0", "--layer-breakdown");
     assert_refused(&run, 2,
@@ -224,12 +231,12 @@ static void refuses_options_that_no_action_uses(void **state) {
 /* The number of IPUs is that of a given split, too. */
 static void refuses_splits_over_more_ipus_than_there_are(void **state) {
     (void)state;
-    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0|1", "--num-ipus=2");
-    assert_refused(&run, 2, "--evaluate 0|1: has 3 stages, more than --num-ipus 2");
-    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0|1");
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0,1", "--num-ipus=2");
+    assert_refused(&run, 2, "--evaluate 0,1: has 3 stages, more than --num-ipus 2");
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0,1");
     assert_int_equal(run.status, 0);
     char *expected = strdup(run.out);
-    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0|1", "--num-ipus=3");
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate=0,1", "--num-ipus=3");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, expected);
     free(expected);
@@ -250,8 +257,8 @@ static void tells_what_costs_leave_no_use_for(void **state) {
     assert_refused(&run, 2, "nothing else; leave out --evaluate, and give --solve");
     RUN(&run, "--costs", file);
     assert_refused(&run, 2, "can be solved, and nothing else: give --solve");
-    RUN(&run, "--costs", file, "--solve", "--max-growth=5");
-    assert_refused(&run, 2, "--max-growth: not used by --solve; it is for --compare");
+    RUN(&run, "--costs", file, "--solve", "--fail-on=growth=5%");
+    assert_refused(&run, 2, "--fail-on growth: needs --compare");
     RUN(&run, "--costs", file, "--solve", "--threads=2");
     assert_refused(&run, 2, "--threads: not with --costs, as it is for profiles");
     RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1");
@@ -384,7 +391,6 @@ static void warns_of_two_values(void **state) {
         {{"--reserve=1%", "--reserve=gaps"}, "--reserve was given twice: gaps counts, not 1%.\n"},
         {{"--effects=none", "--effects=all"}, "--effects was given twice: all counts, not none.\n"},
         {{"--time-limit=1", "--time-limit=9"}, "--time-limit was given twice: 9 counts, not 1.\n"},
-        {{"--min-layers=1", "--min-layers=0"}, "--min-layers was given twice: 0 counts, not 1.\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *arguments[8] = {CASE_PROFILE, "--solve"};
@@ -397,7 +403,7 @@ static void warns_of_two_values(void **state) {
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "\n1\t1\t")); /* the second stage is on IPU 1 */
     RUN(&run, CASE_PROFILE, "-q", "-q", "--solve", "--solve", "--num-ipus", "3", "--num-ipus=3",
-        "--cut-after=0", "--cut-after=1", "--mem-per-tile=1M", "--mem-per-tile=1M");
+        "--require=cut:0,1", "--mem-per-tile=1M", "--mem-per-tile=1M");
     assert_int_equal(run.status, 0);
     assert_null(strstr(run.err, "twice"));
 }
@@ -408,30 +414,26 @@ static void names_the_nearest_value(void **state) {
         const char *arguments[2];
         const char *message;
     } cases[] = {
-        {{"--format", "jsn"}, "--format jsn: expected one of tsv|csv|json; did you mean json?\n"},
-        {{"--format", "CSV"}, "tsv|csv|json; did you mean csv?\n"},
-        {{"--solver", "gready"}, "auto|ilp|dp|greedy; did you mean greedy?\n"},
-        {{"--memory-model", "poplinr"}, "full|popliner; did you mean popliner?\n"},
-        {{"--schedule", "trainig"},
-         "none|inference|training|popart|tf-grouped|tf-interleaved|sequential; did you mean "
-         "training?\n"},
-        {{"--recompute", "ful"}, "none|standard|full|auto; did you mean full?\n"},
-        {{"--effects", "layuot"},
-         "--effects layuot: expected none, all, or some of layout,passing,buffers; did you mean "
-         "layout?\n"},
-        {{"--effects", "layout,bufers"}, "layout,passing,buffers; did you mean buffers?\n"},
-        {{"--effects", "layout,none"}, "--effects layout,none: expected none, all, or some of "},
+        {{"--format", "jsn"}, "--format jsn: jsn is unknown; did you mean json?\n"},
+        {{"--format", "CSV"}, "CSV is unknown; did you mean csv?\n"},
+        {{"--solver", "poplner"}, "poplner is unknown; did you mean popliner?\n"},
+        {{"--memory-model", "poplinr"}, "poplinr is unknown; did you mean popliner?\n"},
+        {{"--schedule", "popat"}, "popat is unknown; did you mean popart?\n"},
+        {{"--recompute", "ful"}, "ful is unknown; did you mean full?\n"},
+        {{"--effects", "layuot"}, "--effects layuot: layuot is unknown; did you mean layout?\n"},
+        {{"--effects", "layout,bufers"}, "bufers is unknown; did you mean buffers?\n"},
+        {{"--effects", "layout,none"}, "--effects layout,none: none is given alone\n"},
         {{"--effects", "layout,"}, "expected none, all, or some of layout,passing,buffers"},
         {{"--effects", "layoutlayoutlayout"},
          "expected none, all, or some of layout,passing,buffers"},
-        {{"--accumulators", "fp61"}, "none|fp16|fp32|auto; did you mean fp16?\n"},
-        {{"--risk", "hihg"}, "low|expected|high; did you mean high?\n"},
-        {{"--layer-order", "step"}, "steps|natural; did you mean steps?\n"},
+        {{"--accumulators", "fp61"}, "fp61 is unknown; did you mean fp16?\n"},
+        {{"--need", "atmost"}, "atmost is unknown; did you mean at-most?\n"},
+        {{"--layer-order", "step"}, "step is unknown; did you mean steps?\n"},
         {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
         {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},
         {{"--objective", "memory,memory"}, "separated by commas\n"},
         {{"--objective", "speed"}, "separated by commas\n"},
-        {{"--solver", "simplex"}, "expected one of auto|ilp|dp|greedy\n"},
+        {{"--solver", "simplex"}, "expected one of auto|ilp|dp|popliner\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, CASE_PROFILE, "--solve", cases[i].arguments[0], cases[i].arguments[1]);
@@ -443,14 +445,14 @@ static void names_the_nearest_value(void **state) {
 static void effects_are_of_the_full_model(void **state) {
     (void)state;
     static const char *const options[] = {"--effects=layout", "--accumulators=auto",
-                                          "--risk=expected"};
+                                          "--need=expected"};
     RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", "--total-ipus=2",
         "--micro-batches=2", "--replica-bandwidth=1");
     assert_refused(&run, 2, "--replica-bandwidth: not with --memory-model popliner");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", options[i]);
         assert_refused(&run, 2, ": not with --memory-model popliner, which");
-        RUN(&run, CASE_PROFILE, "--solve", "--solver=greedy", options[i]);
+        RUN(&run, CASE_PROFILE, "--solve", "--solver=popliner", options[i]);
         assert_int_equal(run.status, 2);
         assert_string_equal(run.out, "");
         RUN(&run, "--costs", PROJECT_DIRECTORY "/data/costs/additive.json", "--solve", options[i]);
@@ -466,23 +468,29 @@ static void names_the_nearest_layer(void **state) {
         const char *arguments[3];
         const char *message;
     } cases[] = {
-        {{"--solve", "--cut-after", "Lyaer1"}, "no layer of this name; did you mean Layer1?\n"},
-        {{"--solve", "--no-cut-after", "layer2"}, "did you mean Layer2?\n"},
-        {{"--solve", "--cut-after", "head"}, "did you mean Head?\n"},
-        {{"--solve", "--place", "Leyer3=1"},
-         "--place Leyer3=1: no layer of this name; did you "
-         "mean Layer3?\n"},
-        {{"--solve", "--place", "Layer0=0,Leyer3=1,Layer2=1"},
-         "--place Leyer3=1: no layer of this name; did you mean Layer3?\n"},
-        {{"--solve", "--together", "Layr0,Layer1"}, "like 0,5; did you mean Layer0?\n"},
-        {{"--solve", "--together", "Layer0,Laier1"}, "like 0,5; did you mean Layer1?\n"},
-        {{"--evaluate=Layer0|Laye2", NULL}, "no layer 'Laye2'; did you mean Layer2?\n"},
-        {{"--diagnose", "--layers", "Layer0-Layre2"}, "or of one; did you mean Layer2?\n"},
-        {{"--diagnose", "--layers", "Layer2-Layer0"}, "in their order, like 2-5, or of one\n"},
-        {{"--solve", "--cut-after", "encoder"}, "no layer of this name; --layer-breakdown lists"},
-        {{"--evaluate=encoder", NULL}, "no layer 'encoder'; --layer-breakdown lists them\n"},
+        {{"--solve", "--require", "cut:Lyaer1"},
+         "--require cut:Lyaer1: no layer Lyaer1; did you mean Layer1?\n"},
+        {{"--solve", "--require", "no-cut:layer2"}, "did you mean Layer2?\n"},
+        {{"--solve", "--require", "cut:head"}, "did you mean Head?\n"},
+        {{"--solve", "--require", "place:Leyer3=1"},
+         "--require place:Leyer3=1: no layer Leyer3; did you mean Layer3?\n"},
+        {{"--solve", "--require", "place:Layer0=0,Leyer3=1,Layer2=1"},
+         "Leyer3=1,Layer2=1: no layer Leyer3; did you mean Layer3?\n"},
+        {{"--solve", "--require", "together:Layr0,Layer1"},
+         "no layer Layr0; did you mean Layer0?\n"},
+        {{"--solve", "--require", "together:Layer0,Laier1"},
+         "no layer Laier1; did you mean Layer1?\n"},
+        {{"--evaluate=Layer0,Laye2", NULL}, "no layer Laye2; did you mean Layer2?\n"},
+        {{"--diagnose", "--layers", "Layer0..Layre2"}, "no layer Layre2; did you mean Layer2?\n"},
+        {{"--diagnose", "--layers", "Layer2..Layer0"},
+         "ends before it begins; expected A..B, like 2..5\n"},
+        {{"--solve", "--require", "cut:encoder"},
+         "; there are Head, Layer0, Layer1, Layer2, Layer3, Tail\n"},
+        {{"--evaluate=encoder", NULL},
+         "no layer encoder; there are Head, Layer0, Layer1, Layer2, Layer3, Tail\n"},
         /* a number is wrong, not mistyped */
-        {{"--solve", "--cut-after", "100"}, "no layer of this name; --layer-breakdown lists"},
+        {{"--solve", "--require", "cut:100"},
+         "; there are Head, Layer0, Layer1, Layer2, Layer3, Tail\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *a = cases[i].arguments;
@@ -501,9 +509,10 @@ static void takes_lists_of_places(void **state) {
         const char *list;
         const char *members[4];
     } cases[] = {
-        {"a=0,c,d=1", {"--place=a=0", "--place=c,d=1"}},
-        {"a=0,b=0,a=1,e=3", {"--place=a=0", "--place=b=0,a=1", "--place=e=3"}},
-        {"b=0,a=1,a=0", {"--place=b=0,a=1", "--place=a=0"}},
+        {"a=0,c\\,d=1", {"--require=place:a=0", "--require=place:c\\,d=1"}},
+        {"a=0,b=0\\,a=1,e=3",
+         {"--require=place:a=0", "--require=place:b\\=0\\,a=1", "--require=place:e=3"}},
+        {"b=0\\,a=1,a=0", {"--require=place:b=0\\,a=1", "--require=place:a=0"}},
     };
     const char *file = in_scratch("costs");
     test_write_bytes(file, costs, strlen(costs));
@@ -513,15 +522,17 @@ static void takes_lists_of_places(void **state) {
             m[2]);
         assert_int_equal(run.status, 0);
         char *expected = strdup(run.out);
-        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", "--place",
-            cases[i].list);
+        char rule[60];
+        snprintf(rule, sizeof rule, "--require=place:%s", cases[i].list);
+        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", rule);
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, expected);
         free(expected);
     }
-    RUN(&run, "--costs", file, "--solve", "-q", "--place=a=0,x=1");
-    assert_refused(&run, 2, "--place x=1: no layer of this name");
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--place=1=0,2=1,3=2", "--format=csv", "-q");
+    RUN(&run, "--costs", file, "--solve", "-q", "--require=place:a=0,x=1");
+    assert_refused(&run, 2, "--require place:a=0,x=1: no layer x; there are a, b=0,a, c,d, e");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--require=place:1=0,2=1,3=2",
+        "--format=csv", "-q");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\n0,0,Head,1,");
     assert_contains(run.out, "\n1,1,2,2,");
@@ -733,7 +744,7 @@ static void prints_splits_as_tables(void **state) {
     }
     json_decref(answer);
     /* what was not calculated is empty, not 0 */
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--solver=greedy", "--format=csv", "-q");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--solver=popliner", "--format=csv", "-q");
     assert_contains(run.out, "\n0,0,None,3,");
     assert_contains(run.out, ",,\n");
 }
@@ -772,8 +783,8 @@ static void says_what_helps_behind_a_long_value(void **state) {
     char path[1600];
     memset(value, 'x', sizeof value - 1);
     value[sizeof value - 1] = '\0';
-    RUN(&run, CASE_PROFILE, "-q", "--solve", "--cut-after", value);
-    assert_refused(&run, 2, "no layer of this name; --layer-breakdown lists them\n");
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--evaluate", value);
+    assert_refused(&run, 2, "; there are Head, 0 to 3, Tail\n");
     assert_non_null(strstr(run.err, " [...] xxx"));
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", value);
     assert_refused(&run, 2, "xxx: expected a whole number");

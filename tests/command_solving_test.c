@@ -82,7 +82,7 @@ static void no_split_evaluates_to_less(void **state) {
             snprintf(number, sizeof number, "%zu", count);
             json_t *answer = layers > 0 ? RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", number)
                                         : RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--num-ipus", number,
-                                                   "--min-layers", "0");
+                                                   "--require", "layers:0..");
             assert_string_equal(json_string_value(JSON_AT(answer, "status")), "optimal");
             assert_int_equal(NUMBER_AT(answer, "totals", "memory"), least[layers][count]);
             assert_int_equal(NUMBER_AT(answer, "objectives", "0", "bound"), least[layers][count]);
@@ -372,10 +372,10 @@ static void links_of_profiles_are_told_anew(void **state) {
     static const double usual = 64.0 / 1.85;
     static const double bandwidths[][2] = {{1e9, 1e9}, {0.5, 64.0 / 1.85}, {2, 0.25}};
     json_t *before = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--objective=cycles", "--num-ipus=3",
-                              "--cut-after=0", "--cut-after=2");
+                              "--require=cut:0,2");
     for (size_t i = 0; i < 3; i++) {
         json_t *after = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--objective=cycles", "--num-ipus=3",
-                                 "--cut-after=0", "--cut-after=2", words[i]);
+                                 "--require=cut:0,2", words[i]);
         int64_t expected[3];
         int64_t cut_bytes[4] = {0};
         for (size_t k = 0; k < 3; k++) {
@@ -422,20 +422,20 @@ static void keeps_to_cuts(void **state) {
         ask_cut(&a, unit, POPLINER_CUT_FORBIDDEN);
         expect_best(&a);
     }
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "7");
-    assert_refused(&run, 2, "--cut-after 7: no layer of this name; --layer-breakdown lists them");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--no-cut-after", "head");
-    assert_refused(&run, 2, "--no-cut-after head: no layer of this name");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Tail");
-    assert_refused(&run, 2, "--cut-after Tail: nothing comes behind this layer");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "1", "--no-cut-after", "1");
-    assert_refused(&run, 2, "--no-cut-after 1: contradicts --cut-after 1");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "cut:7");
+    assert_refused(&run, 2, "--require cut:7: no layer 7; there are Head, 0 to 3, Tail\n");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "no-cut:head");
+    assert_refused(&run, 2, "--require no-cut:head: no layer head; did you mean Head?");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "cut:Tail");
+    assert_refused(&run, 2, "--require cut:Tail: nothing comes after layer Tail");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "cut:1", "--require", "no-cut:1");
+    assert_refused(&run, 2, "--require no-cut:1: contradicts --require cut:1");
     /* more cuts than IPUs */
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "2", "--cut-after", "0",
-        "--cut-after", "2");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "2", "--require", "cut:0,2");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "No split is possible: contradiction between num-ipus 2, cut-after 0, "
-                             "cut-after 2.\n");
+    assert_contains(run.err,
+                    "No split is possible: contradiction between num-ipus 2, require cut:0, "
+                    "require cut:2.\n");
     assert_string_equal(run.out, "[]\n");
 }
 
@@ -453,10 +453,11 @@ static void keeps_layers_together(void **state) {
     ask_together(&a, LAYER_0, LAYER_2);
     ask_cut(&a, LAYER_1, POPLINER_CUT_REQUIRED);
     expect_best(&a);
-    static const char *const wrong[] = {"0", "0,9", "9,0", ",", "0,1,2", "0 1"};
+    static const char *const wrong[] = {"together:0", "together:0,9", "together:9,0", "together:,",
+                                        "together:",  "together:0 1", "together:0,1,"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--together", wrong[i]);
-        assert_refused(&run, 2, "expected the names of two layers, like 0,5");
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", wrong[i]);
+        assert_refused(&run, 2, "--require together:");
     }
 }
 
@@ -477,21 +478,23 @@ static void places_layers(void **state) {
     expect_best(&a);
     ask_place(&a, LAYER_1, 1); /* on two IPUs */
     expect_best(&a);
-    static const char *const wrong[] = {"1", "1=", "1=x", "=1", "9=1", "1=-1", "1=65536"};
+    static const char *const wrong[] = {"place:1",   "place:1=",   "place:1=x",    "place:=1",
+                                        "place:9=1", "place:1=-1", "place:1=65536"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--place", wrong[i]);
-        assert_refused(&run, 2, "--place ");
+        RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", wrong[i]);
+        assert_refused(&run, 2, "--require place:");
     }
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--place", "1=2,2=3");
-    assert_refused(&run, 2, "--place 2=3: no stage can run on IPU 3; see --num-ipus\n");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--place", "1=16");
-    assert_refused(&run, 2, "--place 1=16: no stage can run on IPU 16; see --num-ipus\n");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map=0,5", "--place", "1=1");
-    assert_refused(&run, 2, "--place 1=1: no stage can run on IPU 1; see --device-map\n");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--v-shape", "--num-ipus=2", "--place", "1=2");
-    assert_refused(&run, 2, "--place 1=2: no stage can run on IPU 2; see --v-shape\n");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--require", "place:1=2,2=3");
+    assert_refused(&run, 2, "--require place:1=2,2=3: no stage can run on IPU 3; see --num-ipus\n");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "place:1=16");
+    assert_refused(&run, 2, "--require place:1=16: no stage can run on IPU 16; see --num-ipus\n");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map=0,5", "--require", "place:1=1");
+    assert_refused(&run, 2, "--require place:1=1: no stage can run on IPU 1; see --device-map\n");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--v-shape", "--num-ipus=2", "--require",
+        "place:1=2");
+    assert_refused(&run, 2, "--require place:1=2: no stage can run on IPU 2; see --v-shape\n");
     /* a sweep goes through the numbers of IPUs */
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep=num-ipus=1..4", "--place", "1=3");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep=num-ipus=1..4", "--require", "place:1=3");
     assert_true(run.status < 2);
 }
 
@@ -542,8 +545,8 @@ static uint64_t evaluated_tile(const char *split, const char *stage) {
 static void stages_on_one_ipu_need_their_union(void **state) {
     (void)state;
     /* the cuts are given, so the stages are: [Head 0] [1 2] on IPU 0, [3 Tail] on IPU 1 */
-    json_t *answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,0,1", "--cut-after",
-                              "0", "--cut-after", "2");
+    json_t *answer =
+        RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,0,1", "--require", "cut:0,2");
     uint64_t bytes = evaluated_tile("2", "0");
     assert_int_equal(NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem"), bytes);
     assert_int_equal(NUMBER_AT(answer, "stages", "1", "mem", "max_tile_mem"), bytes);
@@ -552,8 +555,7 @@ static void stages_on_one_ipu_need_their_union(void **state) {
     assert_int_equal(NUMBER_AT(answer, "totals", "ipus"), 2);
     json_decref(answer);
     /* [Head 0] and [3 Tail] are less than everything, more than each, and not more than both */
-    answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--cut-after", "0",
-                      "--cut-after", "2");
+    answer = RUN_JSON(&run, 0, SAMPLE_DIRECTORY, "--device-map", "0,1,0", "--require", "cut:0,2");
     bytes = NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem");
     uint64_t first = evaluated_tile("0|2", "0");
     uint64_t last = evaluated_tile("0|2", "2");
@@ -589,10 +591,10 @@ static void short_maps_are_device_maps(void **state) {
         json_decref(answer);
         json_decref(expected);
     }
-    RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0|1|2", "--interleave=2", "--num-ipus=2", "-q");
+    RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0,1,2", "--interleave=2", "--num-ipus=2", "-q");
     assert_int_equal(run.status, 0);
-    RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0|1", "--interleave=2", "--num-ipus=2", "-q");
-    assert_refused(&run, 2, "--evaluate 0|1: has 3 stages, but --interleave has 4");
+    RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0,1", "--interleave=2", "--num-ipus=2", "-q");
+    assert_refused(&run, 2, "--evaluate 0,1: has 3 stages, but --interleave has 4");
     RUN(&run, "--costs", REGIONS, "--solve", "--solver=dp", "--v-shape", "--num-ipus=2", "-q");
     assert_refused(&run, 2, "--solver dp: stages that share an IPU, as --v-shape has them, are ");
     RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--v-shape",
@@ -686,9 +688,11 @@ static void is_right_for_every_golden_case(void **state) {
 
 static uint64_t stash_of_first(const char *last_layer, const char *map, const char *effects,
                                size_t *num_stages) {
+    char rule[40];
+    snprintf(rule, sizeof rule, "cut:%s", last_layer);
     json_t *answer =
         RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--schedule", "training", "--device-map", map,
-                 "--cut-after", last_layer, "--effects", effects, "--mem-per-tile", "999999");
+                 "--require", rule, "--effects", effects, "--mem-per-tile", "999999");
     uint64_t bytes = NUMBER_AT(answer, "stages", "0", "mem", "stash");
     *num_stages = json_array_size(JSON_AT(answer, "stages"));
     json_decref(answer);
@@ -715,16 +719,14 @@ static void training_keeps_activations(void **state) {
     assert_true((bytes_of_few - fewer_bytes) * 3 <= bytes_of_few);
 
     /* stage by stage: what is kept comes on top of what the stage is without */
-    json_t *plain = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after",
-                             "0", "--cut-after", "1", PLAIN);
-    json_t *kept = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after",
-                            "0", "--cut-after", "1", "--schedule", "training", PLAIN);
-    json_t *inputs =
-        RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after", "0",
-                 "--cut-after", "1", "--schedule", "training", "--recompute", "full", PLAIN);
-    json_t *inference =
-        RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--cut-after", "0",
-                 "--cut-after", "1", "--schedule", "inference", PLAIN);
+    json_t *plain = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--require",
+                             "cut:0,1", PLAIN);
+    json_t *kept = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--require",
+                            "cut:0,1", "--schedule", "training", PLAIN);
+    json_t *inputs = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--require",
+                              "cut:0,1", "--schedule", "training", "--recompute", "full", PLAIN);
+    json_t *inference = RUN_JSON(&run, 0, TRAINING_DIRECTORY, "--device-map", "0,1,2", "--require",
+                                 "cut:0,1", "--schedule", "inference", PLAIN);
     assert_true(json_equal(JSON_AT(plain, "stages"), JSON_AT(inference, "stages")));
     static const char *const stages[] = {"0", "1", "2"};
     for (size_t i = 0; i < 3; i++) {
@@ -788,9 +790,9 @@ static void training_splits_are_best(void **state) {
     }
     /* the log shows the numbers of the plan */
     RUN(&run, TRAINING_DIRECTORY, "-v", "--solve", "--schedule", "training", "--num-ipus", "3",
-        "--cut-after", "0", "--cut-after", "1");
+        "--require", "cut:0,1");
     char *solved = strdup(run.err);
-    RUN(&run, TRAINING_DIRECTORY, "--evaluate", "0|1", "--schedule", "training");
+    RUN(&run, TRAINING_DIRECTORY, "--evaluate", "0,1", "--schedule", "training");
     assert_int_equal(run.status, 0);
     char *place = NULL;
     for (char *line = strtok_r(run.out, "\n", &place);
@@ -1022,8 +1024,8 @@ static void tables_hold_the_numbers_of_the_document(void **state) {
         "{\"format\": \"popliner-costs\", \"version\": 1, \"time_unit\": \"s, \\\"wall\\\"\","
         "\"units\": [{\"name\": \"a,b\"}, {\"name\": \"say \\\"c\\\"\"}, {\"name\": \"d\"}]}";
     test_write_bytes(path, text, strlen(text));
-    RUN(&run, "--costs", path, "--solve", "--format", "csv", "--cut-after", "a,b", "--together",
-        "say \"c\",d");
+    RUN(&run, "--costs", path, "--solve", "--format", "csv", "--require", "cut:a\\,b", "--require",
+        "together:say \"c\",d");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage,ipu,from,to,memory,\"s, \"\"wall\"\"\",cut\n"
                                  "0,0,\"a,b\",\"a,b\",0,0,0\n"
@@ -1032,7 +1034,8 @@ static void tables_hold_the_numbers_of_the_document(void **state) {
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "num-ipus,status,memory,traffic,used,split\n"
                                  "1,optimal,0,0,1,\"[ a,b say \"\"c\"\" d ]\"\n");
-    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--place", "a,b=0", "--cut-after", "a,b");
+    json_t *answer =
+        RUN_JSON(&run, 0, "--costs", path, "--require", "cut:a\\,b", "--require", "place:a\\,b=0");
     assert_int_equal(NUMBER_AT(answer, "options", "place", "a,b"), 0);
     json_decref(answer);
 }
@@ -1064,11 +1067,12 @@ static void solves_published_graphs(void **state) {
         /* giving the answer as constraints leaves nothing else */
         const json_t *stages = JSON_AT(answer, "stages");
         const char *arguments[20] = {"--costs", files[i], "--num-ipus", "4", "--objective", "ipus"};
+        char rules[5][80];
         size_t count = 6;
         for (size_t k = 0; k + 1 < json_array_size(stages); k++) {
-            arguments[count++] = "--cut-after";
-            arguments[count++] =
-                json_string_value(json_object_get(json_array_get(stages, k), "layer_to"));
+            snprintf(rules[k], sizeof rules[k], "--require=cut:%s",
+                     json_string_value(json_object_get(json_array_get(stages, k), "layer_to")));
+            arguments[count++] = rules[k];
         }
         arguments[count] = NULL;
         json_t *again = run_json(&run, 0, arguments);
@@ -1163,7 +1167,7 @@ static void solvers_agree_on_published_graphs(void **state) {
 static void says_why_nothing_fits(void **state) {
     (void)state;
     char expected[300];
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--evaluate", "Head|0", "--format", "json");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--evaluate", "Head,0", "--format", "json");
     json_t *stages = json_loads(run.out, 0, NULL);
     uint64_t bytes = NUMBER_AT(stages, "1", "tile_bytes");
     snprintf(expected, sizeof expected,
@@ -1171,7 +1175,8 @@ static void says_why_nothing_fits(void **state) {
              " more than the 20000 of any IPU that it may be on: tile %" PRIu64 " at step %" PRIu64
              ", operation Layer0/",
              bytes, bytes - 20000, NUMBER_AT(stages, "1", "tile"), NUMBER_AT(stages, "1", "step"));
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "20000", "--min-layers", "0");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "20000", "--require",
+        "layers:0..");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, expected);
     /* the three largest variables there */
@@ -1202,7 +1207,7 @@ static void says_why_nothing_fits(void **state) {
     assert_contains(run.err, "Layer d alone needs 425 bytes on a tile, 25 more than the 400 of any "
                              "IPU that it may be on.\n");
     assert_contains(run.err, "Enough would be --mem-per-tile 425.\n");
-    RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--cut-after", "a", "--cut-after", "b");
+    RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--require", "cut:a,b");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split is possible: contradiction between ");
 }
@@ -1215,18 +1220,20 @@ static void says_which_constraint_is_in_the_way(void **state) {
         const char *told;
         bool is_enough[3]; /* to leave it out */
     } cases[] = {
-        {{"--place=2=0"}, "It would fit without place 2=0.\n", {true}},
-        {{"--together=1,3", "--cut-after=0"},
-         "It would fit without together 1 and 3.\n",
+        {{"--require=place:2=0"}, "It would fit without require place:2=0.\n", {true}},
+        {{"--require=together:1,3", "--require=cut:0"},
+         "It would fit without require together:1,3.\n",
          {true, false}},
-        {{"--min-layers=2", "--no-cut-after=Head"},
-         "It would fit with min-layers 1.\n",
+        {{"--require=layers:2..", "--require=no-cut:Head"},
+         "It would fit with require layers:1...\n",
          {true, false}},
-        {{"--cut-after=0", "--no-cut-after=1", "--no-cut-after=2"},
-         "It would fit without no-cut-after 1 to 2 (a cut after 1 is enough).\n",
+        {{"--require=cut:0", "--require=no-cut:1", "--require=no-cut:2"},
+         "It would fit without require no-cut:1 to 2 (a cut after 1 is enough).\n",
          {false, true, true}},
         /* contradicts the number of IPUs */
-        {{"--max-layers=1", "--cut-after=0"}, "It would fit with max-layers 2.\n", {true, false}},
+        {{"--require=layers:..1", "--require=cut:0"},
+         "It would fit with require layers:..2.\n",
+         {true, false}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *c = cases[i].constraints;
@@ -1247,9 +1254,10 @@ static void says_which_constraint_is_in_the_way(void **state) {
         }
     }
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400", PLAIN,
-        "--no-cut-after=1", "--together=1,2");
-    assert_contains(run.err, "It would fit without no-cut-after 1, together 1 and 2 together; to "
-                             "leave out one of them is not enough.\n");
+        "--require=no-cut:1", "--require=together:1,2");
+    assert_contains(run.err,
+                    "It would fit without require no-cut:1, require together:1,2 together; to "
+                    "leave out one of them is not enough.\n");
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400", PLAIN);
     assert_int_equal(run.status, 0);
 }
@@ -1298,8 +1306,8 @@ static void says_what_would_do_where_ipus_differ(void **state) {
     json_decref(answer);
     assert_contains(run.err, "It would fit with --num-ipus 2 instead of device-map.\n");
     /* the option is called as it was given */
-    RUN(&run, "--costs", path, "-q", "--solve", "--v-shape", "--num-ipus", "2", "--min-layers=0",
-        "--mem-per-tile", "18", "--no-cut-after=a");
+    RUN(&run, "--costs", path, "-q", "--solve", "--v-shape", "--num-ipus", "2",
+        "--require=no-cut:a", "--require=layers:0..", "--mem-per-tile", "18");
     assert_contains(run.err,
                     "No split is possible with v-shape of 4 stages (3 units, 3 of them layers).\n");
     RUN(&run, "--costs", path, "-q", "--solve", "--interleave=3", "--num-ipus=1", "--mem-per-tile",
@@ -1344,7 +1352,7 @@ static void says_what_forbids_a_split(void **state) {
     (void)state;
     uint64_t bytes = evaluated_tile("1", "0");
     char expected[200];
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--place=1=0",
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--require=place:1=0",
         "--mem-per-tile=28000", "--ipu-mem-per-tile=0=27500");
     assert_int_equal(run.status, 1);
     snprintf(expected, sizeof expected,
@@ -1352,9 +1360,10 @@ static void says_what_forbids_a_split(void **state) {
              " more than its limit of 27500.\n",
              bytes, bytes - 27500);
     assert_contains(run.err, expected);
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--place=0=2");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--require=place:0=2");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "No split is possible with place 0=2 (6 units, 4 of them layers).\n");
+    assert_contains(run.err,
+                    "No split is possible with require place:0=2 (6 units, 4 of them layers).\n");
     assert_contains(run.err, "Stage k runs on IPU k: 1 unit before 0 cannot fill 2 IPUs. ");
 
     /* tile 1 holds a to b and b to c, but neither all nor what is larger than itself */
@@ -1364,10 +1373,10 @@ static void says_what_forbids_a_split(void **state) {
         const char *part; /* of what is told */
     } cases[] = {
         {"700", {"--num-ipus=1"}, "no stage that holds a to c: it is over the capacity of a reg"},
-        {"700", {"--together=a,c"}, "no stage that holds a to c: "},
-        {"700", {"--place=c=0"}, "no stage that holds a to c: "},
-        {"700", {"--no-cut-after=a", "--no-cut-after=b"}, NULL},
-        {"980", {"--no-cut-after=b"}, "no stage that holds b to c: "},
+        {"700", {"--require=together:a,c"}, "no stage that holds a to c: "},
+        {"700", {"--require=place:c=0"}, "no stage that holds a to c: "},
+        {"700", {"--require=no-cut:a,b"}, NULL},
+        {"980", {"--require=no-cut:b"}, "no stage that holds b to c: "},
         {"1300", {"--num-ipus=3"}, "no stage that holds b: it is over the capacity of a region"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -1402,10 +1411,10 @@ static void names_the_costs_and_no_map_without_need(void **state) {
         const char *arguments[2];
         const char *constraint;
     } cases[] = {
-        {{"--together=a,b", "--device-map=0,1"}, "together a and b"},
-        {{"--together=a,b", "--device-map=0,0"}, "together a and b"},
-        {{"--together=a,b", "--num-ipus=5"}, "together a and b"},
-        {{"--device-map=0,0", "--min-layers=1"}, "device-map of 2 stages"},
+        {{"--require=together:a,b", "--device-map=0,1"}, "require together:a,b"},
+        {{"--require=together:a,b", "--device-map=0,0"}, "require together:a,b"},
+        {{"--require=together:a,b", "--num-ipus=5"}, "require together:a,b"},
+        {{"--device-map=0,0", "--require=layers:1.."}, "device-map of 2 stages"},
     };
     const char *file = in_scratch("costs.json");
     test_write_bytes(file, costs, strlen(costs));
@@ -1468,21 +1477,24 @@ static void what_is_enough_holds_the_reserve(void **state) {
 
 static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
     (void)state;
-    static const char tells[] = "Each stage holds at least one layer unless --min-layers 0 allows "
-                                "less.\n";
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Head");
+    static const char tells[] =
+        "Each stage holds at least one layer unless --require layers:0.. allows "
+        "less.\n";
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "cut:Head");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "contradiction between min-layers 1, cut-after Head.\n");
+    assert_contains(run.err, "contradiction between require layers:1.., require cut:Head.\n");
     assert_contains(run.err, tells);
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Head", "--min-layers", "0");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "cut:Head", "--require",
+        "layers:0..");
     assert_int_equal(run.status, 0);
     /* nobody who asked for it is told, nor where it does not matter */
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--cut-after", "Head", "--min-layers", "1");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--require", "cut:Head", "--require",
+        "layers:1..");
     assert_int_equal(run.status, 1);
-    assert_lacks(run.err, "--min-layers 0");
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "1", "--cut-after", "1");
+    assert_lacks(run.err, "--require layers:0..");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus", "1", "--require", "cut:1");
     assert_int_equal(run.status, 1);
-    assert_lacks(run.err, "min-layers");
+    assert_lacks(run.err, "require layers:");
 
     /* what is no layer fits on an IPU of its own alone */
     static const char costs[] =
@@ -1490,18 +1502,18 @@ static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
         "{\"name\": \"input\", \"layer\": false, \"memory\": 600},"
         "{\"name\": \"a\", \"memory\": 500}, {\"name\": \"b\", \"memory\": 500}],"
         "\"cuts\": [0, 0]}";
-    static const char enough[] = "It would fit with min-layers 0.\n";
+    static const char enough[] = "It would fit with require layers:0...\n";
     const char *path = in_scratch("costs.json");
     test_write_bytes(path, costs, strlen(costs));
     RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "Enough would be --mem-per-tile 1100.");
     assert_contains(run.err, enough);
-    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--min-layers", "0");
+    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--require", "layers:0..");
     assert_int_equal(run.status, 0);
     RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--num-ipus", "2");
     assert_int_equal(run.status, 1);
-    assert_lacks(run.err, "min-layers"); /* 1000 for a and b would be too much */
+    assert_lacks(run.err, "require layers:"); /* 1000 for a and b would be too much */
 }
 
 /* ---- An IPU fewer --------------------------------------------------------------------------- */
@@ -1526,17 +1538,17 @@ static void tells_when_an_ipu_without_a_layer_saves_much(void **state) {
         size_t ipus = 0;
         snprintf(path, sizeof path, "%s%s", GOLDEN_DIRECTORY, cases[i].name);
         for (size_t least = 0; least < 2; least++) {
-            json_t *answer = RUN_JSON(&run, 0, path, "--num-ipus", cases[i].ipus, "--min-layers",
-                                      least == 0 ? "0" : "1");
+            json_t *answer = RUN_JSON(&run, 0, path, "--num-ipus", cases[i].ipus, "--require",
+                                      least == 0 ? "layers:0.." : "layers:1..");
             bytes[least] = NUMBER_AT(answer, "totals", "memory");
             ipus = least == 0 ? NUMBER_AT(answer, "totals", "ipus") : ipus;
             json_decref(answer);
-            assert_lacks(run.err, "With --min-layers 0"); /* they said what they want */
+            assert_lacks(run.err, "With --require layers:0.."); /* they said what they want */
         }
         double percent = 100.0 * (double)(bytes[1] - bytes[0]) / (double)bytes[1];
         assert_int_equal(percent >= 5, cases[i].is_told);
         snprintf(expected, sizeof expected,
-                 "INFO    With --min-layers 0 the largest tile would be %" PRIu64
+                 "INFO    With --require layers:0.. the largest tile would be %" PRIu64
                  " bytes on %zu IPUs, %.1f %% less: ",
                  bytes[0], ipus, percent);
         char *out = NULL;
@@ -1546,7 +1558,7 @@ static void tells_when_an_ipu_without_a_layer_saves_much(void **state) {
             if (quiet == 0 && cases[i].is_told)
                 assert_contains(run.err, expected);
             else
-                assert_lacks(run.err, "With --min-layers 0");
+                assert_lacks(run.err, "With --require layers:0..");
             if (quiet == 0)
                 out = strdup(run.out);
         }
@@ -1608,10 +1620,10 @@ static void tells_when_an_ipu_fewer_costs_little(void **state) {
     static const char *const counts[] = {"1", "2", "3", "4", "5", "6"};
     for (size_t i = 0; i < 6; i++)
         for (size_t least = 0; least < 2; least++) {
-            const char *const with_layers[] = {CASE_PROFILE,   CASE_DEBUG, "--num-ipus", counts[i],
-                                               "--min-layers", counts[0],  NULL};
-            const char *const without[] = {CASE_PROFILE,   CASE_DEBUG, "--num-ipus", counts[i],
-                                           "--min-layers", "0",        NULL};
+            const char *const with_layers[] = {CASE_PROFILE, CASE_DEBUG,   "--num-ipus", counts[i],
+                                               "--require",  "layers:1..", NULL};
+            const char *const without[] = {CASE_PROFILE, CASE_DEBUG,   "--num-ipus", counts[i],
+                                           "--require",  "layers:0..", NULL};
             expect_remark(least > 0 ? with_layers : without);
         }
     /* 1000 where only 3 more are on the second IPU than there need be */
@@ -1735,7 +1747,7 @@ static void sweeps_are_tables(void **state) {
         assert_string_equal(run.out, text);
     }
     /* a contradiction has no numbers */
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep", "num-ipus=1..1", "--cut-after", "1");
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--sweep", "num-ipus=1..1", "--require", "cut:1");
     assert_int_equal(run.status, 1);
     assert_string_equal(run.out, "num-ipus\tstatus\tmemory\ttraffic\tused\tsplit\n"
                                  "1\tinfeasible\t\t\t0\t[ ]\n");
@@ -1793,8 +1805,9 @@ static void best_compromises_are_runs_of_their_own(void **state) {
     check_points("ipus,memory", (const char *const[]){SAMPLE_DIRECTORY, NULL});
     check_points("traffic,memory,ipus",
                  (const char *const[]){TRAINING_DIRECTORY, "--schedule", "training", PLAIN, NULL});
-    check_points("traffic,memory", (const char *const[]){SAMPLE_DIRECTORY, "--device-map",
-                                                         "0,1,0,1", "--min-layers", "0", NULL});
+    check_points("traffic,memory",
+                 (const char *const[]){SAMPLE_DIRECTORY, "--device-map", "0,1,0,1", "--require",
+                                       "layers:0..", NULL});
     check_points("traffic,memory", (const char *const[]){"--costs", REGIONS, NULL});
 }
 
@@ -1888,13 +1901,13 @@ static void written_programs_have_the_same_optimum(void **state) {
     static const char *const objectives[] = {"memory", "cycles", "traffic", "ipus"};
     static const char *const questions[][10] = {
         {SAMPLE_DIRECTORY, "--num-ipus", "3", NULL},
-        {SAMPLE_DIRECTORY, "--mem-per-tile", "28000", "--cut-after", "0", NULL},
+        {SAMPLE_DIRECTORY, "--mem-per-tile", "28000", "--require", "cut:0", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,2", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,0", NULL},
         /* the least traffic has two stages on one IPU that fit there alone, not together */
         {SAMPLE_DIRECTORY, "--device-map", "0,1,1,0", "--mem-per-tile", "35000", NULL},
-        {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", "--min-layers",
-         "0", NULL},
+        {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", "--require",
+         "layers:0..", NULL},
         {"--costs", REGIONS, "--device-map", "0,1,0", NULL},
         {"--costs", REGIONS, "--num-ipus", "3", NULL},
         {"--costs", INTERVALS, NULL},
@@ -1954,8 +1967,8 @@ static void written_programs_have_the_same_optimum(void **state) {
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "--write-lp, --write-mps: not written");
     assert_int_equal(hash_file(kept), hash_file(REGIONS));
-    RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--cut-after=none", "--write-lp", kept);
-    assert_refused(&run, 2, "--cut-after none");
+    RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--require=cut:none", "--write-lp", kept);
+    assert_refused(&run, 2, "--require cut:none");
     assert_int_equal(hash_file(kept), hash_file(REGIONS));
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--write-lp", kept);
     assert_int_equal(run.status, 0);
@@ -2139,9 +2152,9 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {"--ipu-mem-per-tile", "0=5"}, {"--ipu-speed", "0=2"},
         {"--link-bandwidth", "64"},    {"--sweep", "num-ipus=1..2"},
         {"--write-lp", "/dev/null"},   {"--write-mps", "/dev/null"},
-        {"--min-layers", "1"},         {"--max-layers", "2"},
-        {"--cut-after", "0"},          {"--no-cut-after", "0"},
-        {"--together", "0,1"},         {"--place", "0=0"},
+        {"--require", "layers:1.."},   {"--require", "layers:..2"},
+        {"--require", "cut:0"},        {"--require", "no-cut:0"},
+        {"--require", "together:0,1"}, {"--require", "place:0=0"},
         {"--device-map", "0,1"},       {"--schedule", "training"},
         {"--recompute", "none"},       {"--pareto", "ipus,memory"},
     };
@@ -2149,14 +2162,14 @@ static void refuses_options_that_would_be_ignored(void **state) {
         RUN(&run, CASE_DIRECTORY, "-q", "--layer-breakdown", solving[i][0], solving[i][1]);
         assert_refused(&run, 2, solving[i][0]);
         assert_contains(run.err, ": not used by --layer-breakdown; it is for --solve");
-        RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--solver", "greedy", solving[i][0],
+        RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--solver", "popliner", solving[i][0],
             solving[i][1]);
         assert_refused(&run, 2, solving[i][0]);
-        assert_contains(run.err, ": not with --solver greedy, which");
+        assert_contains(run.err, ": not with --solver popliner, which");
     }
     static const char *const profiles[][2] = {
         {"--memory-model", "full"},   {"--layer-name-regex", "x"}, {"--inputs-regex-layer-0", "x"},
-        {"--layer-order", "natural"}, {"--layers", "0"},           {"--tolerance", "5"},
+        {"--layer-order", "natural"}, {"--layers", "0"},           {"--fail-on", "unexplained=5%"},
         {"--reserve", "gaps"},
     };
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
@@ -2170,11 +2183,11 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {{"--costs", ADDITIVE}, {"--costs", "give --solve"}},
         {{"--costs", ADDITIVE, "--solve", CASE_PROFILE}, {"--costs", CASE_PROFILE}},
         {{"--costs", ADDITIVE, "--solve", "--diagnose"}, {"--costs", "nothing else"}},
-        {{"--costs", ADDITIVE, "--solve", "--solver", "greedy"}, {"greedy", "--costs"}},
+        {{"--costs", ADDITIVE, "--solve", "--solver", "popliner"},
+         {"--solver popliner", "--costs"}},
         {{"--costs", ADDITIVE, "--solve", "--solver", "dp", "--device-map", "0,1,0"},
          {"--solver dp", "--device-map 0,1,0"}},
-        {{"--costs", ADDITIVE, "--solve", "--layer-operations-only"},
-         {"--layer-operations-only", "--costs"}},
+        {{"--costs", ADDITIVE, "--solve", "--layers", "only:all"}, {"--layers", "--costs"}},
         {{"--costs", ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
         {{CASE_DIRECTORY, "--solve", "--recompute", "full"}, {"--recompute full", "popart"}},
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "2"},

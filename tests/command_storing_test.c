@@ -38,8 +38,8 @@ static const char *const prints[][MOST_OPTIONS] = {
     {"--interlayer-communication", "--layer-name-regex=^(.)", "--layer-order=natural"},
     {"--solve"},
     {"--solve", "--num-ipus=3", "--mem-per-tile=140000"},
-    {"--solve", "--num-ipus=3", "--mem-per-tile=140000", "--solver=greedy"},
-    {"--solve", "--num-ipus=2", "--mem-per-tile=300000", "--solver=greedy"},
+    {"--solve", "--num-ipus=3", "--mem-per-tile=140000", "--solver=popliner"},
+    {"--solve", "--num-ipus=2", "--mem-per-tile=300000", "--solver=popliner"},
     {"--solve", "--num-ipus=4", "--layer-order=natural", "--layer-name-regex=(.)$"},
     {"--solve", "--mem-per-tile=1"},
     {"--solve", "--mem-per-tile=1", "--format=json"},
@@ -57,8 +57,9 @@ static const char *const prints[][MOST_OPTIONS] = {
     {"--solve", "--sweep=num-ipus=1..3", "--reserve=gaps"},
     {"--solve", "--sweep=num-ipus=1..3", "--schedule=training", "--format=json"},
     {"--solve", "--num-ipus=3", "--evaluate=whole", "--reserve=2%"},
-    {"--solve", "--device-map=0,1", "--schedule=training", "--max-layers=1", "--format=json"},
-    {"--solve", "--device-map=0,1,0", "--schedule=training", "--place=0=1", "--format=json"},
+    {"--solve", "--device-map=0,1", "--schedule=training", "--require=layers:..1", "--format=json"},
+    {"--solve", "--device-map=0,1,0", "--schedule=training", "--require=place:0=1",
+     "--format=json"},
 };
 
 /* Runs the command over `first` (and `second`) with the given options before them. */
@@ -221,10 +222,10 @@ static void every_schedule_is_answered_alike(void **state) {
         {"--solve", "--format=json", "--schedule=inference"},
         {"--solve", "--format=json", "--schedule=popart", "--num-ipus=3"},
         {"--solve", "--format=json", "--schedule=tf-grouped", "--recompute=full"},
-        {"--solve", "--format=json", "--schedule=popart", "--risk=low"},
-        {"--solve", "--format=json", "--schedule=popart", "--risk=high"},
-        {"--solve", "--format=json", "--risk=low", "--mem-per-tile=30000"},
-        {"--solve", "--format=json", "--risk=high", "--mem-per-tile=30000"},
+        {"--solve", "--format=json", "--schedule=popart", "--need=at-most"},
+        {"--solve", "--format=json", "--schedule=popart", "--need=at-least"},
+        {"--solve", "--format=json", "--need=at-most", "--mem-per-tile=30000"},
+        {"--solve", "--format=json", "--need=at-least", "--mem-per-tile=30000"},
         /* measured when they are asked */
         {"--solve", "--format=json", "--schedule=tf-grouped", "--num-ipus=3"},
         {"--solve", "--format=json", "--schedule=tf-interleaved", "--num-ipus=3"},
@@ -234,7 +235,7 @@ static void every_schedule_is_answered_alike(void **state) {
         {"--solve", "--format=json", "--effects=passing,buffers", "--schedule=tf-grouped"},
         {"--solve", "--format=json", "--accumulators=fp32", "--schedule=popart"},
         {"--solve", "--format=json", "--schedule=popart", "--recompute=standard"},
-        {"--solve", "--format=json", "--reserve=1000", "--schedule=popart", "--risk=low"},
+        {"--solve", "--format=json", "--reserve=1000", "--schedule=popart", "--need=at-most"},
         {"--evaluate=0", "--format=json", "--schedule=popart"},
         {"--evaluate=0", "--format=json", "--effects=buffers", "--schedule=tf-grouped"},
     };

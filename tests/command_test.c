@@ -56,7 +56,7 @@ static void help_tells_options_defaults_and_statuses(void **state) {
         "(default: 16)",
         "--mem-per-tile BYTES",
         "638976",
-        "--solver auto|ilp|dp|greedy",
+        "--solver auto|ilp|dp|popliner",
         "--memory-model full|popliner",
         "full: all that the compiler counts",
         "--layer-name-regex REGEX",
@@ -163,7 +163,7 @@ static void refuses_values_that_make_no_sense(void **state) {
     RUN(&run, CASE_PROFILE, "--solve", "--mem-per-tile", "9223372036854775808");
     assert_refused(&run, 2, "from 1 to 9223372036854775807");
     RUN(&run, CASE_PROFILE, "--solve", "--solver", "simplex");
-    assert_refused(&run, 2, "--solver simplex: expected one of auto|ilp|dp|greedy");
+    assert_refused(&run, 2, "--solver simplex: expected one of auto|ilp|dp|popliner");
     RUN(&run, CASE_PROFILE, "--solve", "--memory-model", "half");
     assert_refused(&run, 2, "--memory-model half: expected one of full|popliner");
 }
@@ -235,7 +235,7 @@ static void takes_values_behind_a_blank_or_an_equals_sign(void **state) {
     assert_printed("layer-breakdown.csv");
     RUN(&run, CASE_PROFILE, "--operation-breakdown", "--layer-name-regex=^(.)");
     assert_printed("operation-breakdown-every-op.tsv");
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=158192", "--solver=greedy",
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=158192", "--solver=popliner",
         "--memory-model=popliner", "--layer-order=natural");
     assert_printed("solve-N2-M158192.json");
     /* a value may hold an equals sign, or look like an option behind one */
@@ -510,7 +510,7 @@ static void quiet_leaves_warnings_and_errors(void **state) {
     assert_string_equal(run.err, "");
     assert_printed("layer-breakdown.tsv");
     RUN(&run, CASE_PROFILE, "--solve", "--quiet", "--num-ipus=6", "--mem-per-tile=94476",
-        "--solver=greedy");
+        "--solver=popliner");
     assert_printed("solve-N6-M94476.json");
     assert_is_log(&run);
     assert_contains(run.err, "WARNING Used 4 IPUs instead of the 6 requested.\n");
@@ -630,7 +630,7 @@ static const char *text_of(const json_t *stages, size_t place, const char *key) 
 
 static void splits_are_json(void **state) {
     (void)state;
-    static const char *const solvers[] = {"auto", "ilp", "dp", "greedy"};
+    static const char *const solvers[] = {"auto", "ilp", "dp", "popliner"};
     for (size_t i = 0; i < 4; i++) {
         if (i == 1 && !test_has_glpk())
             continue;
@@ -746,7 +746,7 @@ static void no_split_is_status_1_with_the_best_effort(void **state) {
     assert_int_equal(json_array_size(stages), 2);
     assert_string_equal(text_of(stages, 1, "layer_to"), "3");
     json_decref(stages);
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=54928", "--solver=greedy");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=2", "--mem-per-tile=54928", "--solver=popliner");
     assert_int_equal(run.status, 1);
     stages = parse_stages(false); /* what the last attempt placed */
     assert_int_equal(json_array_size(stages), 1);
@@ -789,7 +789,8 @@ static void no_layer_is_status_1_with_what_may_be_layers(void **state) {
     assert_contains(run.err, "SUCCESS: [ Head ]");
     RUN(&run, CASE_PROFILE, "--evaluate=whole", "--layer-name-regex=nothing(\\d)", "-q");
     assert_int_equal(run.status, 0);
-    RUN(&run, CASE_PROFILE, "--solve", "--layer-name-regex=nothing(\\d)", "--solver=greedy", "-q");
+    RUN(&run, CASE_PROFILE, "--solve", "--layer-name-regex=nothing(\\d)", "--solver=popliner",
+        "-q");
     assert_int_equal(run.status, 0);
     /* of a stored analysis, too */
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
@@ -826,7 +827,7 @@ static void takes_the_limit_from_the_profile(void **state) {
     const char *file = in_scratch("profile.pop");
     copy_file(CASE_PROFILE, file, SIZE_MAX);
     change_database(file, "UPDATE target_info SET bytes_per_tile = 109856");
-    RUN(&run, file, CASE_DEBUG, "--solve", "--solver=greedy", "--num-ipus=3");
+    RUN(&run, file, CASE_DEBUG, "--solve", "--solver=popliner", "--num-ipus=3");
     assert_printed("solve-N3-M109856.json");
 }
 

@@ -42,8 +42,8 @@ static const question questions[] = {
     {false,
      true,
      false,
-     {"--solve", "--device-map=0,1,2", "--schedule=training", "--min-layers=0", "--effects=none",
-      "--accumulators=none"}},
+     {"--solve", "--device-map=0,1,2", "--schedule=training", "--require=layers:0..",
+      "--effects=none", "--accumulators=none"}},
     {false, false, false, {"--diagnose", "--evaluate"}},
 };
 

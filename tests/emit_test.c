@@ -242,8 +242,8 @@ static void titan_lists_all_modules(void **state) {
     free(text);
     o.num_head_modules = 0;
     assert_refuses(&sample, &o, POPLINER_EMIT_TITAN,
-                   "titan: leaves out every module that is not named; give head_modules, those "
-                   "before the layers, and tail_modules, those behind them");
+                   "titan: leaves out every module that is not named; give those before "
+                   "and after the layers (modules)");
 }
 
 static void stages_are_numbered(void **state) {
@@ -329,7 +329,7 @@ static void lacking_modules_are_warned_of(void **state) {
         assert_non_null(text);
         assert_int_equal(t.count, 1);
         assert_non_null(strstr(t.last, lists[i]));
-        assert_non_null(strstr(t.last, "head_modules"));
+        assert_non_null(strstr(t.last, "(modules)"));
         free(text);
     }
     /* without a path it names no Keras layers */
@@ -499,7 +499,7 @@ static void head_and_tail_may_stand_alone(void **state) {
                  "\"E|tttt|L\"\n");
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
                    "vllm: stage 0 has no layer, but 'Head' alone; ask for stages with layers "
-                   "(min_units 1), or choose a format that can say it, like json");
+                   "(require layers:1..), or choose a format that can say it, like json");
     assert_emits(&s, &o, POPLINER_EMIT_TORCH,
                  "from torch.distributed.pipelining import SplitPoint\n\n"
                  "split_spec = {\n"
@@ -513,17 +513,17 @@ static void head_and_tail_may_stand_alone(void **state) {
         char expected[200];
         snprintf(expected, sizeof expected,
                  "%s: stage 2 begins behind the last layer; give the modules that run there: "
-                 "tail_modules",
+                 "modules",
                  pl_emit_format_name(modules[i]));
         assert_refuses(&s, &o, modules[i], expected);
     }
     assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
                    "tensorflow: stage 2 has no Keras layer with a name; give those of it: "
-                   "tail_modules");
+                   "modules");
     o.num_head_modules = 0;
     assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
                    "tensorflow: stage 0 has no Keras layer with a name; give those of it: "
-                   "head_modules");
+                   "modules");
     o.layer_path = NULL;
     assert_emits(&s, &o, POPLINER_EMIT_TENSORFLOW,
                  "device_mapping = [0, 1, 2]\n"
@@ -670,8 +670,7 @@ static void modules_have_names_of_their_own(void **state) {
     popliner_emit_options o = with_modules();
     o.tail_modules = last;
     assert_refuses(&sample, &o, POPLINER_EMIT_TITAN,
-                   "titan: two modules are called \"model.layers.2\"; change layer_path, "
-                   "head_modules or tail_modules");
+                   "titan: two modules are called \"model.layers.2\"; change modules");
 }
 
 static void options_are_checked(void **state) {
@@ -679,7 +678,7 @@ static void options_are_checked(void **state) {
     popliner_option_names names = POPLINER_OPTION_NAMES_INIT;
     popliner_emit_options o = POPLINER_EMIT_OPTIONS_INIT;
     popliner_error error;
-    names.layer_path = "-p";
+    names.modules = "-p";
     o.option_names = &names;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_TORCH, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
@@ -712,7 +711,7 @@ static void options_are_checked(void **state) {
     o.tail_modules = empty;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
-                        "json: tail_modules: module 1 has no name, or one that is no UTF-8");
+                        "json: modules: module 1 has no name, or one that is no UTF-8");
     o = with_modules();
     o.struct_size = 0;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);

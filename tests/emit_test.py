@@ -122,9 +122,9 @@ def refused(plan, name, path, head, tail, has_map):
     if name == "json":
         return None
     if name in ("poptorch", "torch", "titan", "accelerate") and path is None:
-        return "--layer-path"
+        return "--modules"
     if name == "titan" and not (head and tail):
-        return "--head-modules"
+        return "--modules"
     if has_map and refused_devices(plan, name) is not None:
         return refused_devices(plan, name)
     if not plan.layers:
@@ -147,12 +147,12 @@ def refused_ends(plan, name, path, head, tail):
     count = len(plan.stages)
     if name in ("torch", "poptorch", "accelerate") and count > 1 and not plan.stages[-1][1] and \
             not tail:
-        return "--tail-modules"
+        return "--modules"
     if name == "tensorflow" and path is not None:
         if not plan.stages[0][1] and not head:
-            return "--head-modules"
+            return "--modules"
         if not plan.stages[-1][1] and not tail:
-            return "--tail-modules"
+            return "--modules"
     return None
 
 
@@ -666,9 +666,8 @@ class Asked:
         self.kinds = {}  # of splits: of each format whether one was read back
 
     def options(self):
-        own = [] if self.path is None else ["--layer-path", self.path]
-        own += ["--head-modules", ",".join(self.head)] if self.head else []
-        return own + (["--tail-modules", ",".join(self.tail)] if self.tail else [])
+        own = [*(self.head or ()), self.path or "{}", *(self.tail or ())]
+        return [] if own == ["{}"] else ["--modules", ",".join(own)]
 
 
 def run(asked, *arguments, may=(0, 1)):
@@ -762,7 +761,7 @@ def splits_of(units):
     yield ["--evaluate", "|".join(cuts)]
     if len(cuts) >= 2:
         for ipus in ("0,1,0", "0,1,1", "2,0,1", "0,1,3") if TEST_ALL else ("0,1,0", "2,0,1"):
-            yield ["--evaluate", f"{cuts[0]}|{cuts[-1]}", "--device-map", ipus]
+            yield ["--evaluate", f"{cuts[0]},{cuts[-1]}", "--device-map", ipus]
         yield ["--evaluate", cuts[1], "--device-map", "0,0"]
     if len(cuts) >= 3:
         four = f"{cuts[0]}|{cuts[1]}|{cuts[2]}"
@@ -792,8 +791,7 @@ def check_profile(asked, directory):
         else:
             splits = list(splits_of(units))
             splits += [["--solve", "--num-ipus", str(n)] for n in ((1, 2, 3) if TEST_ALL else (2,))]
-            splits.append(["--solve", "--num-ipus", "3", "--min-layers", "0",
-                           "--cut-after", units[0]])
+            splits.append(["--solve", "--num-ipus", "3", "--require", f"cut:{units[0]}", "--require", "layers:0.."])
         for split in splits:
             where = [directory, *extra, *split]
             check_plan(asked, where, plan_of_section(asked, where, units, kinds))
@@ -834,12 +832,12 @@ def check_stored(asked, directory):
                            (["--emit", "vllm", "--format", "json"], "--format"),
                            (["--emit", "vllm", "--sweep", "num-ipus=1..2"], "--sweep"),
                            (["--emit", "vllm", "--evaluate", "0"], "not both"),
-                           (["--emit", "nothing"], "expected FORMAT"),
+                           (["--emit", "nothing"], "nothing: expected FORMAT"),
                            (["--emit", "json="], "into which file"),
                            (["--emit", f"json={stored}"], "would overwrite"),
                            (["--emit", "json=a", "--emit", "vllm=a"], "file of another --emit"),
-                           (["--emit", "json", "--tail-modules", "a,,b"], "--tail-modules"),
-                           (["--layer-path", "{}"], "--emit only")):
+                           (["--emit", "json", "--modules", "{},a,,b"], "--modules"),
+                           (["--modules", "{}"], "--emit only")):
         done = run(asked, stored, "--load-from-file", "--solve", *options, may=(2,))
         require(words in done.stderr.decode() and done.stdout == b"", options, done.stderr)
     # the best effort of what does not fit is written, with a warning
@@ -848,7 +846,7 @@ def check_stored(asked, directory):
     require(b"does not fit" in done.stderr and json.loads(done.stdout), done.stderr)
     # where there is none, nothing is
     path = os.path.join(asked.directory, "none")
-    done = run(asked, directory, "--solve", "--num-ipus", "1", "--cut-after", "0", "--emit",
+    done = run(asked, directory, "--solve", "--num-ipus", "1", "--require", "cut:0", "--emit",
                f"optimum={path}", may=(1,))
     require(b"not written" in done.stderr and not os.path.exists(path), done.stderr)
 
@@ -860,8 +858,7 @@ def check_document(asked, directory, document):
     blocks = {part.split("\n", 1)[0]: re.search(r"```\w*\n(.*?)```", part, re.DOTALL)
               for part in parts}
     require(sorted(blocks) == sorted(FORMATS), "formats in the document:", sorted(blocks))
-    options = ["--layer-path", PATH, "--head-modules", "model.embed_tokens", "--tail-modules",
-               "model.norm,lm_head"]
+    options = ["--modules", f"model.embed_tokens,{PATH},model.norm,lm_head"]
     for name in FORMATS[1:]:
         text = run(asked, directory, "--solve", "--num-ipus", "3", *options, "-q", "--emit",
                    name).stdout.decode()
@@ -900,7 +897,7 @@ def check_costs(asked, rng):
     with open(path, "w", encoding="utf-8") as out:
         json.dump(file, out)
     num_stages = rng.randrange(1, min(len(names), 4) + 1)
-    split = ["--costs", path, "--solve", "--min-layers", "0"]
+    split = ["--costs", path, "--solve", "--require", "layers:0.."]
     way = rng.random()
     if way < 0.4:
         ipus = [str(rng.randrange(num_stages)) for _ in range(num_stages)]

@@ -163,7 +163,7 @@ def try_foreign_debug(report):
         result = run(f"{added} added", report.folder, "--solve", statuses={0, 1})
         check((b"it is of another compilation" in result.stderr) == is_told, "another debug.cbor:",
               result.stderr)
-        run(f"{added} added, --strict", report.folder, "--solve", "--strict",
+        run(f"{added} added, --fail-on contradiction", report.folder, "--solve", "--fail-on", "contradiction",
             statuses={3} if is_told else {0, 1})
 
 

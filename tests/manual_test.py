@@ -128,7 +128,7 @@ def check_bash(options, path, folder, own):
 
 # as the documents say
 REPEATED = {"report", "output", "emit", "ipu-mem-per-tile", "ipu-speed", "link-bandwidth",
-            "cut-after", "max-growth", "no-cut-after", "together", "place"}
+            "fail-on", "require"}
 ZSH = r"""
 _arguments() { print -rl -- "$@" }
 _files() { : }

@@ -31,7 +31,7 @@ RECOMPUTE = ("none", "standard", "full")
 EFFECTS = [",".join(some) or "none" for n in range(len(memory_model.EFFECTS) + 1)
            for some in itertools.combinations(memory_model.EFFECTS, n)]
 ACCUMULATORS = ("none", "fp16", "fp32", "auto")
-RISKS = {"low": "at_most_bytes", "high": "at_least_bytes"}
+NEEDS = {"at-most": "at_most_bytes", "at-least": "at_least_bytes"}
 VERDICTS = {"at_most_bytes": "fits", "expected_bytes": "likely fits",
             "at_least_bytes": "may not fit"}
 # Of "mem", by the names that both use.
@@ -122,7 +122,7 @@ class Comparison:
         split = "|".join(labels) or "whole"
         where = f"{split} {' '.join(settings.options)}"
         options = [*settings.options, "--format", "json"]
-        solving = [*options, "--min-layers", "0", *(f"--cut-after={label}" for label in labels)]
+        solving = [*options, "--require", "layers:0..", *(f"--require=cut:{label}" for label in labels)]
         if device_map:
             where += f" on {device_map}"
             options += ["--device-map", ",".join(map(str, device_map))]
@@ -175,16 +175,16 @@ class Comparison:
         self.equal("parameter_bytes", where, one["parameter_bytes"], other["mem"]["parameters"])
         self.equal("cut_bytes", where, one["cut_bytes"], other["cut_bytes"])
 
-    def best_split(self, settings, num_ipus, risk=None):
+    def best_split(self, settings, num_ipus, asked_need=None):
         """The smallest largest tile, and the least traffic with that, over all splits."""
         model = self.model
-        need = RISKS.get(risk, "expected_bytes")
+        need = NEEDS.get(asked_need, "expected_bytes")
         known = {}
 
         def bytes_of(stage, behind):
             if (stage, behind) not in known:
-                found = model.ipu([(stage, behind)], *settings.arguments, with_needs=bool(risk))
-                known[stage, behind] = found["needs"][need] if risk else found["tile_bytes"]
+                found = model.ipu([(stage, behind)], *settings.arguments, with_needs=bool(asked_need))
+                known[stage, behind] = found["needs"][need] if asked_need else found["tile_bytes"]
             return known[stage, behind]
 
         best = None
@@ -196,9 +196,9 @@ class Comparison:
                              sum(map(model.cut_bytes, cuts)))
                     best = worth if best is None else min(best, worth)
         text = self.run("--solve", "--format", "json", "--num-ipus", str(num_ipus),
-                        *settings.options, *(["--risk", risk] if risk else []))
+                        *settings.options, *(["--need", asked_need] if asked_need else []))
         totals = json.loads(text)["totals"] if text else {"memory": None, "traffic": None}
-        self.equal("best split", f"{num_ipus} IPUs {' '.join(settings.options)} {risk}",
+        self.equal("best split", f"{num_ipus} IPUs {' '.join(settings.options)} {asked_need}",
                    (totals["memory"], totals["traffic"]), best)
 
 
@@ -221,9 +221,9 @@ def look(command, place, seed, number, features):
         comparison.evaluation(cuts, settings(), device_map)
     for i in range(max(1, number // 6)):
         comparison.best_split(settings(), 3)
-        if "--risk" in features:
+        if "--need" in features:
             comparison.best_split(settings(), 3,
-                                  sorted(RISKS)[i % 2])
+                                  sorted(NEEDS)[i % 2])
     return comparison.counts, comparison.problems
 
 

@@ -343,7 +343,7 @@ static void refuses_bad_options(void **state) {
         "--output x --layers",
         "--output x --layers none",
         "--output x --layers 0",
-        "--output x --layers -1",
+        "--output x --layers ..1",
         "--output x --layers 99999999999999999999",
         "--output x --tiles 1000001",
         "--output x --framework caffe",

@@ -81,18 +81,19 @@ def balance(rng, world):
                                      "cycles,memory,balance"])}
 
 
-def layer(option, at):
-    return lambda rng, world: {option: [world.layers[rng.choice(at) % (len(world.layers) - 1)]]}
+def cut(rule, at):
+    return lambda rng, world: {
+        "require": [rule + world.layers[rng.choice(at) % (len(world.layers) - 1)]]}
 
 
 def together(rng, world):
     first = rng.randrange(len(world.layers) - 1)
-    return {"together": [",".join(world.layers[first:first + 2])]}
+    return {"require": ["together:" + ",".join(world.layers[first:first + 2])]}
 
 
 def place(rng, world):
-    return {"place": [rng.choice([world.layers[0] + "=0", world.layers[1] + "=1",
-                                  world.layers[1] + "=0"])]}
+    return {"require": [rng.choice(["place:" + world.layers[0] + "=0", "place:" + world.layers[1] + "=1",
+                                    "place:" + world.layers[1] + "=0"])]}
 
 
 def sweep_memory(rng, world):
@@ -102,8 +103,7 @@ def sweep_memory(rng, world):
 
 ACTIONS = ("diagnose", "memory-totals", "operation-breakdown", "layer-breakdown",
            "memory-affinity", "interlayer-communication")
-EMITS = {"layer-path": "model.layers.{}", "head-modules": "model.embed",
-         "tail-modules": "model.norm,model.head"}
+LISTS = ("require", "mem-per-tile", "fail-on", "bandwidth")  # values of several items add up
 
 # What is tried: as the table calls it, and how it is drawn: {option: value}, first its own one.
 ITEMS = {
@@ -127,18 +127,18 @@ ITEMS = {
     "--solver auto": one_of("solver", "auto"),
     "--solver ilp": one_of("solver", "ilp"),
     "--solver dp": one_of("solver", "dp"),
-    "--solver greedy": one_of("solver", "greedy"),
+    "--solver popliner": one_of("solver", "popliner"),
     "--memory-model full": one_of("memory-model", "full"),
     "--memory-model popliner": one_of("memory-model", "popliner"),
     "--reserve BYTES": one_of("reserve", "30", "7"),
     "--reserve PERCENT": one_of("reserve", "10%", "2.5%"),
     "--reserve gaps": one_of("reserve", "gaps"),
-    "--min-layers": one_of("min-layers", "0", "2"),
-    "--max-layers": one_of("max-layers", "2", "3"),
-    "--cut-after": layer("cut-after", (0, 2)),
-    "--no-cut-after": layer("no-cut-after", (1, 3)),
-    "--together": together,
-    "--place": place,
+    "--require layers:A..": one_of("require", ["layers:0.."], ["layers:2.."]),
+    "--require layers:..B": one_of("require", ["layers:..2"], ["layers:..3"]),
+    "--require cut": cut("cut:", (0, 2)),
+    "--require no-cut": cut("no-cut:", (1, 3)),
+    "--require together": together,
+    "--require place": place,
     "--device-map": one_of("device-map", "1,0", "2,1,0", "1,0,2"),
     "--device-map, shared": one_of("device-map", "0,1,0,1", "0,0,1,1", "1,0,1,0", "1,0,0,1"),
     "--device-map, uneven": one_of("device-map", "0,1,0", "1,0,1", "0,0,1"),
@@ -158,29 +158,23 @@ ITEMS = {
     "--micro-batches": one_of("micro-batches", "2", "5", copies="1f1b"),
     "--effects": one_of("effects", "none", "layout", "passing,buffers", "all"),
     "--accumulators": one_of("accumulators", "none", "fp16", "fp32", schedule="popart"),
-    "--risk": one_of("risk", "low", "high", "expected"),
+    "--need": one_of("need", "at-most", "at-least", "expected"),
     "--total-ipus": one_of("total-ipus", "3", "4", "6", **{"micro-batches": "5"}),
     "--batch": one_of("batch", "6", "12", **{"total-ipus": "4"}),
     "--micro-batch-size": one_of("micro-batch-size", "2", "3",
                                  **{"total-ipus": "4", "batch": "12"}),
     "--replica-bandwidth": one_of("replica-bandwidth", "3", "0.5",
                                   **{"total-ipus": "4", "micro-batches": "5"}),
-    "--calibrate": written("calibrate", "@pipeline"),
+    "--compiled": written("compiled", "@pipeline"),
     "--calibration": written("calibration", "@calibration.json"),
     "--ipu": one_of("ipu", "0"),
-    "--layers": one_of("layers", "0-1"),
-    "--layer-operations-only": flag("layer-operations-only"),
-    "--tolerance": one_of("tolerance", "20"),
-    "--strict": flag("strict"),
+    "--layers": one_of("layers", "0..1", "only:all"),
+    "--fail-on unexplained": one_of("fail-on", "unexplained=20%"),
+    "--fail-on contradiction": one_of("fail-on", "contradiction"),
     "--layer-name-regex": one_of("layer-name-regex", r"Layer(\d)", r"[Ll]ayer(\d+)/"),
     "--inputs-regex-layer-0": one_of("inputs-regex-layer-0", "Embedding", "nothing"),
     "--layer-order": one_of("layer-order", "natural", "steps"),
-    "--layer-path": one_of("layer-path", "m.{}", emit="torch", **{
-        key: EMITS[key] for key in ("head-modules", "tail-modules")}),
-    "--head-modules": one_of("head-modules", "m.a", emit="torch", **{
-        key: EMITS[key] for key in ("layer-path", "tail-modules")}),
-    "--tail-modules": one_of("tail-modules", "m.z", emit="torch", **{
-        key: EMITS[key] for key in ("layer-path", "head-modules")}),
+    "--modules": one_of("modules", "m.a,m.{},m.z", emit="torch"),
     "--format tsv": one_of("format", "tsv", "csv"),
     "--format json": one_of("format", "json"),
     "--config": flag("config"),
@@ -204,7 +198,7 @@ ITEMS = {
     "--plot": one_of("plot", "tiles", "liveness"),
     "--trace": written("trace", "@out-trace.json"),
     "--compare": written("compare", "@before"),
-    "--max-growth": written("max-growth", "100", compare="@before"),
+    "--fail-on growth": written("fail-on", "growth=99%", compare="@before"),
     "--save-to-file": written("save-to-file", "@out.popliner"),
     "--load-from-file": flag("load-from-file"),
     "--report NAME": one_of("report", "training"),
@@ -234,7 +228,10 @@ SAID_OTHERWISE = {"interleave": {"device-map", "v-shape"}, "num-ipus": {"device-
 def merged(rng, world, labels):
     """The options of these items: what an item needs yields to what another one is."""
     drawn = [list(ITEMS[label](rng, world).items()) for label in labels]
-    own = dict(items[0] for items in drawn)
+    own = {}
+    for name, value in (items[0] for items in drawn):
+        own[name] = value if name not in LISTS or name not in own else \
+            own[name] + value if isinstance(value, list) else f"{own[name]},{value}"
     needed = {name: value for items in drawn for name, value in items[1:]}
     options = {**{name: value for name, value in needed.items()
                   if not SAID_OTHERWISE.get(name, set()) & {*own, *needed}}, **own}
@@ -290,6 +287,16 @@ def copies_asked(text):
     return rule, int(more or 0)
 
 
+def rules_of(options):
+    """The rules of --require by their words; layers as (least, most)."""
+    rules = {word: [] for word in ("cut", "no-cut", "together", "place", "layers")}
+    for rule in options.get("require", []):
+        word, _, value = rule.partition(":")
+        rules[word].append(value)
+    ends = [own.split("..") for own in rules.pop("layers")]
+    return rules, tuple(next((own[k] for own in reversed(ends) if own[k]), None) for k in (0, 1))
+
+
 def request_of(world, options, gaps):
     """The request by the documents; `gaps` is what `--reserve gaps` keeps free."""
     told = world.devices
@@ -302,6 +309,7 @@ def request_of(world, options, gaps):
     speeds = {**told.get("speeds", {}), **pairs_of(options.get("ipu-speed"))}
     copies, more = copies_asked(options.get("copies"))
     unit = world.names.index
+    rules, layers = rules_of(options)
     kept = options.get("reserve", "0")
 
     def left(bytes_):
@@ -322,14 +330,13 @@ def request_of(world, options, gaps):
         memories={int(ipu): left(own) for ipu, own in memories.items()},
         speeds={int(ipu): decimal(own) for ipu, own in speeds.items()},
         bandwidth=usual and decimal(usual), links=links,
-        min_layers=int(options.get("min-layers", 1)),
-        max_layers=int(options["max-layers"]) if "max-layers" in options else None,
-        cut_after={unit(name) for name in options.get("cut-after", [])},
-        no_cut_after={unit(name) for name in options.get("no-cut-after", [])},
-        together=[tuple(unit(name) for name in own.split(","))
-                  for own in options.get("together", [])],
+        min_layers=int(layers[0] or 1),
+        max_layers=int(layers[1]) if layers[1] else None,
+        cut_after={unit(name) for name in rules["cut"]},
+        no_cut_after={unit(name) for name in rules["no-cut"]},
+        together=[tuple(unit(name) for name in own.split(",")) for own in rules["together"]],
         place=[(unit(own.split("=")[0]), int(own.split("=")[1]))
-               for own in options.get("place", [])],
+               for own in rules["place"]],
         objectives=objectives, slack=decimal(options.get("slack", 0)),
         schedule=options.get("schedule", "none"), copies=copies, more_copies=more,
         micro_batches=int(options["micro-batches"]) if "micro-batches" in options else None,
@@ -341,7 +348,7 @@ def request_of(world, options, gaps):
 MEASURES = ("memory-model", "schedule", "recompute", "copies", "effects", "accumulators",
             "calibration", "reserve")
 FINDS_LAYERS = ("layer-name-regex", "inputs-regex-layer-0", "layer-order")
-NEEDS = {"low": "at_most_bytes", "expected": "expected_bytes", "high": "at_least_bytes"}
+NEEDS = {"at-most": "at_most_bytes", "expected": "expected_bytes", "at-least": "at_least_bytes"}
 LINK_BYTES_PER_SECOND, CLOCK = 64 * 10**9, 1_850_000_000
 NO_TIME = 10**12  # a bandwidth at which each cut takes one cycle
 
@@ -357,8 +364,8 @@ class Profile:
     def __init__(self, popliner, path, options, answers):
         self.popliner, self.path, self.answers = popliner, path, answers
         self.has_replicas = "total-ipus" in options
-        self.need = NEEDS[options.get("risk", "expected")]
-        if options.get("solver") == "greedy":
+        self.need = NEEDS[options.get("need", "expected")]
+        if options.get("solver") == "popliner":
             options = {"memory-model": "popliner", **options}
         self.options = {key: options[key] for key in FINDS_LAYERS + ("memory-model",)
                         if key in options}
@@ -407,9 +414,9 @@ class Profile:
         return "--device-map=" + ",".join(map(str, request.device_map))
 
     def solved(self, request, cuts, **options):
-        words = ["--solve", "--objective=ipus", "--mem-per-tile=1G", "--min-layers=0",
+        words = ["--solve", "--objective=ipus", "--mem-per-tile=1G", "--require=layers:0..",
                  self.where(request, len(cuts) + 1),
-                 *("--cut-after=" + self.names[cut - 1] for cut in cuts)]
+                 *("--require=cut:" + self.names[cut - 1] for cut in cuts)]
         if request.bandwidth is not None or request.links:
             words.append(f"--link-bandwidth={NO_TIME}")
         if request.micro_batches is not None and "copies" in {**self.options, **options}:
@@ -541,7 +548,7 @@ class Check:
 
     def solved(self):
         request, costs = self.request, self.costs
-        solve = plain_solver.greedy if self.options.get("solver") == "greedy" else \
+        solve = plain_solver.greedy if self.options.get("solver") == "popliner" else \
             plain_solver.solve
         does_fit, best = solve(costs, request)
         self.does_fit, self.best = does_fit, best
@@ -559,7 +566,7 @@ class Check:
 
     def status(self, does_fit):
         """The exit status, unless something else has a say in it, too."""
-        if not {"diagnose", "evaluate", "max-growth"} & set(self.options):
+        if not {"diagnose", "evaluate", "fail-on"} & set(self.options):
             expect(self.done.returncode, 0 if does_fit else 1, "exit status")
 
     def table(self, first):
@@ -616,7 +623,7 @@ class Check:
                           if self.costs.is_layer[u]]
                 expect(own["layer_from"], first if first in layers else None, "layer_from")
                 expect(own["layer_to"], last if last in layers else None, "layer_to")
-                if "risk" not in self.options:
+                if "need" not in self.options:
                     expect(own["mem"]["max_tile_mem"], stage.memory, "max_tile_mem")
                 continue
             expect(int(own["ipu"]), ipu, kind + ": ipu")
@@ -643,7 +650,7 @@ class Check:
                 expect(parts(own["bound"], scale), bounds[i], "bound of " + names[i])
 
     def certificate(self, told):
-        if self.options.get("solver") == "greedy":
+        if self.options.get("solver") == "popliner":
             expect(told["status"], "feasible" if self.does_fit else "infeasible", "status")
             expect([(s["ipu"], s["layer_from"], s["layer_to"]) for s in told["stages"]],
                    list(self.layers_named(self.best[0])), "stages")
@@ -676,7 +683,7 @@ class Check:
             expect(own["cut_bytes"], stage.cut, f"cut_bytes of stage {k}")
             memory = own["mem"]["max_tile_mem"]
             if own["needs"] is not None:
-                memory = own["needs"][NEEDS[self.options.get("risk", "expected")]]
+                memory = own["needs"][NEEDS[self.options.get("need", "expected")]]
             cycles = parts(own["cycles"] or 0, self.costs.scale)
             if (memory, cycles) not in chosen[k]:
                 raise AssertionError(f"stage {k}: {memory} bytes and {cycles} cycles, expected one "
@@ -963,7 +970,7 @@ class Tester:
         self.run(self.popliner, self.path("root/use"), "--save-to-file", self.path("use@stored"),
                  check=True)
         done = self.run(self.popliner, report, "--evaluate=1", "--schedule=popart",
-                        f"--calibrate={self.path('pipeline')}", "--format=json", check=True)
+                        f"--compiled={self.path('pipeline')}", "--format=json", check=True)
         with open(self.path("calibration.json"), "w", encoding="utf-8") as file:
             file.write(done.stdout)
         draw_costs(random.Random(0), self.path("other.json"))

@@ -323,7 +323,7 @@ async function main() {
             '--mem-per-tile', '100M'),
         makeCompared('compared', makeProfile('grown', '--inference', '--layers', '7', '--seed',
             '5'), makeProfile('before', '--inference', '--seed', '4'), '--solve', '--num-ipus',
-        '3', '--mem-per-tile', '10M', '--max-growth', '0,tiles=100,layers=1,stages=3'),
+        '3', '--mem-per-tile', '10M', '--fail-on', 'growth=0%,growth.tiles=99%,growth.layers=1%,growth.stages=3%'),
         makeCompared('hostile', makeHostile(), makeHostile('hostile before', false), '--solve',
             '--num-ipus', '3', '--mem-per-tile', '10M'),
         make('pipeline', makeProfile('pipeline', '--training', '--pipeline', '1|3'), '--solve',

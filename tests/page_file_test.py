@@ -229,7 +229,7 @@ def check_comparison(before, now, *options, status=0):
                 {name: compared[f"{side}.{name}"] for name in row if name.endswith("_bytes")}
     # beside it the page is that of the profile now
     alone = json.loads(data_of(make(now, *[word for i, word in enumerate(options)
-                                           if "--max-growth" not in options[max(0, i - 1):i + 1]],
+                                           if "--fail-on" not in options[max(0, i - 1):i + 1]],
                                     name="alone.html")))
     assert alone.pop("comparison") is None
     del data["comparison"]
@@ -283,23 +283,24 @@ def check_comparisons():
     growth = {}
     pair = others[1:]  # on as many tiles
     for before, now in cases.some((pair, pair[::-1]), 2):
-        for bounds in ("0,layers=0,tiles=0,cycles=0", "100,layers=100,tiles=100"):
+        for bounds in ("growth=0%,growth.layers=0%,growth.tiles=0%,growth.cycles=0%",
+                       "growth=99%,growth.layers=99%,growth.tiles=99%"):
             path = os.path.join(scratch, "bound.html")
-            words = ["-q", now, "--compare", before, "--max-growth", bounds]
+            words = ["-q", now, "--compare", before, "--fail-on", bounds]
             status = subprocess.run([popliner, *words], capture_output=True).returncode
             assert status in (0, 1)
             growth[now, bounds] = status
-            own = check_comparison(before, now, "--max-growth", bounds, status=status)
+            own = check_comparison(before, now, "--fail-on", bounds, status=status)
             assert status == int(any(bound["exceeded"] for bound in own["bounds"]))
             assert not os.path.exists(path)
     assert set(growth.values()) == {0, 1}, growth
-    check_comparison(*pair, "--solve", "--num-ipus", "3", "--max-growth", "100")
+    check_comparison(*pair, "--solve", "--num-ipus", "3", "--fail-on", "growth=100%")
 
 
 def check_refusals():
     for words, status, text in (
-            (["--solver", "greedy", "--solve"], 2, b"--html: not with --solver greedy"),
-            (["--evaluate", "1", "--calibrate", "x"], 2, b"--html"),
+            (["--solver", "popliner", "--solve"], 2, b"--html: not with --solver popliner"),
+            (["--evaluate", "1", "--compiled", "x"], 2, b"--html"),
             (["--objective", "nothing"], 2, b"--objective nothing"),
             (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):
         path = os.path.join(scratch, "no.html")
@@ -329,10 +330,10 @@ def check_stage_tiles(words):
 
 def check_wishes():
     """What was asked for is in the page: units count from the head."""
-    words = [sample, "--place", "1=0", "--ipu-mem-per-tile", "1=20K,2=30K"]
+    words = [sample, "--require", "place:1=0", "--ipu-mem-per-tile", "1=20K,2=30K"]
     data = json.loads(data_of(make(
         *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
-        "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--cut-after", "1")))
+        "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--require", "cut:1")))
     own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
            "slack_percent": 0.5, "objectives": ["memory", "balance", "cycles"],
            "ipu_speeds": [[0, 333000]],
@@ -392,7 +393,7 @@ def check_messages():
     for options, status in ((["--num-ipus", "5", "--schedule", "inference"], 0),
                             (["--num-ipus", "2", "--mem-per-tile", "30000"], 1),
                             (["--mem-per-tile", "9000"], 1),
-                            (["--num-ipus", "2", "--cut-after", "1", "--together", "1,2"], 1),
+                            (["--num-ipus", "2", "--require", "cut:1", "--require", "together:1,2"], 1),
                             (["--num-ipus", "3", "--ipu-mem-per-tile", "0=9K,1=9K,2=9K"], 1),
                             (["--num-ipus", "3", "--ipu-mem-per-tile", "1=9000"], 0),
                             (["--num-ipus", "3", "--schedule", "popart"], 0)):
@@ -455,7 +456,7 @@ check_measurements(sample, "--solve", "--sweep", "num-ipus=1..2")
 for other in cases.some(others, 3):
     check_measurements(other, "--solve", "--num-ipus", "2")
     check_measurements(other, "--solve", "--num-ipus", "2", "--schedule", "popart",
-                       "--recompute", "full", "--risk", "low")
+                       "--recompute", "full", "--need", "at-most")
 check_beginnings()
 check_wishes()
 print("pages are whole")

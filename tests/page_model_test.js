@@ -239,20 +239,18 @@ function randomConstraints(data, model) {
         if (unit + 1 === n || wishes.cut_rules[unit + 1] !== 0)
             continue;
         wishes.cut_rules[unit + 1] = 1 + random(2);
-        words.push(wishes.cut_rules[unit + 1] === 1 ? '--cut-after' : '--no-cut-after',
+        words.push('--require', (wishes.cut_rules[unit + 1] === 1 ? 'cut:' : 'no-cut:') +
             labels[unit]);
     }
     if (random(4) === 0) {
         const pair = [pick(layers), pick(layers)].sort((a, b) => a - b);
         for (let unit = pair[0] + 1; unit <= pair[1]; unit++)
             wishes.cut_rules[unit] |= 2;
-        words.push('--together', pair.map((unit) => labels[unit]).join(','));
+        words.push('--require', 'together:' + pair.map((unit) => labels[unit]).join(','));
     }
     wishes.min_units = pick([0, 1, 1, 2]);
     wishes.max_units = pick([0, 0, 0, 3]);
-    words.push('--min-layers', wishes.min_units);
-    if (wishes.max_units > 0)
-        words.push('--max-layers', wishes.max_units);
+    words.push('--require', `layers:${wishes.min_units}..${wishes.max_units || ''}`);
     if (random(6) === 0)
         wishes.device_map = pick([[1, 0], [0, 2, 1], [3, 1, 2, 0]]);
     const ipus = wishes.device_map === null ? [0, 1, 2] : [...wishes.device_map];
@@ -260,7 +258,7 @@ function randomConstraints(data, model) {
     if (random(3) === 0) {
         for (const unit of chosen(layers).slice(0, 2)) {
             wishes.placements.push([unit, pick(ipus)]);
-            words.push('--place', `${labels[unit]}=${wishes.placements.slice(-1)[0][1]}`);
+            words.push('--require', `place:${labels[unit]}=${wishes.placements.slice(-1)[0][1]}`);
         }
     }
     if (random(2) === 0)
@@ -568,11 +566,12 @@ const cases = [
     [sample],
     [path.join(golden, 'popart-train'), '--schedule', 'tf-grouped'],
     [path.join(golden, 'popart-train'), '--schedule', 'popart', '--recompute', 'full'],
-    [path.join(golden, 'poptorch-inf'), '--effects', 'none', '--min-layers', '0'],
+    [path.join(golden, 'poptorch-inf'), '--effects', 'none', '--require', 'layers:0..'],
     [make('training', ...small, '--training'), '--copies', '1f1b+1', '--micro-batches', '3'],
     [path.join(scratch, 'training'), '--copies', 'zero-bubble', '--micro-batches', '3'],
     [path.join(scratch, 'training'), '--schedule', 'tf-grouped', '--recompute', 'full'],
-    [make('inference', ...small, '--inference'), '--no-cut-after', '1', '--max-layers', '3'],
+    [make('inference', ...small, '--inference'), '--require', 'no-cut:1', '--require',
+        'layers:..3'],
     [make('skips', ...small, '--training', '--skips', '1'), '--accumulators', 'fp32'],
     [make('popliner', ...small, '--inference'), '--memory-model', 'popliner'],
     [make('linked', ...small, '--training', '--execution'), '--schedule', 'popart',

@@ -30,7 +30,7 @@ TABLES = (["--memory-totals"], ["--memory-totals", "--format", "csv"],
           ["--operation-breakdown"], ["--operation-breakdown", "--memory-model", "full"],
           ["--layer-breakdown"], ["--layer-breakdown", "--memory-model", "full"],
           ["--memory-affinity"], ["--interlayer-communication"],
-          ["--diagnose"], ["--diagnose", "--memory-model", "popliner", "--layer-operations-only"],
+          ["--diagnose"], ["--diagnose", "--memory-model", "popliner", "--layers", "only:all"],
           ["--diagnose", "--format", "json"])
 
 

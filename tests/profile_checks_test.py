@@ -6,7 +6,7 @@ the format may say in other words has the same answers.
     profile_checks_test.py POPLINER MKPROFILE CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
 The nightly run tries every way on half of the latter, the full run on one of them, in turn. The
-quick run tries every twelfth way, stores a few of these and asks for them with --strict, too, and
+quick run tries every twelfth way, stores a few of these and asks for them with --fail-on contradiction, too, and
 looks at every fifth clean one only. MKPROFILE makes further clean ones, of random styles: 2 in the
 quick run, 6 in the full, 30 in the nightly one.
 
@@ -539,7 +539,7 @@ QUESTIONS = (
     ("--solve", "--num-ipus", "3", "--schedule", "popart", "--format", "json"),
     ("--evaluate", "0", "--schedule", "popart", "--effects", "all", "--format", "json"),
     ("--evaluate", "0", "--recompute", "full", "--schedule", "popart", "--format", "json"),
-    ("--diagnose", "--format", "json", "--tolerance", "100"),
+    ("--diagnose", "--format", "json", "--fail-on", "unexplained=100%"),
     ("--layer-breakdown",), ("--interlayer-communication",), ("--memory-affinity",),
     *(("--section", name, "--format", "csv") for name in (
         "summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
@@ -594,7 +594,7 @@ def run(popliner, *arguments, cwd=None):
 
 
 def diagnose(popliner, folder):
-    done = run(popliner, folder, "--diagnose", "--format", "json", "--tolerance", "100")
+    done = run(popliner, folder, "--diagnose", "--format", "json", "--fail-on", "unexplained=100%")
     if not done.stdout:
         return done, None
     return done, json.loads(done.stdout)["checks"]
@@ -608,8 +608,8 @@ def try_clean(popliner, folder):
         problems.append(f"{folder}: found {checks}, second opinion {own}")
     if done.returncode != 0 or "Do not trust" in done.stderr:
         problems.append(f"{folder}: clean, but status {done.returncode}: {done.stderr}")
-    if run(popliner, folder, "--memory-totals", "--strict").returncode != 0:
-        problems.append(f"{folder}: clean, but refused by --strict")
+    if run(popliner, folder, "--memory-totals", "--fail-on", "contradiction").returncode != 0:
+        problems.append(f"{folder}: clean, but refused by --fail-on contradiction")
     if any(check["breached"] for check in own) or not all(check["checked"] for check in own):
         problems.append(f"{folder}: expected to be clean in all relations: {own}")
     return problems
@@ -704,9 +704,9 @@ def try_corruption(popliner, folder, name, also_stored):
                 problems.append(f"{label}: no warning, or several, of {relation}")
         if not also_stored:
             return problems
-        strict = run(popliner, place, "--layer-breakdown", "--strict")
-        if strict.returncode != 3 or strict.stdout or "--strict" not in strict.stderr:
-            problems.append(f"{label}: with --strict status {strict.returncode}")
+        strict = run(popliner, place, "--layer-breakdown", "--fail-on", "contradiction")
+        if strict.returncode != 3 or strict.stdout or "--fail-on contradiction" not in strict.stderr:
+            problems.append(f"{label}: with --fail-on contradiction status {strict.returncode}")
         stored = os.path.join(place, "stored")
         run(popliner, place, "--save-to-file", stored)
         loaded = run(popliner, "--load-from-file", stored, "--memory-totals")

@@ -23,7 +23,7 @@ MODELS = ("--framework popart --layers 4 --seed 21",
           "--framework tensorflow --layers 3 --outline --seed 22",
           "--framework poptorch --layers 4 --outline --skips 1 --seed 23",
           "--framework popart --layers 5 --accumulate --seed 24")
-PIPELINES = (["--schedule", "popart"], ["--schedule", "tf-grouped", "--risk", "low"],
+PIPELINES = (["--schedule", "popart"], ["--schedule", "tf-grouped", "--need", "at-most"],
              ["--copies", "1f1b+1"], ["--schedule", "tf-interleaved", "--effects", "none"])
 OBJECTIVES = ("memory,cycles", "cycles,memory", "memory,traffic", "traffic,cycles,memory",
               "ipus,cycles")
@@ -60,7 +60,7 @@ def measure(tool, profile, pipeline, cuts, num_ipus):
     rows, traffic = {}, None
     for way in WAYS:
         own = [*pipeline, "--recompute", way]
-        given = [item for cut in cuts for item in ("--cut-after", cut)]
+        given = [item for cut in cuts for item in ("--require", f"cut:{cut}")]
         answer = solve(tool, profile, *own, *given, "--num-ipus", str(num_ipus),
                        "--mem-per-tile", "1G", "--objective", "ipus")
         memory = [need(stage, pipeline) for stage in evaluate(tool, profile, cuts, *own)]

@@ -26,7 +26,7 @@ MODELS = (("--framework popart --layers 4 --tiles 4 --seed 31", 4),
           ("--framework tensorflow --layers 3 --tiles 4 --seed 32", 3),
           ("--framework poptorch --layers 4 --tiles 4 --outline --skips 1 --seed 33", 4))
 PIPELINES = ((), ("--schedule", "popart"), ("--schedule", "tf-grouped", "--recompute", "full"),
-             ("--copies", "1f1b+1", "--risk", "low"), ("--copies", "zero-bubble"), ("--schedule", "inference", "--effects",
+             ("--copies", "1f1b+1", "--need", "at-most"), ("--copies", "zero-bubble"), ("--schedule", "inference", "--effects",
                                                        "none"), ("--memory-model", "popliner"))
 OBJECTIVES = ("memory,traffic", "cycles,memory", "traffic,memory", "ipus,cycles")
 
@@ -88,9 +88,9 @@ class Root:
 
     def cycles_and_cuts(self, name, pipeline, cuts):
         """Of the stages of a split: told by --solve alone, with all cuts given."""
-        given = [word for cut in cuts for word in ("--cut-after", cut)]
+        given = [word for cut in cuts for word in ("--require", f"cut:{cut}")]
         answer = json.loads(self.alone(name, pipeline, (
-            "--solve", "--num-ipus", str(len(cuts) + 1), "--min-layers", "0", "--mem-per-tile",
+            "--solve", "--num-ipus", str(len(cuts) + 1), "--require", "layers:0..", "--mem-per-tile",
             "1G", "--objective", "ipus", *given)))
         check(len(answer["stages"]) == len(cuts) + 1, (name, cuts, answer["status"]))
         return [stage["cycles"] for stage in answer["stages"]], answer["totals"]["traffic"]
@@ -138,10 +138,10 @@ def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu
     """One solve against all splits. Returns its largest tile."""
     own_limit = dict(ipu_limits)
     options = ["--num-ipus", str(num_ipus), "--objective", ",".join(objectives),
-               "--min-layers", str(min_layers), "--mem-per-tile", str(limit)]
+               "--require", f"layers:{str(min_layers)}..", "--mem-per-tile", str(limit)]
     options += [word for ipu, most in ipu_limits for word in ("--ipu-mem-per-tile",
                                                               f"{ipu}={most}")]
-    options += [word for cut in wanted for word in ("--cut-after", cut)]
+    options += [word for cut in wanted for word in ("--require", f"cut:{cut}")]
     splits = [(places, cuts, told) for places, cuts, told in
               every_split(root, pipeline, num_ipus, min_layers) if set(wanted) <= set(cuts)]
     fitting = [split for split in splits if all(
@@ -304,7 +304,7 @@ def refused(command, tool):
         says(2, ["training has no layer 3, which longer has"], *both, "--report", "longer",
              "--solve")
         says(2, ["stage 1 is Tail alone, which training has not"], *both, "--evaluate", "2")
-        says(2, ["no layer '7'"], *both, "--evaluate", "7")
+        says(2, ["no layer 7"], *both, "--evaluate", "7")
         for words in (["--section", "tiles"], ["--memory-totals"], ["--diagnose"],
                       ["--html", "x"], ["--compare", "x"], ["--trace", "x"], ["--plot", "tiles"],
                       ["--save-to-file", "x"], ["--output", "tiles=x"], ["--layer-breakdown"],
@@ -313,8 +313,8 @@ def refused(command, tool):
                                                                  "--micro-batches", "2"],
                       ["--solve", "--device-map", "0,1,0"], ["--solve", "--v-shape"],
                       ["--solve", "--interleave", "2"], ["--solve", "--write-lp", "x"],
-                      ["--solve", "--link-bandwidth", "3"], ["--solve", "--solver", "greedy"],
-                      ["--evaluate", "0", "--calibrate", "x"], ["--solve", "--calibration", "x"],
+                      ["--solve", "--link-bandwidth", "3"], ["--solve", "--solver", "popliner"],
+                      ["--evaluate", "0", "--compiled", "x"], ["--solve", "--calibration", "x"],
                       ["--solve", "--recompute", "auto", "--schedule", "popart"],
                       ["--solve", "--ipu", "0"]):
             option = next(word for word in words if word.startswith("--") and

@@ -25,11 +25,11 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "'A|B|...'", "NAME", "tiles|liveness|plan", "[WHAT=]PERCENT,...", "N", "LIST", "PERCENT",
+    "NAME", "tiles|liveness|plan", "RULE,...", "RULE", "[only:]A..B|all", "NAME,...", "N", "LIST", "PERCENT",
     "BYTES", "I=BYTES,...", "I=FACTOR,...", "[I-J=]BYTES,...", "WHAT=A..B", "A,B",
-    "auto|ilp|dp|greedy", "full|popliner", "BYTES|N%|gaps", "L", "L=I,...", "I,I,...", "V",
+    "auto|ilp|dp|popliner", "full|popliner", "BYTES|N%|gaps", "I,I,...", "V",
     "none|standard|full|auto", "NAME|N,N,...", "M", "LIST|all|none", "none|fp16|fp32|auto",
-    "low|expected|high", "A-B", "REGEX", "steps|natural", "PATH", "A,B,...", "tsv|csv|json",
+    "at-most|expected|at-least", "REGEX", "steps|natural", "A,B,...", "tsv|csv|json",
     "SECONDS", None}
 
 REPORT = ("profile.pop", "profile.pop-wal", "debug.cbor", "framework.json", "app.json")
@@ -47,8 +47,8 @@ READING = {
     "standard input": (["--costs", "-"], ("costs.csv",)),
     "config": (["SAMPLE", "--config", "{}/config.json"], ("config.json",)),
     "calibration": (["SAMPLE", "--calibration", "{}/calibration.json"], ("calibration.json",)),
-    "calibrate": (["SAMPLE", "--calibrate", "{}"], REPORT),
-    "calibrate all": (["SAMPLE", "--calibrate", "{}"], ("a/profile.pop", "b/debug.cbor",
+    "compiled": (["SAMPLE", "--compiled", "{}"], REPORT),
+    "compiled all": (["SAMPLE", "--compiled", "{}"], ("a/profile.pop", "b/debug.cbor",
                                                       "b/app.json")),
     "compare": (["SAMPLE", "--compare", "{}"], REPORT),
     "compare stored": (["SAMPLE", "--compare", "{}/stored"], ("stored",)),
@@ -135,7 +135,7 @@ class Runs:
         if writing in ("emit", "write-lp", "write-mps") or reading.startswith(
                 ("report", "costs", "standard")):
             words += ["--solve"]
-        elif reading.startswith("calibra"):
+        elif reading.startswith(("calibra", "compiled")):
             words += ["--evaluate", "whole"]
         elif not reading.startswith("compare"):
             words += ["--memory-totals"]
@@ -198,7 +198,7 @@ REFUSED_ANYWAY = {
     *itertools.product(("costs", "standard input"), ("save-to-file", "output", "html", "trace")),
     *itertools.product(("report all",), ("save-to-file", "output", "html", "trace", "emit",
                                          "write-lp", "write-mps")),
-    *itertools.product(("calibrate", "calibrate all"), ("emit", "trace", "html", "write-lp",
+    *itertools.product(("compiled", "compiled all"), ("emit", "trace", "html", "write-lp",
                                                            "write-mps")),
     *itertools.product(("compare", "compare stored"), ("emit", "write-lp", "write-mps")),
     *itertools.product(("calibration",), ("save-to-file", "trace")),
@@ -242,18 +242,17 @@ def nothing_before_what_can_be_checked(popliner, sample, place):
     empty = os.path.join(place, "empty")
     os.makedirs(empty)
     for status, part, words in (
-            (2, "--cut-after Tail", ["--layer-breakdown", "--solve", "--cut-after", "Tail"]),
-            (2, "--cut-after Tail", ["--output", f"tiles={new}", "--solve", "--cut-after",
-                                     "Tail"]),
-            (2, "no layer 'x'", ["--memory-totals", "--evaluate", "x"]),
-            (2, "--layers x", ["--layer-breakdown", "--diagnose", "--layers", "x"]),
-            (2, "--layers x", ["--save-to-file", new, "--diagnose", "--layers", "x"]),
-            (2, "--no-cut-after x", ["--compare", sample, "--output", f"tiles={new}", "--solve",
-                                 "--no-cut-after", "x"]),
+            (2, "--require cut:Tail", ["--layer-breakdown", "--solve", "--require", "cut:Tail"]),
+            (2, "--require cut:Tail", ["--output", f"tiles={new}", "--solve", "--require", "cut:Tail"]),
+            (2, "no layer x", ["--memory-totals", "--evaluate", "x"]),
+            (2, "--layers x", ["--layer-breakdown", "--diagnose", "--layers", "x..x"]),
+            (2, "--layers x", ["--save-to-file", new, "--diagnose", "--layers", "x..x"]),
+            (2, "--require no-cut:x", ["--compare", sample, "--output", f"tiles={new}", "--solve",
+                                 "--require", "no-cut:x"]),
             (2, "--copies x", ["--layer-breakdown", "--solve", "--copies", "x"]),
             (2, "has 1 stage", ["--layer-breakdown", "--evaluate", "whole", "--device-map",
                                 "0,1"]),
-            (3, "--calibrate", ["--layer-breakdown", "--evaluate", "whole", "--calibrate", empty]),
+            (3, "--compiled", ["--layer-breakdown", "--evaluate", "whole", "--compiled", empty]),
             (3, "cannot be read", ["--output", f"tiles={new}", "--compare", f"{place}/nothing"]),
             (3, "holds no profile", ["--trace", new, "--compare", empty])):
         done = subprocess.run([popliner, "-q", sample, *words], capture_output=True, check=False)

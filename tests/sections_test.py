@@ -1201,7 +1201,7 @@ def advised(command, schema, folder):
 
 
 NEEDS = {"low": "at_most_bytes", "expected": "expected_bytes", "high": "at_least_bytes"}
-SOLVES = (("--num-ipus", "2"), ("--num-ipus", "3", "--risk", "low"),
+SOLVES = (("--num-ipus", "2"), ("--num-ipus", "3", "--need", "at-most"),
           ("--num-ipus", "3", "--schedule", "popart", "--recompute", "standard"),
           ("--num-ipus", "2", "--memory-model", "popliner"))
 MADE = (("--framework popart --inference --layers 2 --tiles 4 --execution", SOLVES[:1]),

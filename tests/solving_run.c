@@ -171,8 +171,10 @@ static void measure_cuts(subject *s) {
     for (size_t unit = 1; unit < s->num_units; unit++) {
         const char *all[20];
         size_t count = add_all(all, 0, s->arguments);
-        const char *const what[] = {
-            "--cut-after", s->names[unit - 1], "--device-map", "0,1", "--min-layers", "0", NULL};
+        char rule[80];
+        snprintf(rule, sizeof rule, "cut:%s", s->names[unit - 1]);
+        const char *const what[] = {"--require",  rule, "--device-map", "0,1", "--require",
+                                    "layers:0..", NULL};
         add_all(all, count, what);
         json_t *answer = run_json(&run, 0, all);
         popliner_costs_set_cut(s->costs, unit, NUMBER_AT(answer, "stages", "0", "cut_bytes"), NULL);
@@ -189,13 +191,16 @@ static void measure_cycles(subject *s) {
             const char *all[20];
             size_t count = add_all(all, 0, s->arguments);
             size_t num_cuts = 0;
+            char rules[2][80];
             if (first > 0) {
-                const char *const cut[] = {"--cut-after", s->names[first - 1], NULL};
+                snprintf(rules[0], sizeof rules[0], "cut:%s", s->names[first - 1]);
+                const char *const cut[] = {"--require", rules[0], NULL};
                 count = add_all(all, count, cut);
                 num_cuts++;
             }
             if (last + 1 < n) {
-                const char *const cut[] = {"--cut-after", s->names[last], NULL};
+                snprintf(rules[1], sizeof rules[1], "cut:%s", s->names[last]);
+                const char *const cut[] = {"--require", rules[1], NULL};
                 count = add_all(all, count, cut);
                 num_cuts++;
             }
@@ -203,7 +208,7 @@ static void measure_cycles(subject *s) {
                                        num_cuts == 0   ? "0"
                                        : num_cuts == 1 ? "0,1"
                                                        : "0,1,2",
-                                       "--min-layers", "0", NULL};
+                                       "--require", "layers:0..", NULL};
             add_all(all, count, map);
             json_t *answer = run_json(&run, 0, all);
             const json_t *cycles =
@@ -345,28 +350,29 @@ void ask_ipu_memory(asked *a, size_t ipu, uint64_t bytes) {
 
 void ask_least_layers(asked *a, size_t count) {
     a->options.min_units = count;
-    add_argument(a, "--min-layers", "%zu", count);
+    add_argument(a, "--require", "layers:%zu..", count);
 }
 
 void ask_most_layers(asked *a, size_t count) {
     a->options.max_units = count;
-    add_argument(a, "--max-layers", "%zu", count);
+    add_argument(a, "--require", "layers:..%zu", count);
 }
 
 void ask_cut(asked *a, size_t unit_before, popliner_cut_rule rule) {
     a->cuts[unit_before + 1] = rule;
-    add_argument(a, rule == POPLINER_CUT_REQUIRED ? "--cut-after" : "--no-cut-after", "%s",
+    add_argument(a, "--require", rule == POPLINER_CUT_REQUIRED ? "cut:%s" : "no-cut:%s",
                  a->s->names[unit_before]);
 }
 
 void ask_together(asked *a, size_t first_unit, size_t second_unit) {
     a->pairs[a->options.num_pairs++] = (popliner_pair){first_unit, second_unit};
-    add_argument(a, "--together", "%s,%s", a->s->names[first_unit], a->s->names[second_unit]);
+    add_argument(a, "--require", "together:%s,%s", a->s->names[first_unit],
+                 a->s->names[second_unit]);
 }
 
 void ask_place(asked *a, size_t unit, size_t ipu) {
     a->placements[a->options.num_placements++] = (popliner_placement){unit, ipu};
-    add_argument(a, "--place", "%s=%zu", a->s->names[unit], ipu);
+    add_argument(a, "--require", "place:%s=%zu", a->s->names[unit], ipu);
 }
 
 void ask_map(asked *a, const char *map) {
@@ -424,36 +430,35 @@ static void read_stage(const subject *s, const json_t *json, popliner_plan_stage
         assert_true(json_is_null(peak));
 }
 
-/* A constraint in the words of the command line: "place A=0", "together A and B". */
+/* A constraint in the words of the command line: "require place:A=0", "require layers:..3". */
 static void read_constraint(const subject *s, const char *words, popliner_constraint *it) {
     static const struct {
         const char *option;
         popliner_constraint_kind kind;
     } known[] = {
-        {"num-ipus", POPLINER_CONSTRAINT_MAX_STAGES},
-        {"device-map", POPLINER_CONSTRAINT_DEVICE_MAP},
-        {"min-layers", POPLINER_CONSTRAINT_MIN_UNITS},
-        {"max-layers", POPLINER_CONSTRAINT_MAX_UNITS},
-        {"cut-after", POPLINER_CONSTRAINT_REQUIRED_CUT},
-        {"no-cut-after", POPLINER_CONSTRAINT_FORBIDDEN_CUT},
-        {"together", POPLINER_CONSTRAINT_PAIR},
-        {"place", POPLINER_CONSTRAINT_PLACEMENT},
+        {"num-ipus ", POPLINER_CONSTRAINT_MAX_STAGES},
+        {"device-map ", POPLINER_CONSTRAINT_DEVICE_MAP},
+        {"require layers:..", POPLINER_CONSTRAINT_MAX_UNITS},
+        {"require layers:", POPLINER_CONSTRAINT_MIN_UNITS},
+        {"require cut:", POPLINER_CONSTRAINT_REQUIRED_CUT},
+        {"require no-cut:", POPLINER_CONSTRAINT_FORBIDDEN_CUT},
+        {"require together:", POPLINER_CONSTRAINT_PAIR},
+        {"require place:", POPLINER_CONSTRAINT_PLACEMENT},
     };
     char name[200];
     size_t k = 0;
-    assert_int_equal(sscanf(words, "%199s", name), 1);
-    while (strcmp(known[k].option, name) != 0)
+    while (strncmp(words, known[k].option, strlen(known[k].option)) != 0)
         assert_true(++k < sizeof known / sizeof *known);
     it->kind = known[k].kind;
-    words += strlen(name) + 1;
+    words += strlen(known[k].option);
     if (it->kind == POPLINER_CONSTRAINT_DEVICE_MAP) {
         assert_int_equal(sscanf(words, "of %zu stages", &it->number), 1);
     } else if (it->kind == POPLINER_CONSTRAINT_PAIR) {
-        const char *and = strstr(words, " and "); /* which no name here holds */
-        assert_non_null(and);
-        snprintf(name, sizeof name, "%.*s", (int)(and-words), words);
+        const char *comma = strchr(words, ','); /* which no name here holds */
+        assert_non_null(comma);
+        snprintf(name, sizeof name, "%.*s", (int)(comma - words), words);
         it->unit = find_unit(s, name);
-        it->second_unit = find_unit(s, and+strlen(" and "));
+        it->second_unit = find_unit(s, comma + 1);
     } else if (it->kind == POPLINER_CONSTRAINT_PLACEMENT) {
         assert_int_equal(sscanf(words, "%199[^=]=%zu", name, &it->ipu), 2);
         it->unit = find_unit(s, name);

@@ -396,9 +396,9 @@ typedef struct popliner_option_names {
     const char *max_stages;      /* "max_stages" */
     const char *max_stage_bytes; /* "max_stage_bytes" */
 
-    /* Constraints by kind: "max_stages", "device_map", "min_units", "max_units", "required cut
-     * after", "forbidden cut after", "pair", "placement". Messages are then, for example,
-     * "max_stages 3", "device_map of 3 stages", "pair A and B", "placement A=0". */
+    /* Names of constraints by kind: "max_stages", "device_map", and rules such as "require cut:".
+     * Texts read "max_stages 3", "device_map of 3 stages", "require together:A,B",
+     * "require place:A=0" or "require layers:1..". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
 
     const char *reserve; /* "reserve" */
@@ -407,15 +407,13 @@ typedef struct popliner_option_names {
     const char *section; /* "section" */
 
     /* Members of popliner_emit_options. */
-    const char *layer_path;   /* "layer_path" */
-    const char *head_modules; /* "head_modules" */
-    const char *tail_modules; /* "tail_modules" */
+    const char *modules; /* "modules": of layers, and before and after them */
 } popliner_option_names;
 
 #define POPLINER_OPTION_NAMES_INIT                                                                 \
     {                                                                                              \
         sizeof(popliner_option_names), NULL, NULL, NULL, NULL, NULL, NULL,                         \
-            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL         \
+            {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}, NULL, NULL, NULL                     \
     }
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that

@@ -130,7 +130,7 @@ void pl_certificate_add_notes(const popliner_certificate *certificate, pl_text *
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
 
-/* A constraint in the caller's words: "cut-after 3". */
+/* A constraint in the caller's words: "require cut:3". */
 void pl_certificate_word_constraint(const popliner_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text);
 

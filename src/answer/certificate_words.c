@@ -199,7 +199,8 @@ void pl_certificate_word_constraint(const popliner_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text) {
     const char *const *units = certificate->input.unit_names;
     const popliner_constraint *it = constraint;
-    pl_text_format(text, "%s ", certificate->input.option_names.constraints[it->kind]);
+    const char *name = certificate->input.option_names.constraints[it->kind];
+    pl_text_format(text, "%s%s", name, name[strlen(name) - 1] == ':' ? "" : " ");
     for (const char *word = pl_constraint_of(it->kind)->words; *word != '\0'; word++) {
         if (*word != '%')
             pl_text_format(text, "%c", *word);
@@ -229,6 +230,7 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
                        pl_text *text) {
     const popliner_option_names names = c->input.option_names;
     const popliner_constraint *constraint = &remedy->constraint;
+    popliner_constraint own = *constraint;
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
         pl_text_format(text, "with IPU %zu of ", remedy->ipu);
@@ -240,13 +242,9 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
             pl_text_format(text, " beside what %s keeps free", names.reserve);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
-        if (pl_remedy_has_number(remedy)) {
-            pl_text_format(text, "with %s %zu", names.constraints[constraint->kind],
-                           remedy->number);
-            break;
-        }
-        pl_text_add(text, "without ");
-        pl_certificate_word_constraint(c, constraint, text);
+        own.number = remedy->number;
+        pl_text_add(text, pl_remedy_has_number(remedy) ? "with " : "without ");
+        pl_certificate_word_constraint(c, pl_remedy_has_number(remedy) ? &own : constraint, text);
         break;
     case POPLINER_REMEDY_CUT_RUN:
         pl_text_add(text, "without ");

@@ -80,7 +80,7 @@ static popliner_status remark_no_layers(session *s, const request *r,
     /* where all units are layers, a stage cannot be without one */
     if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
         changed.num_mapped_stages > 0 || is_for_nobody(s) ||
-        s->options.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
+        s->options.require.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
         own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.min_units = 0;
@@ -92,11 +92,11 @@ static popliner_status remark_no_layers(session *s, const request *r,
         double percent =
             100 * (double)(own->peak_bytes - found->peak_bytes) / (double)own->peak_bytes;
         if (percent >= LEAST_PERCENT)
-            status =
-                session_say(s, certificate, error, POPLINER_LEVEL_INFO,
-                            "With --min-layers 0 the largest tile would be %llu bytes on %zu IPUs, "
-                            "%.1f %% less: then an IPU may hold no layer.",
-                            (unsigned long long)found->peak_bytes, found->num_ipus, percent);
+            status = session_say(
+                s, certificate, error, POPLINER_LEVEL_INFO,
+                "With --require layers:0.. the largest tile would be %llu bytes on %zu IPUs, "
+                "%.1f %% less: then an IPU may hold no layer.",
+                (unsigned long long)found->peak_bytes, found->num_ipus, percent);
     }
     popliner_plan_free(other);
     return status;
@@ -115,11 +115,12 @@ static popliner_status remark_min_layers(session *s, const request *r,
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
     const popliner_plan_summary *own = popliner_plan_get_summary(plan);
     const popliner_infeasibility *why = own->infeasibility;
-    if (s->options.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 && !own->is_stopped &&
-        why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && blames_min_layers(why))
+    if (s->options.require.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 &&
+        !own->is_stopped && why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS &&
+        blames_min_layers(why))
         return session_say(
             s, certificate, error, POPLINER_LEVEL_WARNING,
-            "Each stage holds at least one layer unless --min-layers 0 allows less.");
+            "Each stage holds at least one layer unless --require layers:0.. allows less.");
     return POPLINER_OK;
 }
 

@@ -127,13 +127,13 @@ static void tell_growth(session *s, const popliner_changes *changes,
         d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
     if (d->before > 0)
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--max-growth %g: %s grew by %.6g%%, from %lld to %lld bytes.%s",
+                    "--fail-on growth=%g%%: %s grew by %.6g%%, from %lld to %lld bytes.%s",
                     bound->max_percent, what, percent, (long long)d->before, (long long)d->now,
                     causes);
     else
         log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--max-growth %g: %s grew from nothing to %lld bytes.%s", bound->max_percent,
-                    what, (long long)d->now, causes);
+                    "--fail-on growth=%g%%: %s grew from nothing to %lld bytes.%s",
+                    bound->max_percent, what, (long long)d->now, causes);
 }
 
 /* Some of what a bound is for grew by more. */
@@ -155,12 +155,13 @@ static void tell_grown(session *s, const popliner_growth_result *r) {
                  : strcmp(d->what, "tile") == 0     ? "tile "
                                                     : "",
                  d->name);
-    log_message(&s->log, POPLINER_LEVEL_ERROR, "--max-growth %s=%g: %s%s, from %lld to %lld %s.",
-                of, r->bound.max_percent, *most == '\0' ? "they grew " : most, share,
-                (long long)d->before, (long long)d->now, unit);
+    log_message(&s->log, POPLINER_LEVEL_ERROR,
+                "--fail-on growth.%s=%g%%: %s%s, from %lld to %lld %s.", of, r->bound.max_percent,
+                *most == '\0' ? "they grew " : most, share, (long long)d->before, (long long)d->now,
+                unit);
 }
 
-/* With --max-growth: whether anything grew by more. */
+/* With --fail-on growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
     const popliner_changes_info *info = popliner_changes_get_info(changes);
     for (size_t i = 0; i < info->num_bounds; i++) {
@@ -170,13 +171,14 @@ static void check_growth(session *s, const popliner_changes *changes) {
         s->failed_softly = s->failed_softly || r->num_exceeded > 0;
         if (is_main && r->num_compared == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--max-growth %g: %s has no split, so nothing can be said of growth.",
+                        "--fail-on growth=%g%%: %s has no split, so nothing can be said of growth.",
                         r->bound.max_percent, d->has_now ? s->options.compare : s->options.profile);
         else if (r->num_compared == 0)
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--max-growth %s=%g: there are none on both sides, so nothing can be said "
-                        "of growth.",
-                        popliner_name_of(POPLINER_NAMED_GROWTH, r->bound.of), r->bound.max_percent);
+            log_message(
+                &s->log, POPLINER_LEVEL_WARNING,
+                "--fail-on growth.%s=%g%%: there are none on both sides, so nothing can be said "
+                "of growth.",
+                popliner_name_of(POPLINER_NAMED_GROWTH, r->bound.of), r->bound.max_percent);
         else if (r->num_exceeded > 0 && is_main)
             tell_growth(s, changes, &r->bound);
         else if (r->num_exceeded > 0)
@@ -195,8 +197,9 @@ static popliner_changes_form form_of(const options *o) {
 static size_t take_bounds(const options *o, popliner_growth_bound *bounds) {
     size_t count = 0;
     for (int i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        if (o->max_growth.percent[i] >= 0)
-            bounds[count++] = (popliner_growth_bound){(popliner_growth)i, o->max_growth.percent[i]};
+        if (o->fail_on.growth.percent[i] >= 0)
+            bounds[count++] =
+                (popliner_growth_bound){(popliner_growth)i, o->fail_on.growth.percent[i]};
     return count;
 }
 

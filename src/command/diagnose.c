@@ -98,24 +98,29 @@ popliner_status can_split(session *s, bool *can, popliner_error *error) {
 
 /* ---- --diagnose ---- */
 
-/* The units of "A-B" or "A"; names may hold dashes, too, so every dash is tried. */
-static popliner_status parse_layers(const request *r, const char *layers, size_t *first,
-                                    size_t *last, popliner_error *error) {
-    *first = request_find_unit(r, layers, strlen(layers));
-    *last = *first;
-    for (const char *dash = strchr(layers, '-'); *first == SIZE_MAX && dash != NULL;
-         dash = strchr(dash + 1, '-')) {
-        *last = request_find_unit(r, dash + 1, strlen(dash + 1));
-        *first =
-            *last == SIZE_MAX ? SIZE_MAX : request_find_unit(r, layers, (size_t)(dash - layers));
-    }
-    char hint[NEAREST_HINT_BYTES] = "";
-    if (*first == SIZE_MAX || *last < *first)
-        return fail_usage(
-            error,
-            "--layers %s: expected the names of two layers in their order, like 2-5, or of one%s",
-            layers, *first == SIZE_MAX ? request_suggest_of_two(r, layers, '-', "", hint) : "");
+/* The unit of an end of --layers, which may be left out. */
+static popliner_status find_end(const request *r, const char *value, const char *name,
+                                size_t length, size_t *unit, popliner_error *error) {
+    const size_t found = length == 0 ? *unit : request_find_unit(r, name, length);
+    if (found == SIZE_MAX)
+        return request_no_unit(r, "layers", value, name, length, error);
+    *unit = found;
     return POPLINER_OK;
+}
+
+/* The units of "A..B", "A..", "..B" or "A". */
+static popliner_status parse_layers(const request *r, const asked_layers *layers, size_t *first,
+                                    size_t *last, popliner_error *error) {
+    *first = 0;
+    *last = r->num_units - 1;
+    popliner_status status =
+        find_end(r, layers->value, layers->names[0], layers->lengths[0], first, error);
+    if (status == POPLINER_OK)
+        status = find_end(r, layers->value, layers->names[1], layers->lengths[1], last, error);
+    if (status == POPLINER_OK && *last < *first)
+        status = fail_usage(error, "--layers %s: ends before it begins; expected A..B, like 2..5",
+                            layers->value);
+    return status;
 }
 
 /* Puts --layers in terms of the chain's units. */
@@ -124,10 +129,10 @@ static popliner_status take_layers(session *s, popliner_memory_model model,
     request r = {0};
     const popliner_chain *chain = NULL;
     popliner_status status = popliner_analysis_chain(s->analysis, model, &chain, error);
-    if (status == POPLINER_OK && s->options.layers != NULL)
+    if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
         status = request_name_chain(&r, chain, error);
-    if (status == POPLINER_OK && s->options.layers != NULL)
-        status = parse_layers(&r, s->options.layers, &how->first_unit, &how->last_unit, error);
+    if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
+        status = parse_layers(&r, &s->options.layers, &how->first_unit, &how->last_unit, error);
     request_free(&r);
     return status;
 }
@@ -170,15 +175,15 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
     bool shows_all = s->options.verbose || s->options.format == POPLINER_FORMAT_JSON;
     char *text = NULL;
     how.memory_model = model;
-    how.layer_operations_only = s->options.layer_operations_only;
+    how.layer_operations_only = s->options.layers.only_layers;
     popliner_status status = take_layers(s, model, &how, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_diagnose(s->analysis, &how, &diagnosis, error);
     bool contradicts = status == POPLINER_OK && warn_of_contradictions(s, diagnosis);
-    if (contradicts && s->options.strict)
+    if (contradicts && s->options.fail_on.contradiction)
         status = fail(error, POPLINER_ERROR_INPUT,
-                      "%s: the diagnosis does not add up (see the warnings), which --strict "
-                      "does not allow",
+                      "%s: the diagnosis does not add up (see the warnings), which --fail-on "
+                      "contradiction does not allow",
                       s->options.profile);
     if (status == POPLINER_OK)
         status = popliner_report_diagnosis(diagnosis, s->options.format,
@@ -186,14 +191,15 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK) {
         const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
         double difference = (double)found->truth_bytes - (double)found->explained_bytes;
-        double allowed = (double)found->truth_bytes * s->options.tolerance_percent / 100;
+        double allowed = (double)found->truth_bytes * s->options.fail_on.unexplained_percent / 100;
         if (difference > allowed || -difference > allowed) {
             s->failed_softly = true;
             log_message(&s->log, POPLINER_LEVEL_WARNING,
                         "%llu of %llu bytes are explained at the bottleneck: that is not within "
-                        "--tolerance %g (percent), so the exit status is 1.",
+                        "--fail-on unexplained=%g%%, so the exit status is 1.",
                         (unsigned long long)found->explained_bytes,
-                        (unsigned long long)found->truth_bytes, s->options.tolerance_percent);
+                        (unsigned long long)found->truth_bytes,
+                        s->options.fail_on.unexplained_percent);
         }
         s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
         status = session_print(text, error);

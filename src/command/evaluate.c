@@ -1,4 +1,4 @@
-/* --evaluate, --calibrate and --calibration.
+/* --evaluate, --compiled and --calibration.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
@@ -62,7 +62,7 @@ static popliner_status list_directories(const char *path, reports *r, popliner_e
     popliner_error told = {0};
     popliner_status status = popliner_reports_find(path, &all, &told);
     if (status != POPLINER_OK)
-        return fail(error, status, "--calibrate %s", told.message);
+        return fail(error, status, "--compiled %s", told.message);
     const size_t count = all->count;
     r->directories = calloc(count + 1, sizeof *r->directories);
     if (r->directories == NULL)
@@ -96,7 +96,7 @@ static popliner_status find_reports(const char *path, reports *r, popliner_error
     status = list_directories(path, r, error);
     if (status == POPLINER_OK && r->num_directories == 0)
         status = fail(error, POPLINER_ERROR_INPUT,
-                      "--calibrate %s: neither a report (%s), nor a directory with one for "
+                      "--compiled %s: neither a report (%s), nor a directory with one for "
                       "each IPU, like 0/profile.pop, 1/profile.pop",
                       path, own.message);
     return status;
@@ -104,21 +104,21 @@ static popliner_status find_reports(const char *path, reports *r, popliner_error
 
 static popliner_status fail_number(const session *s, size_t num_stages, size_t num_ipus,
                                    popliner_error *error) {
-    return fail_usage(error, "--calibrate %s: is of %zu %s, but --evaluate %s has %zu %s",
-                      s->options.calibrate, num_ipus, num_ipus == 1 ? "IPU" : "IPUs",
+    return fail_usage(error, "--compiled %s: is of %zu %s, but --evaluate %s has %zu %s",
+                      s->options.compiled, num_ipus, num_ipus == 1 ? "IPU" : "IPUs",
                       s->options.evaluate, num_stages, num_stages == 1 ? "stage" : "stages");
 }
 
 /* Finds the reports, and checks their number where each is of one IPU. */
 static popliner_status find_ipus(const session *s, reports *r, size_t num_stages,
                                  popliner_error *error) {
-    popliner_status status = find_reports(s->options.calibrate, r, error);
+    popliner_status status = find_reports(s->options.compiled, r, error);
     if (status == POPLINER_OK && r->num_directories > 0 && r->num_directories != num_stages)
         status = fail_number(s, num_stages, r->num_directories, error);
     return status;
 }
 
-/* Finds the reports of --calibrate without reading them. Errors: as calibrate_and_print. */
+/* Finds the reports of --compiled without reading them. Errors: as calibrate_and_print. */
 static popliner_status calibrate_check(const session *s, size_t num_stages, popliner_error *error) {
     reports r = {0};
     popliner_status status = find_ipus(s, &r, num_stages, error);
@@ -142,7 +142,7 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
     how.should_stop = limits_are_over;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
         bool is_alone = r->num_directories > 0;
-        const char *path = is_alone ? r->directories[i] : s->options.calibrate;
+        const char *path = is_alone ? r->directories[i] : s->options.compiled;
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         how.ipu = is_alone ? 0 : i;
         s->log.about = path;
@@ -152,8 +152,8 @@ static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popl
             return status;
         popliner_profile_get_info(popliner_analysis_profile(r->ipus[i]), &info, NULL);
         if (is_alone && info.ipus_per_replica != 1)
-            return fail_usage(error, "--calibrate %s: %s is of %zu IPUs, and not of one",
-                              s->options.calibrate, path, info.ipus_per_replica);
+            return fail_usage(error, "--compiled %s: %s is of %zu IPUs, and not of one",
+                              s->options.compiled, path, info.ipus_per_replica);
         if (!is_alone && info.ipus_per_replica != num_stages)
             return fail_number(s, num_stages, info.ipus_per_replica, error);
         how.listener = is_alone ? how.listener : NULL; /* it has told all of the file */
@@ -172,14 +172,14 @@ static void doubt(session *s, const popliner_comparison *comparison) {
     for (size_t i = 0; i < 2; i++)
         if (scales[i] < LEAST || scales[i] > MOST) {
             log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--calibrate %s: has %.2f times the data that was predicted: is it a "
+                        "--compiled %s: has %.2f times the data that was predicted: is it a "
                         "pipeline of this model with this split and this --schedule?",
-                        s->options.calibrate, (double)scales[i] / MILLION);
+                        s->options.compiled, (double)scales[i] / MILLION);
             return;
         }
 }
 
-/* Prints the comparison of a split with --calibrate. Errors: USAGE for another number of IPUs than
+/* Prints the comparison of a split with --compiled. Errors: USAGE for another number of IPUs than
  * stages; those of reading and of popliner_analysis_compare. */
 static popliner_status calibrate_and_print(session *s, const popliner_request *asked,
                                            const size_t *first_units, size_t num_cuts,
@@ -255,22 +255,19 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
         return fail_memory(error, "the split");
     size_t next_unit = 0;
     bool is_whole = strcmp(split, "whole") == 0 && request_find_unit(r, "whole", 5) == SIZE_MAX;
+    const char *sign = split[value_span(split, "|")] == '|' ? "|" : ",";
     for (const char *name = is_whole ? NULL : split; name != NULL;) {
-        const char *end = strchr(name, '|');
-        size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
-        size_t unit = request_find_unit(r, name, length);
-        char hint[NEAREST_HINT_BYTES];
+        const size_t length = value_span(name, sign);
+        const size_t unit = request_find_unit(r, name, length);
         if (unit == SIZE_MAX)
-            return fail_usage(
-                error, "--evaluate %s: no layer '%.*s'%s", split, (int)length, name,
-                request_suggest(r, name, length, "; --layer-breakdown lists them", hint));
+            return request_no_unit(r, "evaluate", split, name, length, error);
         if (unit < next_unit || unit + 1 == r->num_units)
-            return fail_usage(error, "--evaluate %s: nothing is left for a stage %s layer '%.*s'",
-                              split, unit < next_unit ? "that ends with" : "behind", (int)length,
+            return fail_usage(error, "--evaluate %s: nothing is left for a stage %s layer %.*s",
+                              split, unit < next_unit ? "that ends with" : "after", (int)length,
                               name);
         next_unit = unit + 1;
         (*first_units)[(*num_cuts)++] = next_unit;
-        name = end == NULL ? NULL : end + 1;
+        name = name[length] == '\0' ? NULL : name + length + 1;
     }
     return POPLINER_OK;
 }
@@ -361,7 +358,7 @@ popliner_status evaluate_check(session *s, popliner_error *error) {
     popliner_status status = can_evaluate(s, &can, error);
     if (status == POPLINER_OK && can)
         status = split_take(s, NULL, &split, error);
-    if (status == POPLINER_OK && can && s->options.calibrate != NULL && !s->is_other)
+    if (status == POPLINER_OK && can && s->options.compiled != NULL && !s->is_other)
         status = calibrate_check(s, split.num_cuts + 1, error);
     split_free(&split);
     return status;
@@ -404,7 +401,7 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     if (status != POPLINER_OK || !can)
         return status;
     status = split_take(s, NULL, &split, error);
-    if (status == POPLINER_OK && s->options.calibrate != NULL) {
+    if (status == POPLINER_OK && s->options.compiled != NULL) {
         status =
             calibrate_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
         goto done;

@@ -11,6 +11,9 @@
 #include "popliner/solver.h"
 #include "popliner/utilities.h"
 
+/* What else than growth --fail-on is for. */
+enum { FAIL_ON_UNEXPLAINED = POPLINER_NUM_GROWTHS, FAIL_ON_CONTRADICTION };
+
 _Static_assert(sizeof(popliner_section) == sizeof(int) && sizeof(solver_choice) == sizeof(int),
                "words are written as int");
 
@@ -59,10 +62,11 @@ static bool no_word(const value_kind *kind, const char *name, size_t length, pro
     nearest n = nearest_begin(name, length);
     for (int i = 0; word_of(kind, i) != NULL; i++)
         nearest_offer(&n, word_of(kind, i), strlen(word_of(kind, i)));
+    if (*nearest_hint(&n, "", "", hint) != '\0')
+        return problem_is(why, "%.*s is unknown%s", (int)length, name, hint);
     const char *expected = kind->expected;
-    return problem_is(why, "expected %s%s%s", expected == NULL ? "one of " : expected,
-                      expected == NULL ? kind_words(kind, "|", words) : "",
-                      nearest_hint(&n, "", "", hint));
+    return problem_is(why, "expected %s%s", expected == NULL ? "one of " : expected,
+                      expected == NULL ? kind_words(kind, "|", words) : "");
 }
 
 static bool parse_word(const char *text, const option *row, void *field, problem *why) {
@@ -81,7 +85,7 @@ static bool parse_word(const char *text, const option *row, void *field, problem
 KIND_OF_WORDS(kind_plot, {"tiles", POPLINER_PLOT_TILES}, {"liveness", POPLINER_PLOT_LIVENESS},
               {"plan", POPLINER_PLOT_PLAN});
 KIND_OF_WORDS(kind_solver, {"auto", SOLVER_AUTO}, {"ilp", SOLVER_ILP}, {"dp", SOLVER_DP},
-              {"greedy", SOLVER_GREEDY});
+              {"popliner", SOLVER_GREEDY});
 KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL}, {"popliner", MODEL_POPLINER});
 KIND_OF_WORDS(kind_schedule, {"none", POPLINER_SCHEDULE_NONE},
               {"inference", POPLINER_SCHEDULE_INFERENCE}, {"training", POPLINER_SCHEDULE_POPART},
@@ -91,8 +95,8 @@ KIND_OF_WORDS(kind_schedule, {"none", POPLINER_SCHEDULE_NONE},
 KIND_OF_WORDS(kind_accumulators, {"none", POPLINER_ACCUMULATORS_NONE},
               {"fp16", POPLINER_ACCUMULATORS_FP16}, {"fp32", POPLINER_ACCUMULATORS_FP32},
               {"auto", POPLINER_ACCUMULATORS_AUTO});
-KIND_OF_WORDS(kind_need, {"low", POPLINER_NEED_MOST}, {"expected", POPLINER_NEED_EXPECTED},
-              {"high", POPLINER_NEED_LEAST});
+KIND_OF_WORDS(kind_need, {"at-most", POPLINER_NEED_MOST}, {"expected", POPLINER_NEED_EXPECTED},
+              {"at-least", POPLINER_NEED_LEAST});
 KIND_OF_WORDS(kind_layer_order, {"steps", POPLINER_LAYER_ORDER_STEPS},
               {"natural", POPLINER_LAYER_ORDER_NATURAL});
 KIND_OF_WORDS(kind_format, {"tsv", POPLINER_FORMAT_TSV}, {"csv", POPLINER_FORMAT_CSV},
@@ -142,6 +146,7 @@ static const char *objective_at(int i) {
 
 const value_kind kind_flag = {.parse = parse_flag, .size = sizeof(bool)};
 const value_kind kind_text = {.parse = parse_text};
+const value_kind kind_split = {.parse = parse_text, .has_names = true};
 const value_kind kind_texts = {.parse = parse_texts, .is_list = true};
 const value_kind kind_written = {.parse = parse_text, .is_path = true, .use = PATH_WRITTEN};
 const value_kind kind_read = {.parse = parse_text, .is_path = true, .use = PATH_READ};
@@ -275,8 +280,10 @@ static bool parse_effects(const char *text, const option *row, void *field, prob
         const size_t length = strcspn(name, ",");
         const int effect = kind_find(row->kind, name, length);
         const bool is_alone = effect == 0 || effect == (int)POPLINER_EFFECTS_ALL;
-        if (effect < 0 || (is_alone && strlen(text) != length))
+        if (effect < 0)
             return no_word(row->kind, name, length, why);
+        if (is_alone && strlen(text) != length)
+            return problem_is(why, "%.*s is given alone", (int)length, name);
         *effects |= (unsigned)effect;
         name = name[length] == '\0' ? NULL : name + length + 1;
     }
@@ -293,39 +300,196 @@ const value_kind kind_effects = {.parse = parse_effects,
                                                               {"all", (int)POPLINER_EFFECTS_ALL},
                                                               {NULL, 0}}};
 
-static const char *growth_at(int i) {
-    return popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)i);
-}
-
-/* "5", "layers=5", or several of them with commas between them. */
-static bool parse_growth(const char *text, const option *row, void *field, problem *why) {
-    asked_growths *growths = field;
+/* "growth=5%", "unexplained=5%" or "contradiction", or several of them with commas between. */
+static bool parse_failures(const char *text, const option *row, void *field, problem *why) {
+    asked_failures *asked = field;
     for (const char *part = text; part != NULL;) {
         char number[24] = "";
+        double percent = 0;
         const size_t length = strcspn(part, ",");
         const size_t name = strcspn(part, "=,");
-        const size_t start = name < length ? name + 1 : 0;
-        const int of =
-            start == 0 ? (int)POPLINER_GROWTH_LARGEST_TILE : kind_find(row->kind, part, name);
+        const int of = kind_find(row->kind, part, name);
         if (of < 0)
             return no_word(row->kind, part, name, why);
-        if (length - start < sizeof number)
-            memcpy(number, part + start, length - start);
-        if (!percent_take(number, &growths->percent[of]))
-            return problem_is(why, "expected percentages from 0 to 100, like 2.5 or layers=2.5%%");
-        if (growths->texts[of] != NULL && strcmp(growths->texts[of], text) != 0)
-            why->before = growths->texts[of];
-        growths->texts[of] = text;
+        if (name < length && length - name < sizeof number)
+            memcpy(number, part + name + 1, length - name - 1);
+        if (of == FAIL_ON_CONTRADICTION ? name < length : !percent_take(number, &percent))
+            return problem_is(why,
+                              of == FAIL_ON_CONTRADICTION
+                                  ? "contradiction has no value"
+                                  : "expected a share from 0%% to 100%%, like %.*s=2.5%%",
+                              (int)name, part);
+        if (of == FAIL_ON_CONTRADICTION) {
+            asked->contradiction = true;
+        } else if (of == FAIL_ON_UNEXPLAINED) {
+            asked->unexplained_percent = percent;
+        } else {
+            if (asked->growth.texts[of] != NULL && strcmp(asked->growth.texts[of], text) != 0)
+                why->before = asked->growth.texts[of];
+            asked->growth.texts[of] = text;
+            asked->growth.percent[of] =
+                percent < 100 ? percent : -1; /* of 100% there is no bound */
+        }
         part = part[length] == '\0' ? NULL : part + length + 1;
     }
     return true;
 }
 
-const value_kind kind_growth = {
-    .parse = parse_growth,
+const value_kind kind_failures = {
+    .parse = parse_failures,
     .is_list = true,
-    .expected = "PERCENT, or WHAT=PERCENT with one of tiles, categories, layers, stages, cycles",
-    .word_at = growth_at};
+    .expected = "growth=2%, growth.layers=5%, unexplained=3% or contradiction",
+    .words = (const kind_word[]){{"growth", POPLINER_GROWTH_LARGEST_TILE},
+                                 {"growth.tiles", POPLINER_GROWTH_TILES},
+                                 {"growth.categories", POPLINER_GROWTH_CATEGORIES},
+                                 {"growth.layers", POPLINER_GROWTH_LAYERS},
+                                 {"growth.stages", POPLINER_GROWTH_STAGES},
+                                 {"growth.cycles", POPLINER_GROWTH_CYCLES},
+                                 {"unexplained", FAIL_ON_UNEXPLAINED},
+                                 {"contradiction", FAIL_ON_CONTRADICTION},
+                                 {NULL, 0}}};
+
+/* ---- names of layers and modules ---- */
+
+static bool parse_range_of_layers(const char *text, const option *row, void *field, problem *why) {
+    static const char only[] = "only:";
+    asked_layers *layers = field;
+    (void)row;
+    (void)why;
+    *layers = (asked_layers){.value = text, .only_layers = strncmp(text, only, strlen(only)) == 0};
+    text += layers->only_layers ? strlen(only) : 0;
+    if (strcmp(text, "all") == 0)
+        return true;
+    size_t first = value_span(text, ".");
+    while (text[first] == '.' && text[first + 1] != '.')
+        first += 1 + value_span(text + first + 1, ".");
+    const char *second = text[first] == '.' ? text + first + 2 : text;
+    layers->names[0] = text;
+    layers->lengths[0] = first;
+    layers->names[1] = second;
+    layers->lengths[1] = strlen(second);
+    return layers->lengths[0] > 0 || layers->lengths[1] > 0;
+}
+
+const value_kind kind_layers = {.parse = parse_range_of_layers,
+                                .expected = "layers like 2..5, 2.. or ..5, or all"};
+
+/* One member has the {} of a layer's name. */
+static bool parse_modules(const char *text, const option *row, void *field, problem *why) {
+    const char *hole = strstr(text, "{}");
+    (void)row;
+    for (const char *name = text; name != NULL;) {
+        const size_t length = value_span(name, ",");
+        if (length == 0)
+            return problem_is(why, "expected the name of a module before and after each ','");
+        name = name[length] == '\0' ? NULL : name + length + 1;
+    }
+    *(const char **)field = text;
+    return hole != NULL && strstr(hole + 2, "{}") == NULL;
+}
+
+const value_kind kind_modules = {
+    .parse = parse_modules,
+    .expected = "one member with {}, the layer's name, like embed,model.layers.{},norm"};
+
+/* ---- rules ---- */
+
+/* "A..B", "A..", "..B" or "A"; a number that is left out stays as it is. */
+static bool parse_layers(const char *text, asked_rules *rules) {
+    enum { MOST = 1000000 };
+    const char *dots = strstr(text, "..");
+    const char *end = text;
+    uint64_t number = 0;
+    if (dots != text) {
+        if (!number_take(text, MOST, &number, &end))
+            return false;
+        rules->min_layers = (size_t)number;
+    }
+    if (dots == NULL && *end == '\0') {
+        rules->max_layers = rules->min_layers;
+        return rules->max_layers > 0;
+    }
+    if (end != dots || (dots == text && dots[2] == '\0'))
+        return false;
+    if (dots[2] == '\0')
+        return true;
+    if (!number_take(dots + 2, MOST, &number, &end) || *end != '\0' || number == 0)
+        return false;
+    rules->max_layers = (size_t)number;
+    return true;
+}
+
+/* The IPU of "LAYER=IPU"; the name is what is before the last '='. */
+static bool parse_place(const char *text, size_t length, asked_rule *rule, problem *why) {
+    uint64_t ipu = 0;
+    const char *end = NULL;
+    size_t name = length;
+    while (name > 0 && text[name] != '=')
+        name--;
+    rule->lengths[0] = name;
+    if (name > 0 && number_take(text + name + 1, POPLINER_MAX_IPU, &ipu, &end) &&
+        end == text + length) {
+        rule->ipu = (size_t)ipu;
+        return true;
+    }
+    const size_t colon = value_span(text, ":,");
+    const bool is_meant = text[colon] == ':' && colon > 0 && colon + 1 < length;
+    return problem_is(why,
+                      is_meant ? "expected LAYER=IPU; did you mean place:%.*s=%.*s?"
+                               : "expected LAYER=IPU, like place:3=0,5=1",
+                      (int)colon, text, (int)(length - colon - 1), text + colon + 1);
+}
+
+static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
+    asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
+    if (items == NULL)
+        return lacks_memory(why);
+    items[rules->count++] = *rule;
+    rules->items = items;
+    return true;
+}
+
+static bool parse_rules(const char *text, const option *row, void *field, problem *why) {
+    const size_t length = strcspn(text, ":");
+    const int kind = kind_find(row->kind, text, length);
+    asked_rules *rules = field;
+    asked_rule rule = {.value = text};
+    if (kind < 0)
+        return no_word(row->kind, text, length, why);
+    if (text[length] == '\0' || text[length + 1] == '\0')
+        return false;
+    rule.kind = (rule_kind)kind;
+    if (rule.kind == RULE_LAYERS)
+        return parse_layers(text + length + 1, rules) ||
+               problem_is(why, "expected layers:A..B, like layers:1..4, layers:2.. or layers:..4");
+    size_t num_members = 0;
+    for (const char *member = text + length + 1; member != NULL; num_members++) {
+        const size_t size = value_span(member, ",");
+        const size_t name = rule.kind == RULE_TOGETHER && num_members > 0;
+        rule.names[name] = member;
+        rule.lengths[name] = size;
+        if (size == 0)
+            return problem_is(why, "expected the name of a layer before and after each ','");
+        if (rule.kind == RULE_PLACE && !parse_place(member, size, &rule, why))
+            return false;
+        if ((rule.kind != RULE_TOGETHER || num_members > 0) && !add_rule(rules, &rule, why))
+            return false;
+        member = member[size] == ',' ? member + size + 1 : NULL;
+    }
+    return (rule.kind != RULE_TOGETHER || num_members > 1) ||
+           problem_is(why, "expected the names of two layers or more, like together:0,5");
+}
+
+const value_kind kind_rules = {
+    .parse = parse_rules,
+    .is_list = true,
+    .expected = "a rule: cut:3, no-cut:3, together:1,3, place:3=0 or layers:1..4",
+    .words = (const kind_word[]){{"cut", RULE_CUT},
+                                 {"no-cut", RULE_NO_CUT},
+                                 {"together", RULE_TOGETHER},
+                                 {"place", RULE_PLACE},
+                                 {"layers", RULE_LAYERS},
+                                 {NULL, 0}}};
 
 /* ---- files of something ---- */
 

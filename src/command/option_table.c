@@ -11,7 +11,7 @@ const option option_table[] = {
     {.name = "What to do (several may be given)"},
     {&kind_flag, 0, "solve", NULL, AT(solve), .help = "choose the split points, print them as JSON",
      .action = SOLVE},
-    {&kind_text, 0, "evaluate", "'A|B|...'", AT(evaluate),
+    {&kind_split, 0, "evaluate", "A,B,...", AT(evaluate),
      .help =
          "memory per stage of a split given by hand: cut after\nthe layers A, B, ... (or Head); "
          "'whole' for no cut",
@@ -73,11 +73,6 @@ const option option_table[] = {
          "categories,\nlayers; with --solve or --evaluate also the stages,\ninstead of what these "
          "print (docs/compare.md)",
      .action = COMPARE},
-    {&kind_growth, 0, "max-growth", "[WHAT=]PERCENT,...", AT(max_growth),
-     .help = "with --compare: exit status 1 if the largest tile, of the\nmodel or of the stages, "
-             "grew by "
-             "more; WHAT: any of the\ntiles, categories, layers, stages, or the cycles",
-     .uses = COMPARE},
     {&kind_written, 0, "save-to-file", "FILE", AT(save_to_file),
      .help = "store the analysis; later runs load it faster", .action = SAVE_TO_FILE},
     {&kind_flag, 0, "load-from-file", NULL, AT(load_from_file),
@@ -141,16 +136,17 @@ const option option_table[] = {
      .uses = SOLVE, .what = "the integer program"},
     {&kind_written, 0, "write-mps", "FILE", AT(write_mps), .help = "the same as free MPS",
      .uses = SOLVE, .what = "the integer program"},
-    {&kind_solver, 0, "solver", "auto|ilp|dp|greedy", AT(solver),
+    {&kind_solver, 0, "solver", "auto|ilp|dp|popliner", AT(solver),
      .help =
          "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
-         "programs alone;\ndp: a dynamic program alone; greedy: the algorithm of\nPopLiner 1.0.0",
+         "programs alone;\ndp: a dynamic program alone; popliner: the algorithm and\nthe memory "
+         "model of PopLiner 1.0.0",
      .uses = SOLVE},
     {&kind_memory_model, 0, "memory-model", "full|popliner", AT(memory_model),
      .help = "full: all that the compiler counts (default of\n--solve); popliner: as PopLiner "
              "1.0.0, less "
              "than\n"
-             "is needed (default of the tables and of greedy)",
+             "is needed (default of the tables and of\n--solver popliner)",
      .uses = ALL_ACTIONS ^ (MEMORY_AFFINITY | INTERLAYER_COMMUNICATION)},
     {&kind_reserve, 0, "reserve", "BYTES|N%|gaps", AT(reserve),
      .help = "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or the "
@@ -159,20 +155,12 @@ const option option_table[] = {
              "on any tile: its highest address less what is live\n"
              "(default: none; --effects counts the layout)",
      .uses = SPLITS},
-    {.name = "Constraints (L, A, B: layers, or Head and Tail)"},
-    {&kind_number, 0, "min-layers", "N", AT(min_layers),
-     .help = "fewest layers of a stage (default: 1); with 0 an IPU\nmay be for Head or Tail alone",
+    {&kind_rules, 0, "require", "RULE", AT(require),
+     .help = "a constraint: cut:L,... a cut after each of these layers;\n"
+             "no-cut:L,... none; together:L,L,... all on one IPU;\n"
+             "place:L=I,... on IPU I; layers:A..B layers of a stage\n"
+             "(default: layers:1..; with 0.. an IPU may be for Head or\nTail alone)",
      .uses = SOLVING, .copied = COPIED_CONSTRAINT},
-    {&kind_count, 0, "max-layers", "N", AT(max_layers), .help = "most layers of a stage",
-     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
-    {&kind_texts, 0, "cut-after", "L", AT(cut_after), .help = "there must be a cut behind L",
-     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
-    {&kind_texts, 0, "no-cut-after", "L", AT(no_cut_after), .help = "there must be none",
-     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
-    {&kind_texts, 0, "together", "A,B", AT(together), .help = "A and B must run on the same IPU",
-     .uses = SOLVING, .copied = COPIED_CONSTRAINT},
-    {&kind_texts, 0, "place", "L=I,...", AT(place), .help = "L must run on IPU I", .uses = SOLVING,
-     .copied = COPIED_CONSTRAINT},
     {&kind_text, 0, "device-map", "I,I,...", AT(device_map),
      .help = "the IPU of each stage, of exactly so many; stages on the\nsame one share its memory "
              "(default: 0,1,2,...)",
@@ -220,10 +208,9 @@ const option option_table[] = {
              "fp16 the same in any case, fp32 twice as many (default:\n"
              "auto)",
      .uses = SPLITS, .copied = COPIED_MEMORY},
-    {&kind_need, 0, "risk", "low|expected|high", AT(need),
-     .help = "what is taken for the memory of a stage: low: what it\n"
-             "needs at most; high: what it needs at least (default:\n"
-             "expected)",
+    {&kind_need, 0, "need", "at-most|expected|at-least", AT(need),
+     .help = "which estimate of a stage's memory is held against the\n"
+             "limit (default: expected)",
      .uses = SPLITS},
     {.name = "Replicas"},
     {&kind_count, 0, "total-ipus", "N", AT(total_ipus),
@@ -243,13 +230,13 @@ const option option_table[] = {
          "a cycle), to add up\ngradients (default: no end to it)",
      .uses = SOLVE},
     {.name = "Profiles of pipelines"},
-    {&kind_reports, 0, "calibrate", "DIR", AT(calibrate),
+    {&kind_reports, 0, "compiled", "DIR", AT(compiled),
      .help = "with --evaluate: compare what is predicted with the\npipeline as it was compiled; "
              "DIR is its "
              "report, or has\none for each IPU (0/profile.pop, ...)",
      .uses = EVALUATE},
     {&kind_read, 0, "calibration", "FILE", AT(calibration),
-     .help = "predict with the correction that --calibrate printed\nwith --format json",
+     .help = "predict with the correction that --compiled printed\nwith --format json",
      .uses = SPLITS, .copied = COPIED_MEMORY},
     {&kind_number, 0, "ipu", "N", AT(ipu),
      .help = "tables, --diagnose and --save-to-file for the tiles of\nthis IPU alone, which are "
@@ -257,20 +244,18 @@ const option option_table[] = {
              "from 0 then\n(default: of all IPUs)",
      .copied = COPIED_TILES},
     {.name = "Diagnosis"},
-    {&kind_text, 0, "layers", "A-B", AT(layers),
-     .help = "look for the bottleneck in these layers only", .uses = DIAGNOSE},
-    {&kind_flag, 0, "layer-operations-only", NULL, AT(layer_operations_only),
-     .help = "leave out operations in no layer", .uses = DIAGNOSE},
-    {&kind_percent, 0, "tolerance", "PERCENT", AT(tolerance_percent),
-     .help = "exit status 1 if the explained bytes are further from\nthe truth at the bottleneck "
-             "(default: "
-             "5)",
+    {&kind_layers, 0, "layers", "[only:]A..B|all", AT(layers),
+     .help = "look for the bottleneck in these layers; only: leave out\noperations in no layer",
      .uses = DIAGNOSE},
-    {&kind_flag, 0, "strict", NULL, AT(strict),
-     .help = "exit status 3, and no answer, for any action on a\nprofile that contradicts itself "
-             "(default: "
-             "a warning,\n"
-             "and status 1 of --diagnose)"},
+    {&kind_failures, 0, "fail-on", "RULE,...", AT(fail_on),
+     .help = "exit status 1 with --diagnose on unexplained=3%: the\n"
+             "explained bytes are further from the truth at the\n"
+             "bottleneck (default: 5%); with --compare on growth=2%:\n"
+             "the largest tile, of the model or of the stages, grew by\n"
+             "more; growth.tiles, .categories, .layers, .stages: any of\n"
+             "these, .cycles; 100% turns a rule off; contradiction:\n"
+             "status 3, and no answer, for any action on a profile that\n"
+             "contradicts itself (default: a warning, and status 1 of\n--diagnose)"},
     {.name = "Layers"},
     {&kind_text, 0, "layer-name-regex", "REGEX", AT(layer_name_regex),
      .help = "a layer's name is what the groups capture, or the\nwhole match (default: " //
@@ -284,13 +269,11 @@ const option option_table[] = {
      .help = "as they first run (default: steps), or by name with\nnumbers in order",
      .copied = COPIED_INPUT},
     {.name = "Names of modules, for --emit"},
-    {&kind_text, 0, "layer-path", "PATH", AT(layer_path),
-     .help = "the module of a layer, like model.layers.{}: {} stands\nfor the layer's name",
+    {&kind_modules, 0, "modules", "NAME,...", AT(modules),
+     .help = "the modules in order, with {} for the name of a layer:\n"
+             "model.embed_tokens,model.layers.{},model.norm,lm_head; {}\n"
+             "by itself: a layer has no path",
      .uses = EMIT},
-    {&kind_text, 0, "head-modules", "A,B,...", AT(head_modules),
-     .help = "the modules before the first layer: model.embed_tokens", .uses = EMIT},
-    {&kind_text, 0, "tail-modules", "A,B,...", AT(tail_modules),
-     .help = "those behind the last one: model.norm,lm_head", .uses = EMIT},
     {.name = "Output"},
     {&kind_format, 0, "format", "tsv|csv|json", AT(format),
      .help = "of tables (default: tsv); --solve prints its stages as\n"
@@ -368,11 +351,11 @@ const char options_about_profiles[] =
 
 const char options_about_exit[] =
     "Exit status: 0 done, 1 no split fits (the best effort is printed), a stage of\n"
-    "--evaluate does not, no layer was found, --diagnose is out of --tolerance or\n"
-    "finds a contradiction, --compare finds more growth than --max-growth, or the\n"
+    "--evaluate does not, no layer was found, --diagnose or --compare find what\n"
+    "--fail-on names, --diagnose finds a contradiction, or the\n"
     "work was not done in time, 2 wrong usage, 3 unreadable or unsupported input (or\n"
-    "a file that cannot be written, or with --strict a profile that contradicts\n"
-    "itself), 4 internal error or not enough memory.\n";
+    "a file that cannot be written, or with --fail-on contradiction a profile that\n"
+    "contradicts itself), 4 internal error or not enough memory.\n";
 
 void options_print_help(FILE *stream) {
     fprintf(stream,
@@ -417,8 +400,8 @@ const option_described *options_describe(size_t i, option_described *described) 
 
 /* ---- what was given ---- */
 
-const options options_usual = {.tolerance_percent = 5,
-                               .min_layers = MIN_LAYERS_USUAL,
+const options options_usual = {.fail_on = {.unexplained_percent = 5},
+                               .require = {.min_layers = MIN_LAYERS_USUAL},
                                .accumulators = POPLINER_ACCUMULATORS_AUTO,
                                .effects = POPLINER_EFFECTS_ALL,
                                .ipu = ALL_IPUS};

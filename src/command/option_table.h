@@ -35,17 +35,19 @@ typedef struct value_kind {
     bool (*parse)(const char *text, const option *row, void *field, problem *why);
     size_t
         size; /* of a member that is compared with the usual one; 0: what is given is not usual */
-    bool is_list; /* values add up; else the last one counts */
+    bool has_names; /* it is a list of names of layers */
+    bool is_list;   /* values add up; else the last one counts */
     bool is_path;
     path_use use; /* of a path */
 } value_kind;
 
 /* The rows use these; `number`: may be 0, `count`: at least 1. */
-extern const value_kind kind_flag, kind_text, kind_written, kind_read, kind_reports, kind_count,
-    kind_number, kind_bytes, kind_percent, kind_growth, kind_reserve, kind_effects, kind_time,
-    kind_texts, kind_section, kind_plot, kind_sections, kind_emits, kind_objectives, kind_pareto,
-    kind_sweep, kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_copies,
-    kind_accumulators, kind_need, kind_layer_order, kind_format;
+extern const value_kind kind_flag, kind_text, kind_split, kind_written, kind_read, kind_reports,
+    kind_count, kind_number, kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules,
+    kind_reserve, kind_effects, kind_time, kind_texts, kind_rules, kind_section, kind_plot,
+    kind_sections, kind_emits, kind_objectives, kind_pareto, kind_sweep, kind_solver,
+    kind_memory_model, kind_schedule, kind_recompute, kind_copies, kind_accumulators, kind_need,
+    kind_layer_order, kind_format;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */

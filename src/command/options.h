@@ -41,6 +41,19 @@ typedef struct asked_growths {
     const char *texts[POPLINER_NUM_GROWTHS]; /* the option's value that says it */
 } asked_growths;
 
+typedef struct asked_failures {
+    asked_growths growth;
+    double unexplained_percent;
+    bool contradiction; /* a profile that contradicts itself is refused */
+} asked_failures;
+
+typedef struct asked_layers {
+    const char *value;    /* the option's */
+    const char *names[2]; /* its ends, see value_is; NULL: all layers */
+    size_t lengths[2];    /* 0: left out */
+    bool only_layers;     /* operations in no layer are left out */
+} asked_layers;
+
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
 /* What a file of --config says, word by word, as on a command line: the names of files, then
@@ -111,7 +124,23 @@ typedef struct overridden {
     const char *value; /* that counts */
 } overridden;
 
-/* As --min-layers: 1, where there are layers and the solver knows of them. */
+/* A rule of --require for one layer, or for two. */
+typedef enum rule_kind { RULE_CUT, RULE_NO_CUT, RULE_TOGETHER, RULE_PLACE, RULE_LAYERS } rule_kind;
+typedef struct asked_rule {
+    rule_kind kind;
+    const char *value;    /* the option's */
+    const char *names[2]; /* parts of it, see value_is */
+    size_t lengths[2];
+    size_t ipu;
+} asked_rule;
+typedef struct asked_rules {
+    asked_rule *items;
+    size_t count;
+    size_t min_layers; /* of a stage; MIN_LAYERS_USUAL: not said */
+    size_t max_layers; /* 0: any */
+} asked_rules;
+
+/* 1, where there are layers and the solver knows of them. */
 #define MIN_LAYERS_USUAL SIZE_MAX
 
 /* As --ipu: not said. */
@@ -132,8 +161,8 @@ typedef struct options {
     bool interlayer_communication;
     bool solve;
     bool diagnose;
-    const char *evaluate;    /* names of layers to cut after, separated by '|' */
-    const char *calibrate;   /* the reports of the compiled pipeline */
+    const char *evaluate;    /* names of layers to cut after, separated by ',' or '|' */
+    const char *compiled;    /* the reports of the compiled pipeline */
     const char *calibration; /* what was learnt from one before */
     const char *save_to_file;
     bool load_from_file;
@@ -142,25 +171,20 @@ typedef struct options {
     popliner_section section;
     written_files outputs;
     written_files emits;
-    const char *layer_path;   /* with {} for the name of a layer */
-    const char *head_modules; /* names separated by ',' */
-    const char *tail_modules;
-    const char *trace; /* a file */
-    bool has_plot;     /* one is printed */
+    const char *modules; /* names separated by ','; one has {} for the name of a layer */
+    const char *trace;   /* a file */
+    bool has_plot;       /* one is printed */
     popliner_plot plot;
     const char *html;    /* the file of the page */
     const char *compare; /* the profile or stored analysis before; NULL: none */
-    asked_growths max_growth;
 
     popliner_format format;
     bool has_format; /* it was asked for */
     solver_choice solver;
     model_choice memory_model;
     asked_reserve reserve;
-    const char *layers; /* "A-B" or "A" */
-    double tolerance_percent;
-    bool strict; /* a profile that contradicts itself is refused */
-    bool layer_operations_only;
+    asked_layers layers;
+    asked_failures fail_on;
     size_t ipu;            /* ALL_IPUS, or the one whose tiles alone count */
     size_t num_ipus;       /* 0: 16, or what the file of costs says */
     const char *objective; /* names separated by ',' */
@@ -168,12 +192,7 @@ typedef struct options {
     repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
     repeated ipu_speed;        /* "I=FACTOR,..." each */
     repeated link_bandwidth;   /* "BYTES", "I-J=BYTES" or several of them each */
-    size_t min_layers;         /* MIN_LAYERS_USUAL: not said */
-    size_t max_layers;
-    repeated cut_after; /* a layer each, as below */
-    repeated no_cut_after;
-    repeated together;      /* "A,B" each */
-    repeated place;         /* "L=I,..." each */
+    asked_rules require;
     const char *device_map; /* "I,I,..." */
     size_t interleave;      /* stages on each IPU; 0: not said */
     bool v_shape;

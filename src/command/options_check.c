@@ -39,6 +39,15 @@ static bool has_word(const char *value, const char *word, size_t length) {
     return false;
 }
 
+/* The same of any value of a list, else of the last one. */
+static bool any_has_word(const option *own, const repeated *texts, const char *word,
+                         size_t length) {
+    for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
+        if (has_word(texts->texts[i], word, length))
+            return true;
+    return false;
+}
+
 /* Finds the first option that was given of a list such as "slack recompute=auto": of some options
  * values with this word count alone; "report=several" is several reports together. Returns its row,
  * NULL if none was given; *word is what is behind its '=', `length` characters, 0 for none. */
@@ -57,7 +66,7 @@ static const option *find_given(const options *o, const char *list, bool is_own,
                 continue;
             if (*length == 0 || (strncmp(*word, "several", *length) == 0
                                      ? options_are_together(o)
-                                     : has_word(texts->texts[texts->count - 1], *word, *length)))
+                                     : any_has_word(own, texts, *word, *length)))
                 return own;
         }
         name += size;
@@ -77,20 +86,21 @@ static const char *first_given(const options *o, const char *list) {
 
 /* What goes with what. The sentence is made: only the reason is written. */
 static const struct relation {
-    const char *subject;              /* for find_given */
-    enum { NOT, NOT_OWN, NEEDS } how; /* NOT_OWN: what a file says serves many runs, so it waits */
-    const char *others;               /* for find_given; of NEEDS one is enough */
+    const char *subject; /* for find_given */
+    /* _OWN: what a file says serves many runs, so it waits */
+    enum { NOT, NOT_OWN, NEEDS, NEEDS_OWN } how;
+    const char *others; /* for find_given; of NEEDS one is enough */
     const char *reason;
 } relations[] = {
-    {"solver=greedy", NOT,
+    {"solver=popliner", NOT,
      "html objective slack ipu-mem-per-tile ipu-speed link-bandwidth sweep pareto costs write-lp "
-     "write-mps min-layers max-layers cut-after no-cut-after together place device-map interleave "
+     "write-mps require device-map interleave "
      "v-shape schedule recompute copies micro-batches effects accumulators calibration total-ipus "
      "report=several",
      "which cannot take it into account"},
-    {"solver=greedy", NOT, "risk", "whose memory model has no bounds"},
-    {"memory-model=popliner", NOT, "risk", "which has no bounds"},
-    {"memory-model=popliner", NOT, "effects accumulators calibrate calibration replica-bandwidth",
+    {"solver=popliner", NOT, "need", "whose memory model has no bounds"},
+    {"memory-model=popliner", NOT, "need", "which has no bounds"},
+    {"memory-model=popliner", NOT, "effects accumulators compiled calibration replica-bandwidth",
      "which cannot take it into account"},
     {"pareto", NOT, "objective", "which lists the objectives itself"},
     {"pareto", NOT, "slack", "whose compromises are exact"},
@@ -117,23 +127,26 @@ static const struct relation {
     {"evaluate", NOT, "recompute=auto",
      "which takes one way, or one for each stage, like full,none"},
     {"html", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
-    {"html", NOT, "calibrate", "which does not compare with a compiled pipeline"},
-    {"solve calibrate", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
-    {"calibrate", NOT, "copies", "which takes the copies of --schedule"},
-    {"calibrate", NOT, "device-map interleave v-shape",
+    {"html", NOT, "compiled", "which does not compare with a compiled pipeline"},
+    {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
+    {"compiled", NOT, "copies", "which takes the copies of --schedule"},
+    {"compiled", NOT, "device-map interleave v-shape",
      "which compares one stage with each IPU, in order"},
     {"schedule=inference", NOT, "copies", "which keeps nothing"},
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says itself what there is to choose from; give auto"},
     {"costs", NOT_OWN,
-     "report memory-model effects accumulators risk calibrate calibration ipu layers "
-     "layer-operations-only tolerance strict layer-name-regex inputs-regex-layer-0 layer-order "
+     "report memory-model effects accumulators need compiled calibration ipu layers "
+     "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
      "no-notes threads",
      "as it is for profiles"},
+    {"fail-on=growth", NEEDS_OWN, "compare", NULL},
+    {"fail-on=unexplained", NEEDS_OWN, "diagnose", NULL},
+    {"fail-on=growth.stages", NEEDS_OWN, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
      "link-bandwidth sweep pareto write-lp write-mps device-map interleave v-shape total-ipus "
-     "calibrate calibration ipu layers layer-operations-only tolerance recompute=auto "
+     "compiled calibration ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which have one split together; give one --report"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},
@@ -167,14 +180,14 @@ static popliner_status check_relations(const options *o, popliner_error *error) 
     size_t length;
     for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
         const struct relation *r = &relations[i];
-        const option *subject = find_given(o, r->subject, false, &word, &length);
+        const option *subject = find_given(o, r->subject, r->how == NEEDS_OWN, &word, &length);
         if (subject == NULL)
             continue;
         name_given(subject, word, length, first);
         const option *other = find_given(o, r->others, r->how == NOT_OWN, &word, &length);
-        if (r->how == NEEDS && other == NULL)
+        if (r->how >= NEEDS && other == NULL)
             return fail_needs(first, r, error);
-        if (r->how != NEEDS && other != NULL)
+        if (r->how < NEEDS && other != NULL)
             return fail_usage(error, "%s: not with %s, %s", name_given(other, word, length, second),
                               first, r->reason);
     }
@@ -216,7 +229,7 @@ bool options_show_plan(const options *o) {
 }
 
 /* What has no single split whose stages could be shown. */
-#define SEVERAL "sweep pareto total-ipus calibrate"
+#define SEVERAL "sweep pareto total-ipus compiled"
 
 /* The option that needs the one split of --solve or --evaluate; NULL if none does. */
 static const char *plan_option(const options *o) {
@@ -265,7 +278,7 @@ static popliner_status check_shown(const options *o, popliner_error *error) {
 static popliner_status check_emit(const options *o, popliner_error *error) {
     const unsigned splitting = o->actions & (SOLVE | EVALUATE);
     const unsigned files = SAVE_TO_FILE | OUTPUT | TRACE | HTML | EMIT;
-    const char *several = first_given(o, "compare sweep pareto calibrate");
+    const char *several = first_given(o, "compare sweep pareto compiled");
     const char *printed = NULL;
     if (o->emits.count == 0) {
         for (size_t i = 0; i < num_options; i++)
@@ -322,12 +335,6 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
                           "--compare %s: shows the stages of --solve or of --evaluate; give one "
                           "of them",
                           o->compare);
-    if (o->max_growth.texts[POPLINER_GROWTH_STAGES] != NULL && !o->solve && o->evaluate == NULL)
-        return fail_usage(
-            error,
-            "--max-growth %s: there are no stages without --solve and --evaluate: give "
-            "one of them",
-            o->max_growth.texts[POPLINER_GROWTH_STAGES]);
     if (other != NULL)
         return fail_usage(error, "--compare %s: compares one split of each side; leave out --%s",
                           o->compare, other);

@@ -17,7 +17,8 @@
 typedef struct config_rule {
     bool is_known;
     bool is_repeated; /* a list becomes several words of this option */
-    char separator;   /* else between the members of a list */
+    bool has_names;   /* members of a list are names, so their signs are escaped */
+    char sign;        /* between key and value of an object */
 } config_rule;
 
 /* What is made ready while the file is gone through. */
@@ -64,8 +65,15 @@ static popliner_status add_word(const reader *r, growing_text w) {
 /* ---- values ---- */
 
 /* Appends a text or a number; false for anything else. */
-static bool append_scalar(growing_text *w, const json_t *value) {
+static bool append_scalar(growing_text *w, const json_t *value, bool is_name) {
     char *number = NULL;
+    if (json_is_string(value) && is_name) {
+        for (const char *c = json_string_value(value); *c != '\0'; c++) {
+            const char text[] = {'\\', *c, '\0'};
+            text_add(w, strchr(VALUE_SIGNS, *c) == NULL ? text + 1 : text);
+        }
+        return true;
+    }
     if (json_is_string(value)) {
         text_add(w, json_string_value(value));
         return true;
@@ -80,13 +88,41 @@ static bool append_scalar(growing_text *w, const json_t *value) {
     return true;
 }
 
-/* Appends "value", or "key=value" for what is in an object. */
-static bool append_item(growing_text *w, const char *key, const json_t *value) {
+/* Appends "value", or "key=value" for what is in an object. Of rules, which have ':' instead, the
+ * value may be a list or an object, too. */
+static bool append_item(growing_text *w, const char *key, const json_t *value,
+                        const config_rule *rule) {
+    const bool is_rule = rule->sign == ':' && key != NULL;
+    const char *inner;
+    json_t *member;
+    size_t i;
     if (key != NULL) {
         text_add(w, key);
-        text_add(w, "=");
+        text_add(w, is_rule ? ":" : "=");
     }
-    return append_scalar(w, value);
+    if (is_rule && json_is_array(value)) {
+        json_array_foreach(value, i, member) {
+            text_add(w, i == 0 ? "" : ",");
+            if (!append_scalar(w, member, true))
+                return false;
+        }
+        return true;
+    }
+    if (is_rule && json_is_object(value)) {
+        i = 0;
+        json_object_foreach((json_t *)(uintptr_t)value, inner, member) {
+            json_t *name = json_string(inner);
+            text_add(w, i++ == 0 ? "" : ",");
+            w->failed = w->failed || name == NULL;
+            const bool is_taken = append_scalar(w, name, true);
+            json_decref(name);
+            text_add(w, "=");
+            if (!is_taken || !append_scalar(w, member, false))
+                return false;
+        }
+        return true;
+    }
+    return append_scalar(w, value, rule->has_names && !is_rule);
 }
 
 static popliner_status fail_file_value(const reader *r, const char *name) {
@@ -100,7 +136,6 @@ static popliner_status fail_file_value(const reader *r, const char *name) {
 /* A list or an object: one word, or one for each member. */
 static popliner_status add_members(const reader *r, const char *name, const char *prefix,
                                    const config_rule *rule, json_t *value) {
-    const char separator[] = {rule->separator, '\0'};
     const size_t count = json_is_array(value) ? json_array_size(value) : json_object_size(value);
     void *member = json_object_iter(value);
     popliner_status status = POPLINER_OK;
@@ -112,8 +147,8 @@ static popliner_status add_members(const reader *r, const char *name, const char
         if (rule->is_repeated || i == 0)
             joined = begin_word(prefix);
         else
-            text_add(&joined, separator);
-        if (!append_item(&joined, key, item)) {
+            text_add(&joined, ",");
+        if (!append_item(&joined, key, item, rule)) {
             free(joined.text);
             return fail_file_value(r, name);
         }
@@ -136,7 +171,7 @@ static popliner_status add_option(const reader *r, const char *name, const confi
         return add_word(r, w);
     if (!is_file)
         text_add(&w, "=");
-    if (append_scalar(&w, value))
+    if (append_scalar(&w, value, false))
         return add_word(r, w);
     popliner_status status = w.failed ? fail_file_memory(r) : POPLINER_OK;
     if (status == POPLINER_OK && (is_file || (!json_is_array(value) && !json_is_object(value))))
@@ -367,11 +402,10 @@ static popliner_status take_arguments(parsing *p, int argc, char **argv, popline
 static config_rule rule_of(const char *name) {
     for (size_t i = 0; i < num_options; i++)
         if (option_table[i].kind != NULL && strcmp(option_table[i].name, name) == 0)
-            return (config_rule){
-                .is_known = strcmp(name, "config") != 0,
-                .is_repeated = option_table[i].kind->is_list,
-                .separator = strcmp(name, "evaluate") == 0 ? '|' : ',',
-            };
+            return (config_rule){.is_known = strcmp(name, "config") != 0,
+                                 .is_repeated = option_table[i].kind->is_list,
+                                 .has_names = option_table[i].kind->has_names,
+                                 .sign = option_table[i].kind == &kind_rules ? ':' : '='};
     return (config_rule){0};
 }
 
@@ -438,7 +472,7 @@ static void set_aside(given *g, const options *own) {
 static void begin_options(options *result) {
     *result = options_usual;
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        result->max_growth.percent[i] = -1;
+        result->fail_on.growth.percent[i] = -1;
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
@@ -469,6 +503,7 @@ void options_free(options *o) {
             free(((repeated *)place_of(&option_table[i], o))->texts);
         free(o->given.texts[i].texts);
     }
+    free(o->require.items);
     free(o->outputs.items);
     free(o->emits.items);
     config_free(&o->config);

@@ -130,71 +130,50 @@ popliner_status write_outputs(session *s, const popliner_certificate *certificat
 
 /* ---- plans for frameworks ---- */
 
-/* Names of modules in a list that is separated by ','. Zero-initialise; free `copy` and `names`. */
-typedef struct module_list {
-    char *copy;
-    const char **names;
-    size_t count;
-} module_list;
-
-static void free_modules(module_list *list) {
-    free(list->copy);
-    free(list->names);
-}
-
-/* Takes the list of an option, which may be NULL. */
-static popliner_status take_modules(module_list *list, const char *option, const char *text,
-                                    popliner_error *error) {
-    size_t count = 1;
-    if (text == NULL)
-        return POPLINER_OK;
-    for (const char *c = text; *c != '\0'; c++)
-        count += *c == ',';
-    list->copy = strdup(text);
-    list->names = calloc(count, sizeof *list->names);
-    if (list->copy == NULL || list->names == NULL)
-        return fail_memory(error, "names of modules");
-    for (char *name = list->copy; name != NULL;) {
-        char *end = strchr(name, ',');
-        if (end != NULL)
-            *end = '\0';
-        if (*name == '\0')
-            return fail_usage(error,
-                              "--%s %s: expected names of modules separated by ',', like "
-                              "model.norm,lm_head",
-                              option, text);
-        list->names[list->count++] = name;
-        name = end == NULL ? NULL : end + 1;
-    }
-    return POPLINER_OK;
-}
-
 /* What the library is to know, from the options. Zero-initialise; free with free_asked. */
 typedef struct asked {
-    module_list head;
-    module_list tail;
+    char *copy; /* of --modules, with NULs between the names */
+    const char **modules;
     popliner_option_names names;
     popliner_emit_options options; /* refers to the above */
 } asked;
 
 static void free_asked(asked *a) {
-    free_modules(&a->head);
-    free_modules(&a->tail);
+    free(a->copy);
+    free(a->modules);
+}
+
+/* Takes --modules, which was checked: the path of layers, and what is before and after it. */
+static popliner_status take_modules(asked *a, const char *text, popliner_error *error) {
+    size_t count = 0;
+    a->copy = strdup(text);
+    a->modules = calloc(strlen(text) + 1, sizeof *a->modules);
+    if (a->copy == NULL || a->modules == NULL)
+        return fail_memory(error, "names of modules");
+    a->options.head_modules = a->modules;
+    char *to = a->copy;
+    for (const char *name = text; name != NULL;) {
+        const size_t length = value_span(name, ",");
+        char *begin = to;
+        to = value_copy(name, length, to);
+        if (strstr(begin, "{}") != NULL) {
+            a->options.layer_path = strcmp(begin, "{}") == 0 ? NULL : begin;
+            a->options.num_head_modules = count;
+            a->options.tail_modules = a->modules + count;
+        } else {
+            a->modules[count++] = begin;
+        }
+        name = name[length] == '\0' ? NULL : name + length + 1;
+    }
+    a->options.num_tail_modules = count - a->options.num_head_modules;
+    return POPLINER_OK;
 }
 
 static popliner_status take_asked(asked *a, const options *o, popliner_error *error) {
-    popliner_status status = take_modules(&a->head, "head-modules", o->head_modules, error);
-    if (status == POPLINER_OK)
-        status = take_modules(&a->tail, "tail-modules", o->tail_modules, error);
     a->names = names_of(o);
     a->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
-    a->options.layer_path = o->layer_path;
-    a->options.head_modules = a->head.names;
-    a->options.num_head_modules = a->head.count;
-    a->options.tail_modules = a->tail.names;
-    a->options.num_tail_modules = a->tail.count;
     a->options.option_names = &a->names;
-    return status;
+    return o->modules == NULL ? POPLINER_OK : take_modules(a, o->modules, error);
 }
 
 /* The library begins with the format: here it is the value of an option. */

@@ -118,9 +118,9 @@ static popliner_status make_text(session *s, const request *r,
     told.ipu_limits = "--ipu-mem-per-tile";
     told.ipu_speeds = "--ipu-speed";
     told.links = "--link-bandwidth";
-    told.needs[POPLINER_NEED_LEAST] = "--risk high";
+    told.needs[POPLINER_NEED_LEAST] = "--need at-least";
     told.needs[POPLINER_NEED_EXPECTED] = "";
-    told.needs[POPLINER_NEED_MOST] = "--risk low";
+    told.needs[POPLINER_NEED_MOST] = "--need at-most";
     told.command = command.text;
     told.pipeline = pipeline.text;
     told.constraints = constraints.text;

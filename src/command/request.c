@@ -148,30 +148,13 @@ popliner_status request_name_file(request *r, const popliner_costs_file_info *fi
 size_t request_find_unit(const request *r, const char *name, size_t length) {
     size_t found = SIZE_MAX;
     for (size_t unit = 0; unit < r->num_units; unit++) {
-        if (strlen(r->unit_names[unit]) != length || memcmp(r->unit_names[unit], name, length) != 0)
+        if (!value_is(name, length, r->unit_names[unit]))
             continue;
         if (r->counted_units[unit] != 0)
             return unit;
         found = found == SIZE_MAX ? unit : found;
     }
     return found;
-}
-
-const char *request_suggest(const request *r, const char *name, size_t length,
-                            const char *otherwise, char hint[NEAREST_HINT_BYTES]) {
-    nearest n = nearest_begin(name, length);
-    for (size_t unit = 0; unit < r->num_units; unit++)
-        nearest_offer(&n, r->unit_names[unit], strlen(r->unit_names[unit]));
-    return nearest_hint(&n, "", otherwise, hint);
-}
-
-const char *request_suggest_of_two(const request *r, const char *text, char separator,
-                                   const char *otherwise, char hint[NEAREST_HINT_BYTES]) {
-    const char *second = strchr(text, separator);
-    size_t length = second == NULL ? strlen(text) : (size_t)(second - text);
-    if (second == NULL || request_find_unit(r, text, length) == SIZE_MAX)
-        return request_suggest(r, text, length, otherwise, hint);
-    return request_suggest(r, second + 1, strlen(second + 1), otherwise, hint);
 }
 
 static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
@@ -341,32 +324,60 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
     return status;
 }
 
-/* Refuses `length` characters of an option's value, which begin with a name that no layer has. */
-static popliner_status no_layer(const request *r, const char *option, const char *text,
-                                size_t length, size_t name_length, popliner_error *error) {
-    char hint[NEAREST_HINT_BYTES];
-    return fail_usage(
-        error, "--%s %.*s: no layer of this name%s", option, (int)length, text,
-        request_suggest(r, text, name_length, "; --layer-breakdown lists them", hint));
+/* The names of the units, runs of numbers as "0 to 3": "there are Head, 0 to 3, Tail". */
+static const char *list_units(const request *r, char text[200]) {
+    const size_t room = 60; /* of a line, behind the value */
+    size_t length = (size_t)snprintf(text, 200, "there are ");
+    for (size_t unit = 0; unit < r->num_units;) {
+        size_t last = unit;
+        char next[24];
+        char *end = NULL;
+        unsigned long number = strtoul(r->unit_names[unit], &end, 10);
+        if (end != r->unit_names[unit] && *end == '\0')
+            while (last + 1 < r->num_units && snprintf(next, sizeof next, "%lu", ++number) > 0 &&
+                   strcmp(r->unit_names[last + 1], next) == 0)
+                last++;
+        const char *sign = unit == 0 ? "" : ", ";
+        if (length > room) {
+            snprintf(text + length, 200 - length, ", ... %.60s", r->unit_names[r->num_units - 1]);
+            break;
+        }
+        length += (size_t)(last > unit ? snprintf(text + length, 200 - length, "%s%.40s to %.40s",
+                                                  sign, r->unit_names[unit], r->unit_names[last])
+                                       : snprintf(text + length, 200 - length, "%s%.40s", sign,
+                                                  r->unit_names[unit]));
+        unit = last + 1;
+    }
+    return text;
 }
 
-static popliner_status parse_cuts(request *r, const repeated *list, const char *option,
-                                  popliner_cut_rule rule, popliner_error *error) {
-    for (size_t i = 0; i < list->count; i++) {
-        size_t length = strlen(list->texts[i]);
-        size_t unit = request_find_unit(r, list->texts[i], length);
-        if (unit == SIZE_MAX)
-            return no_layer(r, option, list->texts[i], length, length, error);
-        if (unit + 1 == r->num_units)
-            return fail_usage(error, "--%s %s: nothing comes behind this layer", option,
-                              list->texts[i]);
-        popliner_cut_rule *place = &r->cut_rules[unit + 1];
-        if (*place != POPLINER_CUT_FREE && *place != rule)
-            return fail_usage(error, "--%s %s: contradicts --%s %s", option, list->texts[i],
-                              rule == POPLINER_CUT_REQUIRED ? "no-cut-after" : "cut-after",
-                              list->texts[i]);
-        *place = rule;
-    }
+popliner_status request_no_unit(const request *r, const char *option, const char *value,
+                                const char *name, size_t length, popliner_error *error) {
+    char hint[NEAREST_HINT_BYTES];
+    char all[200];
+    nearest n = nearest_begin(name, length);
+    for (size_t unit = 0; unit < r->num_units; unit++)
+        nearest_offer(&n, r->unit_names[unit], strlen(r->unit_names[unit]));
+    const char *near = nearest_hint(&n, "", "", hint);
+    return fail_usage(error, "--%s %s: no layer %.*s%s%s", option, value, (int)length, name,
+                      *near == '\0' ? "; " : near, *near == '\0' ? list_units(r, all) : "");
+}
+
+/* ---- rules ---- */
+
+static popliner_status add_cut(request *r, const asked_rule *rule, size_t unit,
+                               popliner_error *error) {
+    const popliner_cut_rule own =
+        rule->kind == RULE_CUT ? POPLINER_CUT_REQUIRED : POPLINER_CUT_FORBIDDEN;
+    if (unit + 1 == r->num_units)
+        return fail_usage(error, "--require %s: nothing comes after layer %.*s", rule->value,
+                          (int)rule->lengths[0], rule->names[0]);
+    popliner_cut_rule *place = &r->cut_rules[unit + 1];
+    if (*place != POPLINER_CUT_FREE && *place != own)
+        return fail_usage(error, "--require %s: contradicts --require %s:%.*s", rule->value,
+                          own == POPLINER_CUT_REQUIRED ? "no-cut" : "cut", (int)rule->lengths[0],
+                          rule->names[0]);
+    *place = own;
     return POPLINER_OK;
 }
 
@@ -376,105 +387,65 @@ static bool is_same_pair(const popliner_pair *a, const popliner_pair *b) {
            (a->first_unit == b->second_unit && a->second_unit == b->first_unit);
 }
 
-/* "A,B"; names may hold commas, too, so every comma is tried. */
-static popliner_status parse_pairs(request *r, const repeated *list, popliner_error *error) {
-    r->pairs = new_array(list->count, sizeof *r->pairs);
-    if (r->pairs == NULL)
-        return fail_memory(error, "the constraints");
-    r->solver.pairs = r->pairs;
-    for (size_t i = 0; i < list->count; i++) {
-        const char *text = list->texts[i];
-        popliner_pair pair = {SIZE_MAX, SIZE_MAX};
-        for (const char *comma = strchr(text, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
-            pair = (popliner_pair){request_find_unit(r, text, (size_t)(comma - text)),
-                                   request_find_unit(r, comma + 1, strlen(comma + 1))};
-            if (pair.first_unit != SIZE_MAX && pair.second_unit != SIZE_MAX)
-                break;
-        }
-        char hint[NEAREST_HINT_BYTES];
-        if (pair.first_unit == SIZE_MAX || pair.second_unit == SIZE_MAX)
-            return fail_usage(
-                error, "--together %s: expected the names of two layers, like 0,5%s", text,
-                request_suggest_of_two(
-                    r, text, ',', "; --layer-breakdown lists the layers that there are", hint));
-        for (size_t k = 0; k < r->solver.num_pairs; k++)
-            if (is_same_pair(&r->pairs[k], &pair))
-                return fail_usage(error, "--together %s: these two are together already", text);
-        r->pairs[r->solver.num_pairs++] = pair;
-    }
-    return POPLINER_OK;
-}
-
-/* Whether a text may be "L=I,...": it ends with an IPU. */
-static popliner_status check_places(const char *text, popliner_error *error) {
-    const char *sign = strrchr(text, '=');
-    const char *end = NULL;
-    uint64_t number = 0;
-    if (sign == NULL || !number_take(sign + 1, POPLINER_MAX_IPU, &number, &end) || *end != '\0')
-        return fail_usage(
-            error, "--place %s: expected a layer and its IPU, like 3=0, or some: 3=0,5=1", text);
-    return POPLINER_OK;
-}
-
-/* Adds the first L=I of a text that was checked, and moves *rest behind its comma, or to NULL.
- * Names may hold commas and '=', too: the longest L that there is is meant. */
-static popliner_status add_place(request *r, const char **rest, popliner_error *error) {
-    const char *text = *rest;
-    const char *end = NULL;
-    size_t name_length = 0;
-    popliner_placement place = {.unit = SIZE_MAX};
-    for (size_t i = strlen(text); i-- > 0 && place.unit == SIZE_MAX;) {
-        uint64_t ipu = 0;
-        const char *behind = NULL;
-        if (text[i] != '=' || !number_take(text + i + 1, POPLINER_MAX_IPU, &ipu, &behind) ||
-            (*behind != ',' && *behind != '\0'))
-            continue;
-        end = behind;
-        name_length = i;
-        place = (popliner_placement){request_find_unit(r, text, i), (size_t)ipu};
-    }
-    if (place.unit == SIZE_MAX)
-        return no_layer(r, "place", text, (size_t)(end - text), name_length, error);
-    for (size_t i = 0; i < r->solver.num_placements; i++)
-        if (r->placements[i].unit == place.unit)
-            return fail_usage(error, "--place %.*s: it has an IPU already", (int)(end - text),
-                              text);
-    r->placements[r->solver.num_placements++] = place;
-    *rest = *end == ',' ? end + 1 : NULL;
+static popliner_status add_pair(request *r, const asked_rule *rule, popliner_pair pair,
+                                popliner_error *error) {
+    for (size_t k = 0; k < r->solver.num_pairs; k++)
+        if (is_same_pair(&r->pairs[k], &pair))
+            return fail_usage(error, "--require %s: %.*s and %.*s are together already",
+                              rule->value, (int)rule->lengths[0], rule->names[0],
+                              (int)rule->lengths[1], rule->names[1]);
+    r->pairs[r->solver.num_pairs++] = pair;
     return POPLINER_OK;
 }
 
 /* Refuses to place a unit where no stage can run. */
-static popliner_status check_placed_ipus(const request *r, const options *o,
-                                         popliner_error *error) {
-    const char *map = options_map_name(o);
+static popliner_status add_place(request *r, const options *o, const asked_rule *rule, size_t unit,
+                                 popliner_error *error) {
     sweep_range range = {.of_ipus = false};
     popliner_status status = o->sweep == NULL ? POPLINER_OK : sweep_parse(o->sweep, &range, error);
-    for (size_t i = 0; status == POPLINER_OK && !range.of_ipus && i < r->solver.num_placements;
-         i++) {
-        const popliner_placement *it = &r->placements[i];
-        if (!request_has_ipu(r, it->ipu))
-            status = fail_usage(error, "--place %s=%zu: no stage can run on IPU %zu; see %s",
-                                r->unit_names[it->unit], it->ipu, it->ipu,
-                                map != NULL         ? map
-                                : o->total_ipus > 0 ? "--total-ipus"
-                                                    : "--num-ipus");
-    }
-    return status;
+    const char *map = options_map_name(o);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t i = 0; i < r->solver.num_placements; i++)
+        if (r->placements[i].unit == unit)
+            return fail_usage(error, "--require %s: layer %.*s has an IPU already", rule->value,
+                              (int)rule->lengths[0], rule->names[0]);
+    if (!range.of_ipus && !request_has_ipu(r, rule->ipu))
+        return fail_usage(error, "--require %s: no stage can run on IPU %zu; see %s", rule->value,
+                          rule->ipu,
+                          map != NULL         ? map
+                          : o->total_ipus > 0 ? "--total-ipus"
+                                              : "--num-ipus");
+    r->placements[r->solver.num_placements++] = (popliner_placement){unit, rule->ipu};
+    return POPLINER_OK;
 }
 
-static popliner_status parse_placements(request *r, const repeated *list, popliner_error *error) {
+/* Puts the rules in terms of units. */
+static popliner_status take_rules(request *r, const options *o, popliner_error *error) {
+    const asked_rules *rules = &o->require;
     popliner_status status = POPLINER_OK;
-    size_t most = 0;
-    for (size_t i = 0; i < list->count; i++)
-        most += strlen(list->texts[i]) / 2;
-    r->placements = new_array(most, sizeof *r->placements);
-    if (r->placements == NULL)
+    r->cut_rules = new_array(r->num_units, sizeof *r->cut_rules);
+    r->pairs = new_array(rules->count, sizeof *r->pairs);
+    r->placements = new_array(rules->count, sizeof *r->placements);
+    if (r->cut_rules == NULL || r->pairs == NULL || r->placements == NULL)
         return fail_memory(error, "the constraints");
+    r->solver.cut_rules = r->cut_rules;
+    r->solver.pairs = r->pairs;
     r->solver.placements = r->placements;
-    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
-        for (const char *rest = list->texts[i]; status == POPLINER_OK && rest != NULL;)
-            status = add_place(r, &rest, error);
+    for (size_t i = 0; status == POPLINER_OK && i < rules->count; i++) {
+        const asked_rule *rule = &rules->items[i];
+        size_t units[2] = {0, 0};
+        for (size_t k = 0; k <= (rule->kind == RULE_TOGETHER); k++) {
+            units[k] = request_find_unit(r, rule->names[k], rule->lengths[k]);
+            if (units[k] == SIZE_MAX)
+                return request_no_unit(r, "require", rule->value, rule->names[k], rule->lengths[k],
+                                       error);
+        }
+        status = rule->kind == RULE_TOGETHER
+                     ? add_pair(r, rule, (popliner_pair){units[0], units[1]}, error)
+                 : rule->kind == RULE_PLACE ? add_place(r, o, rule, units[0], error)
+                                            : add_cut(r, rule, units[0], error);
+    }
     return status;
 }
 
@@ -530,12 +501,6 @@ popliner_status request_check(const options *o, popliner_error *error) {
         status = copies_take(&r, o, error);
     if (status == POPLINER_OK && o->sweep != NULL)
         status = sweep_parse(o->sweep, &range, error);
-    for (size_t i = 0; status == POPLINER_OK && i < o->place.count; i++)
-        status = check_places(o->place.texts[i], error);
-    for (size_t i = 0; status == POPLINER_OK && i < o->together.count; i++)
-        if (strchr(o->together.texts[i], ',') == NULL)
-            status = fail_usage(error, "--together %s: expected the names of two layers, like 0,5",
-                                o->together.texts[i]);
     request_free(&r);
     return status;
 }
@@ -543,8 +508,8 @@ popliner_status request_check(const options *o, popliner_error *error) {
 /* Nobody wants an IPU without a layer, unless there is none or somebody says so. */
 static size_t min_units(const request *r, const options *o) {
     bool has_layers = r->num_units > 0 && memchr(r->counted_units, 1, r->num_units) != NULL;
-    if (o->min_layers != MIN_LAYERS_USUAL)
-        return o->min_layers;
+    if (o->require.min_layers != MIN_LAYERS_USUAL)
+        return o->require.min_layers;
     return has_layers && o->solver != SOLVER_GREEDY;
 }
 
@@ -562,15 +527,11 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.time_limit_seconds = o->time_limit_seconds;
     r->solver.reserve = session_reserve(s);
     r->solver.min_units = min_units(r, o);
-    r->solver.max_units = o->max_layers;
+    r->solver.max_units = o->require.max_layers;
     r->solver.counted_units = r->counted_units;
     r->solver.listener = &s->listener;
     r->solver.should_stop = interrupts_should_stop;
     r->solver.should_stop_user = &s->interrupts;
-    r->cut_rules = new_array(r->num_units, sizeof *r->cut_rules);
-    if (r->cut_rules == NULL)
-        return fail_memory(error, "the constraints");
-    r->solver.cut_rules = r->cut_rules;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
     /* a front has the smallest spread at one of its ends */
@@ -583,15 +544,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         r->solver.objectives = r->objectives;
     }
     if (status == POPLINER_OK)
-        status = parse_cuts(r, &o->cut_after, "cut-after", POPLINER_CUT_REQUIRED, error);
-    if (status == POPLINER_OK)
-        status = parse_cuts(r, &o->no_cut_after, "no-cut-after", POPLINER_CUT_FORBIDDEN, error);
-    if (status == POPLINER_OK)
-        status = parse_pairs(r, &o->together, error);
-    if (status == POPLINER_OK)
-        status = parse_placements(r, &o->place, error);
-    if (status == POPLINER_OK)
-        status = check_placed_ipus(r, o, error);
+        status = take_rules(r, o, error);
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
     if (status == POPLINER_OK)

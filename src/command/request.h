@@ -54,15 +54,12 @@ popliner_status request_name_chain(request *r, const popliner_chain *chain, popl
 popliner_status request_name_file(request *r, const popliner_costs_file_info *file,
                                   popliner_error *error);
 
-/* The unit of this name, layers first; SIZE_MAX if there is none. */
+/* The unit of this name (a part of a value), layers first; SIZE_MAX if there is none. */
 size_t request_find_unit(const request *r, const char *name, size_t length);
 
-/* The hint at the unit whose name is nearest to one that there is not, see nearest_hint; of "A,B"
- * with any separator, at that for the first of the two that there is not. */
-const char *request_suggest(const request *r, const char *name, size_t length,
-                            const char *otherwise, char hint[NEAREST_HINT_BYTES]);
-const char *request_suggest_of_two(const request *r, const char *text, char separator,
-                                   const char *otherwise, char hint[NEAREST_HINT_BYTES]);
+/* Refuses a value for the sake of a name in it that no unit has. */
+popliner_status request_no_unit(const request *r, const char *option, const char *value,
+                                const char *name, size_t length, popliner_error *error);
 
 /* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file`
  * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.

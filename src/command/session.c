@@ -202,17 +202,9 @@ static const popliner_option_names usual = {
     .max_stage_bytes = "--mem-per-tile",
     .reserve = "--reserve",
     .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "num-ipus",
-                    [POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map",
-                    [POPLINER_CONSTRAINT_MIN_UNITS] = "min-layers",
-                    [POPLINER_CONSTRAINT_MAX_UNITS] = "max-layers",
-                    [POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut-after",
-                    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = "no-cut-after",
-                    [POPLINER_CONSTRAINT_PAIR] = "together",
-                    [POPLINER_CONSTRAINT_PLACEMENT] = "place"},
+                    [POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map"},
     .section = "--section",
-    .layer_path = "--layer-path",
-    .head_modules = "--head-modules",
-    .tail_modules = "--tail-modules",
+    .modules = "--modules",
 };
 
 popliner_option_names names_of(const options *o) {
@@ -423,23 +415,25 @@ size_t session_num_breaches(const session *s) {
     return num_breaches;
 }
 
-/* With --strict: whether the profile agrees with itself. */
+/* With --fail-on contradiction: whether the profile agrees with itself. */
 static popliner_status check_profile(const session *s, popliner_error *error) {
     size_t num_breaches = session_num_breaches(s);
-    if (!s->options.strict || num_breaches == 0)
+    if (!s->options.fail_on.contradiction || num_breaches == 0)
         return POPLINER_OK;
     const popliner_check *pair =
         popliner_analysis_check_at(s->analysis, POPLINER_RELATION_DEBUG_INFO);
     if (num_breaches == 1 && pair->breached > 0)
-        return fail(error, POPLINER_ERROR_INPUT,
-                    "%s: its debug.cbor is of another compilation, or damaged, which "
-                    "--strict does not allow; find the one that was written with it, or "
-                    "leave out --strict",
-                    s->options.profile);
-    return fail(error, POPLINER_ERROR_INPUT,
-                "%s: contradicts itself in %zu %s (see the warnings), which --strict does "
-                "not allow; compile again, or leave out --strict",
-                s->options.profile, num_breaches, num_breaches == 1 ? "relation" : "relations");
+        return fail(
+            error, POPLINER_ERROR_INPUT,
+            "%s: its debug.cbor is of another compilation, or damaged, which "
+            "--fail-on contradiction does not allow; find the one that was written with it, or "
+            "leave out --fail-on contradiction",
+            s->options.profile);
+    return fail(
+        error, POPLINER_ERROR_INPUT,
+        "%s: contradicts itself in %zu %s (see the warnings), which --fail-on contradiction does "
+        "not allow; compile again, or leave out --fail-on contradiction",
+        s->options.profile, num_breaches, num_breaches == 1 ? "relation" : "relations");
 }
 
 /* Whether what was stored of one IPU is not to be split. */

@@ -73,7 +73,7 @@ void session_begin(session *s);
 void session_free(session *s);
 
 /* Reads the profile and the debug information, or the stored analysis, and finds operations and
- * layers. Errors: with --strict INPUT for a profile that contradicts itself. */
+ * layers. Errors: with --fail-on contradiction INPUT for a profile that contradicts itself. */
 popliner_status session_open(session *s, popliner_error *error);
 
 /* What is known of the profile that was read. */

@@ -133,6 +133,38 @@ const char *nearest_hint(const nearest *n, const char *prefix, const char *other
     return hint;
 }
 
+/* ---- names in values ---- */
+
+static bool is_escape(const char *text) {
+    return text[0] == '\\' && text[1] != '\0' && strchr(VALUE_SIGNS, text[1]) != NULL;
+}
+
+size_t value_span(const char *text, const char *signs) {
+    const char *c = text;
+    while (*c != '\0' && strchr(signs, *c) == NULL)
+        c += is_escape(c) ? 2 : 1;
+    return (size_t)(c - text);
+}
+
+bool value_is(const char *text, size_t length, const char *name) {
+    const char *end = text + length;
+    for (; text < end && *name != '\0'; text++, name++) {
+        text += is_escape(text);
+        if (text >= end || *text != *name)
+            return false;
+    }
+    return text == end && *name == '\0';
+}
+
+char *value_copy(const char *text, size_t length, char *to) {
+    for (const char *end = text + length; text < end; text++) {
+        text += is_escape(text);
+        *to++ = *text;
+    }
+    *to = '\0';
+    return to + 1;
+}
+
 /* ---- numbers ---- */
 
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end) {

@@ -65,6 +65,22 @@ enum { NEAREST_HINT_BYTES = 160 };
 const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
                          char hint[NEAREST_HINT_BYTES]);
 
+/* ---- names in values ---- */
+
+/* The signs between the parts of a value. '\\' before one, or before itself, makes it a part of a
+ * name. */
+#define VALUE_SIGNS ",=:.-|\\"
+
+/* How many characters come before the first of the signs that is not part of a name. */
+size_t value_span(const char *text, const char *signs);
+
+/* Whether a part of a value, without the '\\' before signs, is the name. */
+bool value_is(const char *text, size_t length, const char *name);
+
+/* Writes that part, with a NUL, to memory for length + 1 characters; returns what is behind the
+ * NUL. */
+char *value_copy(const char *text, size_t length, char *to);
+
 /* ---- numbers ---- */
 
 /* Reads the whole number that a text begins with; *end is what follows. False if there is none, or

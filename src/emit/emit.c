@@ -134,9 +134,8 @@ void pl_emit_note(pl_emission *e, const char *words, ...) {
 
 void pl_emit_note_lacking(pl_emission *e, const char *list) {
     if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
-        pl_emit_note(e,
-                     "%s may lack modules: give those before the layers (%s) and behind them (%s).",
-                     list, e->names.head_modules, e->names.tail_modules);
+        pl_emit_note(e, "%s may lack modules: give those before and after the layers (%s).", list,
+                     e->names.modules);
 }
 
 /* The inside of a string. */
@@ -224,15 +223,15 @@ static popliner_status check_path(const pl_emission *e, popliner_error *error) {
     if (path == NULL)
         return POPLINER_OK;
     if (!is_utf8(path))
-        return pl_emit_refuse(e, error, "%s is no UTF-8", e->names.layer_path);
+        return pl_emit_refuse(e, error, "%s is no UTF-8", e->names.modules);
     if (place == NULL)
         return pl_emit_refuse(e, error,
                               "%s %s: has no %s, which stands for a layer's name, as in "
                               "model.layers.%s",
-                              e->names.layer_path, path, hole, hole);
+                              e->names.modules, path, hole, hole);
     if (strstr(place + HOLE_LENGTH, hole) != NULL)
         return pl_emit_refuse(e, error, "%s %s: has %s twice, but a layer has one name",
-                              e->names.layer_path, path, hole);
+                              e->names.modules, path, hole);
     return POPLINER_OK;
 }
 
@@ -251,23 +250,20 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
     if (status == POPLINER_OK)
         status = check_path(e, error);
     if (status == POPLINER_OK)
-        status =
-            check_modules(e, e->names.head_modules, o->head_modules, o->num_head_modules, error);
+        status = check_modules(e, e->names.modules, o->head_modules, o->num_head_modules, error);
     if (status == POPLINER_OK)
-        status =
-            check_modules(e, e->names.tail_modules, o->tail_modules, o->num_tail_modules, error);
+        status = check_modules(e, e->names.modules, o->tail_modules, o->num_tail_modules, error);
     if (status == POPLINER_OK && formats[format].needs_path && o->layer_path == NULL)
         return pl_emit_refuse(e, error,
                               "names modules, and the plan has only the names of layers; give %s, "
                               "like model.layers.%s",
-                              e->names.layer_path, hole);
+                              e->names.modules, hole);
     if (status == POPLINER_OK && format == POPLINER_EMIT_TITAN &&
         (o->num_head_modules == 0 || o->num_tail_modules == 0))
-        return pl_emit_refuse(
-            e, error,
-            "leaves out every module that is not named; give %s, those before the layers, and %s, "
-            "those behind them",
-            e->names.head_modules, e->names.tail_modules);
+        return pl_emit_refuse(e, error,
+                              "leaves out every module that is not named; give those before and "
+                              "after the layers (%s)",
+                              e->names.modules);
     return status;
 }
 
@@ -530,7 +526,7 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
         if (e->stages[i].num_layers == 0)
             return pl_emit_refuse(e, error,
                                   "stage %zu has no layer, but '%.60s' alone; ask for stages with "
-                                  "layers (%s 1), or choose a format that can say it, like json",
+                                  "layers (%s1..), or choose a format that can say it, like json",
                                   i, e->unit_names[e->stages[i].first_unit],
                                   e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
     for (size_t i = 0; i < e->num_layers; i++)
@@ -575,9 +571,8 @@ static popliner_status check_paths(const pl_emission *e, popliner_error *error) 
     qsort(paths, count, sizeof *paths, compare_texts);
     for (size_t i = 1; status == POPLINER_OK && i < count; i++)
         if (strcmp(paths[i], paths[i - 1]) == 0)
-            status = pl_emit_refuse(e, error, "two modules are called %.100s; change %s, %s or %s",
-                                    paths[i], e->names.layer_path, e->names.head_modules,
-                                    e->names.tail_modules);
+            status = pl_emit_refuse(e, error, "two modules are called %.100s; change %s", paths[i],
+                                    e->names.modules);
 done:
     free(paths);
     free(all.data);

@@ -25,7 +25,7 @@ static popliner_status check_beginnings(const pl_emission *e, popliner_error *er
         return pl_emit_refuse(e, error,
                               "stage %zu begins behind the last layer; give the modules that run "
                               "there: %s",
-                              e->num_stages - 1, e->names.tail_modules);
+                              e->num_stages - 1, e->names.modules);
     return POPLINER_OK;
 }
 
@@ -254,8 +254,7 @@ static popliner_status check_named(const pl_emission *e, popliner_error *error) 
         return POPLINER_OK;
     return pl_emit_refuse(e, error,
                           "stage %zu has no Keras layer with a name; give those of it: %s",
-                          lacks_head ? 0 : e->num_stages - 1,
-                          lacks_head ? e->names.head_modules : e->names.tail_modules);
+                          lacks_head ? 0 : e->num_stages - 1, e->names.modules);
 }
 
 popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error *error) {

@@ -18,9 +18,7 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
         .max_stage_bytes = "max_stage_bytes",
         .reserve = "reserve",
         .section = "section",
-        .layer_path = "layer_path",
-        .head_modules = "head_modules",
-        .tail_modules = "tail_modules",
+        .modules = "modules",
     };
     *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
     popliner_status status =
@@ -35,8 +33,6 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
         set(&names->constraints[kind], pl_constraint_of((popliner_constraint_kind)kind)->name);
     set(&names->section, defaults.section);
-    set(&names->layer_path, defaults.layer_path);
-    set(&names->head_modules, defaults.head_modules);
-    set(&names->tail_modules, defaults.tail_modules);
+    set(&names->modules, defaults.modules);
     return status;
 }

@@ -81,20 +81,23 @@ static void check_texts(const repeated *list) {
 }
 
 static void check_within_limits(const options *o) {
-    FUZZ_CHECK(o->num_ipus <= MOST_IPUS && o->max_layers <= MOST_IPUS);
+    FUZZ_CHECK(o->num_ipus <= MOST_IPUS && o->require.max_layers <= MOST_IPUS);
     FUZZ_CHECK(o->interleave <= MOST_IPUS && o->micro_batches <= MOST_IPUS);
     FUZZ_CHECK(o->total_ipus <= MOST_IPUS && o->batch <= MOST_IPUS);
     FUZZ_CHECK(o->micro_batch_size <= MOST_IPUS && o->num_threads <= MOST_IPUS);
-    FUZZ_CHECK(o->min_layers <= MOST_IPUS || o->min_layers == MIN_LAYERS_USUAL);
+    const size_t least = o->require.min_layers;
+    FUZZ_CHECK(least <= MOST_IPUS || least == MIN_LAYERS_USUAL);
+    for (size_t i = 0; i < o->require.count; i++)
+        FUZZ_CHECK(o->require.items[i].lengths[0] > 0 && o->require.items[i].ipu < MOST_STAGES);
     FUZZ_CHECK(o->ipu <= MOST_IPUS || o->ipu == ALL_IPUS);
     FUZZ_CHECK(o->slack_percent >= 0 && o->slack_percent <= 100);
-    FUZZ_CHECK(o->tolerance_percent >= 0 && o->tolerance_percent <= 100);
+    FUZZ_CHECK(o->fail_on.unexplained_percent >= 0 && o->fail_on.unexplained_percent <= 100);
     FUZZ_CHECK(o->time_limit_seconds >= 0);
     FUZZ_CHECK(o->mem_per_tile_bytes <= INT64_MAX && o->effects <= POPLINER_EFFECTS_ALL);
     FUZZ_CHECK(o->reserve.amount <=
                (o->reserve.kind == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        FUZZ_CHECK(o->max_growth.percent[i] == -1 || o->max_growth.texts[i] != NULL);
+        FUZZ_CHECK(o->fail_on.growth.percent[i] == -1 || o->fail_on.growth.texts[i] != NULL);
     for (size_t i = 0; i < o->outputs.count; i++)
         FUZZ_CHECK(*o->outputs.items[i].path != '\0');
     for (size_t i = 0; i < o->emits.count; i++)
@@ -105,10 +108,6 @@ static void check_within_limits(const options *o) {
     check_texts(&o->ipu_mem_per_tile);
     check_texts(&o->ipu_speed);
     check_texts(&o->link_bandwidth);
-    check_texts(&o->cut_after);
-    check_texts(&o->no_cut_after);
-    check_texts(&o->together);
-    check_texts(&o->place);
 }
 
 static void check_request(const request *r) {

@@ -28,17 +28,17 @@ QUESTIONS = [
      {"schedule": "popart", "recompute": "auto", "max_stages": 3}),
     (["--num-ipus", "3", "--copies", "1f1b"], {"max_stages": 3, "copies": "1f1b"}),
     (["--num-ipus", "3", "--copies", "0,1,3"], {"max_stages": 3, "copies": [0, 1, 3]}),
-    (["--num-ipus", "2", "--risk", "low"], {"max_stages": 2, "need": "most"}),
+    (["--num-ipus", "2", "--need", "at-most"], {"max_stages": 2, "need": "most"}),
     (["--num-ipus", "2", "--effects", "none", "--accumulators", "none"],
      {"max_stages": 2, "effects": 0, "accumulators": "none"}),
-    (["--num-ipus", "3", "--cut-after", "0"], {"max_stages": 3, "cut_after": ["0"]}),
-    (["--num-ipus", "3", "--no-cut-after", "1", "--no-cut-after", "0"],
+    (["--num-ipus", "3", "--require", "cut:0"], {"max_stages": 3, "cut_after": ["0"]}),
+    (["--num-ipus", "3", "--require", "no-cut:1,0"],
      {"max_stages": 3, "no_cut_after": ["1", "0"]}),
-    (["--num-ipus", "3", "--together", "0,1"], {"max_stages": 3, "together": [("0", "1")]}),
-    (["--num-ipus", "3", "--place", "1=1"], {"max_stages": 3, "place": {"1": 1}}),
+    (["--num-ipus", "3", "--require", "together:0,1"], {"max_stages": 3, "together": [("0", "1")]}),
+    (["--num-ipus", "3", "--require", "place:1=1"], {"max_stages": 3, "place": {"1": 1}}),
     (["--device-map", "0,1,0"], {"device_map": [0, 1, 0]}),
-    (["--num-ipus", "3", "--min-layers", "0"], {"max_stages": 3, "min_units": 0}),
-    (["--num-ipus", "3", "--max-layers", "2"], {"max_stages": 3, "max_units": 2}),
+    (["--num-ipus", "3", "--require", "layers:0.."], {"max_stages": 3, "min_units": 0}),
+    (["--num-ipus", "3", "--require", "layers:..2"], {"max_stages": 3, "max_units": 2}),
     (["--num-ipus", "2", "--mem-per-tile", "500000"],
      {"max_stages": 2, "max_stage_bytes": 500000}),
     (["--num-ipus", "2", "--ipu-mem-per-tile", "0=600000"],
@@ -47,7 +47,7 @@ QUESTIONS = [
      {"max_stages": 2, "ipu_speeds": {1: 0.5}, "objectives": "cycles"}),
     (["--num-ipus", "2", "--memory-model", "popliner"],
      {"max_stages": 2, "memory_model": "popliner"}),
-    (["--num-ipus", "2", "--solver", "greedy"],
+    (["--num-ipus", "2", "--solver", "popliner"],
      {"max_stages": 2, "memory_model": "popliner", "method": "greedy", "min_units": 0}),
 ] + [
     (["--num-ipus", "2", "--solver", "ilp"], {"max_stages": 2, "method": "ilp"}),
@@ -364,8 +364,7 @@ class Training(Profiles):
 
 
 class Frameworks(unittest.TestCase):
-    OPTIONS = ["--layer-path", "model.layers.{}", "--head-modules", "model.embed_tokens",
-               "--tail-modules", "model.norm,lm_head"]
+    OPTIONS = ["--modules", "model.embed_tokens,model.layers.{},model.norm,lm_head"]
     MEMBERS = {"layer_path": "model.layers.{}", "head_modules": ["model.embed_tokens"],
                "tail_modules": ("model.norm", "lm_head")}
 
@@ -432,11 +431,10 @@ class Calibrating(unittest.TestCase):
         with popliner.read(whole) as model, popliner.read(pipeline, ipu=0) as first, \
                 popliner.read(pipeline, ipu=1) as second:
             comparison = model.compare("1", [first, second], schedule="popart")
-            printed = run(whole, "--evaluate", "1", "--schedule", "popart", "--calibrate", pipeline,
-                          "--format", "json")
+            printed = run(whole, "--evaluate", "1", "--schedule", "popart", "--compiled", pipeline, "--format", "json")
             self.assertEqual(comparison.json_text(), printed)
             self.assertEqual(comparison.text(), run(whole, "--evaluate", "1", "--schedule",
-                                                    "popart", "--calibrate", pipeline))
+                                                    "popart", "--compiled", pipeline))
             self.assertEqual(len(comparison), 2)
             for stage, told in zip(comparison, json.loads(printed)["stages"]):
                 self.assertAlmostEqual(

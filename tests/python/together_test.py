@@ -18,14 +18,14 @@ PIPELINES = [
     (["--schedule", "popart"], {"schedule": "popart"}),
     (["--schedule", "tf-grouped", "--recompute", "full"],
      {"schedule": popliner.Schedule.TF_GROUPED, "recompute": "full"}),
-    (["--copies", "1f1b+1", "--risk", "low"], {"copies": "1f1b+1", "need": "most"}),
+    (["--copies", "1f1b+1", "--need", "at-most"], {"copies": "1f1b+1", "need": "most"}),
     (["--memory-model", "popliner"], {"memory_model": "popliner"}),
 ]
 QUESTIONS = [
     (["--num-ipus", "3"], {"max_stages": 3}),
     (["--num-ipus", "2", "--objective", "cycles,memory"],
      {"max_stages": 2, "objectives": "cycles,memory"}),
-    (["--num-ipus", "4", "--objective", "traffic,memory", "--max-layers", "2"],
+    (["--num-ipus", "4", "--objective", "traffic,memory", "--require", "layers:..2"],
      {"max_stages": 4, "objectives": "traffic,memory", "max_units": 2}),
     (["--num-ipus", "3", "--mem-per-tile", "100"], {"max_stages": 3, "max_stage_bytes": 100}),
 ]

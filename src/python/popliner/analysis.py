@@ -104,7 +104,7 @@ class Words(NamedTuple):
     ipu_limits: str = "--ipu-mem-per-tile"
     ipu_speeds: str = "--ipu-speed"
     links: str = "--link-bandwidth"
-    needs: Tuple[str, str, str] = ("", "--risk high", "--risk low")
+    needs: Tuple[str, str, str] = ("", "--need at-least", "--need at-most")
 
 
 class Analysis(Owner):

@@ -143,7 +143,7 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
 
 
 def read_calibration(path: Path, request: Optional[Request] = None, **members: Any) -> Request:
-    """A request with the correction that Comparison.json_text (or --calibrate) wrote, and with
+    """A request with the correction that Comparison.json_text (or --compiled) wrote, and with
     what it was made for: the schedule, the way of recomputing, effects and accumulators."""
     q = begin(c.popliner_request)
     call(library.popliner_calibration_read, file_name(path), ctypes.byref(q))

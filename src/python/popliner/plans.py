@@ -171,7 +171,7 @@ class Answer(Plan, Owner):
 
     def json_text(self) -> str:
         """What the command prints with --format json: docs/certificate.md. Only the constraints
-        that contradict each other are named as the library does, "placement" for --place."""
+        that contradict each other are named as the library does, "require place:1=0"."""
         return self._form(CertificateForm.JSON)
 
     def json(self) -> Dict[str, Any]:
