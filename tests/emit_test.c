@@ -225,7 +225,7 @@ static void titan_lists_all_modules(void **state) {
     told old;
     free(emit(&sample, &o, POPLINER_EMIT_TITAN, &old, &old_error));
     assert_int_equal(old.count, 1);
-    assert_non_null(strstr(old.last, "call their head lm_head"));
+    assert_non_null(strstr(old.last, "is lm_head since"));
     /* whichever class the model is of, nobody else can say where its ends run */
     free(emit(&sample, &o, POPLINER_EMIT_OPTIMUM, &old, &old_error));
     assert_non_null(strstr(old.last, "PopTorch, which runs this"));
@@ -242,8 +242,8 @@ static void titan_lists_all_modules(void **state) {
     free(text);
     o.num_head_modules = 0;
     assert_refuses(&sample, &o, POPLINER_EMIT_TITAN,
-                   "titan: leaves out every module that is not named; give those before "
-                   "and after the layers (modules)");
+                   "titan: drops modules that are not named; give those before and after the "
+                   "layers (modules)");
 }
 
 static void stages_are_numbered(void **state) {
@@ -393,9 +393,9 @@ static void json_says_all(void **state) {
     assert_emits(&s, &o, POPLINER_EMIT_JSON, whole);
     free(whole);
     /* what is between two layers has no place elsewhere */
-    assert_refuses(&s, &o, POPLINER_EMIT_TORCH,
-                   "torch: 'pool' is between two layers and none itself, which only json can say; "
-                   "make it a layer");
+    assert_refuses(
+        &s, &o, POPLINER_EMIT_TORCH,
+        "torch: 'pool' is between two layers, but no layer; make it a layer, or use json");
 }
 
 /* Which device maps each format can say. */
@@ -465,17 +465,17 @@ static void ipus_are_sayable_or_not(void **state) {
                           .ends = {2, 5},
                           .ipus = {1, 0}};
     assert_refuses(&turned, &o, POPLINER_EMIT_VLLM,
-                   "vllm: has stage k on IPU k, but this plan has them on 1,0; give another "
-                   "device_map, or none, or choose a format that can say it, like json");
+                   "vllm: needs stage k on IPU k; this plan has 1,0; change or drop device_map, "
+                   "or use a format like json");
     const split one = {.num_units = 6,
                        .names = usual_names,
                        .counted = usual_counted,
                        .num_stages = 1,
                        .ends = {5},
                        .ipus = {0}};
-    assert_refuses(&one, &o, POPLINER_EMIT_POPART,
-                   "popart: a pipeline is over two IPUs or more, but this plan is on one: what "
-                   "runs there needs no annotation");
+    assert_refuses(
+        &one, &o, POPLINER_EMIT_POPART,
+        "popart: needs two IPUs or more; this plan is on one, which needs no annotation");
     assert_emits(&one, &o, POPLINER_EMIT_TORCH,
                  "from torch.distributed.pipelining import SplitPoint\n\nsplit_spec = {}\n");
     assert_emits(&one, &o, POPLINER_EMIT_MEGATRON,
@@ -498,8 +498,8 @@ static void head_and_tail_may_stand_alone(void **state) {
                  "--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout "
                  "\"E|tttt|L\"\n");
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
-                   "vllm: stage 0 has no layer, but 'Head' alone; ask for stages with layers "
-                   "(require layers:1..), or choose a format that can say it, like json");
+                   "vllm: stage 0 has only 'Head', no layer; require layers (require layers:1..), "
+                   "or use a format like json");
     assert_emits(&s, &o, POPLINER_EMIT_TORCH,
                  "from torch.distributed.pipelining import SplitPoint\n\n"
                  "split_spec = {\n"
@@ -512,18 +512,15 @@ static void head_and_tail_may_stand_alone(void **state) {
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         char expected[200];
         snprintf(expected, sizeof expected,
-                 "%s: stage 2 begins behind the last layer; give the modules that run there: "
-                 "modules",
+                 "%s: stage 2 begins after the last layer; give its modules: modules",
                  pl_emit_format_name(modules[i]));
         assert_refuses(&s, &o, modules[i], expected);
     }
     assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
-                   "tensorflow: stage 2 has no Keras layer with a name; give those of it: "
-                   "modules");
+                   "tensorflow: stage 2 has no named Keras layer; give its layers: modules");
     o.num_head_modules = 0;
     assert_refuses(&s, &o, POPLINER_EMIT_TENSORFLOW,
-                   "tensorflow: stage 0 has no Keras layer with a name; give those of it: "
-                   "modules");
+                   "tensorflow: stage 0 has no named Keras layer; give its layers: modules");
     o.layer_path = NULL;
     assert_emits(&s, &o, POPLINER_EMIT_TENSORFLOW,
                  "device_mapping = [0, 1, 2]\n"
@@ -574,11 +571,11 @@ static void head_and_tail_stay_together(void **state) {
             o = with_modules();
         }
     assert_refuses(&head, &o, POPLINER_EMIT_OPTIMUM,
-                   "optimum: what runs before the layers is cut into several stages ('pool' is in "
-                   "stage 1), which only json can say; keep it together");
+                   "optimum: the part before the layers is cut ('pool' is in stage 1); keep it "
+                   "together, or use json");
     assert_refuses(&tail, &o, POPLINER_EMIT_TORCH,
-                   "torch: what runs behind the layers is cut into several stages ('norm' is in "
-                   "stage 1), which only json can say; keep it together");
+                   "torch: the part after the layers is cut ('norm' is in stage 1); keep it "
+                   "together, or use json");
 }
 
 /* Formats that count layers want to know that they count the right ones. */
@@ -614,9 +611,8 @@ static void counted_layers_have_numbers(void **state) {
                      .ends = {0, 2},
                      .ipus = {0, 1}};
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
-                   "vllm: counts layers from the first one on, but where layer 1 is expected "
-                   "stands '2'; name layers by their numbers, or choose a format that names them, "
-                   "like torch");
+                   "vllm: counts layers; expected layer 1, found '2'; name layers by numbers, or "
+                   "use a format that names them, like torch");
     /* from 1 on they are right, unless a layer 0 was missed */
     const split one = {.num_units = 3,
                        .names = cases[1].names,
@@ -628,8 +624,9 @@ static void counted_layers_have_numbers(void **state) {
     told t;
     char *text = emit(&one, &o, POPLINER_EMIT_VLLM, &t, &error);
     assert_string_equal(text, "VLLM_PP_LAYER_PARTITION=1,2\n");
-    assert_string_equal(t.last, "vllm: Layer 1 is taken to be the first one of the model: there is "
-                                "no layer 0.");
+    assert_string_equal(t.last,
+                        "vllm: There is no layer 0, so layer 1 counts as the first layer of "
+                        "the model.");
     free(text);
 }
 
@@ -661,7 +658,7 @@ static void names_are_quoted(void **state) {
                            .ends = {0, 1},
                            .ipus = {0, 1}};
     assert_refuses(&no_utf8, &o, POPLINER_EMIT_TORCH,
-                   "torch: the name of layer 1 is no UTF-8: '\xc3('");
+                   "torch: the name of layer 1 is not UTF-8: '\xc3('");
 }
 
 static void modules_have_names_of_their_own(void **state) {
@@ -670,7 +667,7 @@ static void modules_have_names_of_their_own(void **state) {
     popliner_emit_options o = with_modules();
     o.tail_modules = last;
     assert_refuses(&sample, &o, POPLINER_EMIT_TITAN,
-                   "titan: two modules are called \"model.layers.2\"; change modules");
+                   "titan: two modules have the name \"model.layers.2\"; change modules");
 }
 
 static void options_are_checked(void **state) {
@@ -681,9 +678,9 @@ static void options_are_checked(void **state) {
     names.modules = "-p";
     o.option_names = &names;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_TORCH, NULL, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message,
-                        "torch: names modules, and the plan has only the names of layers; give -p, "
-                        "like model.layers.{}");
+    assert_string_equal(
+        error.message, "torch: needs names of modules; the plan has only those of layers; give -p, "
+                       "like model.layers.{}");
     assert_refuses(&sample, &o, POPLINER_EMIT_TORCH, error.message);
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, NULL), POPLINER_OK);
     assert_int_equal(popliner_emit(NULL, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_OK);
@@ -692,18 +689,19 @@ static void options_are_checked(void **state) {
     o.num_mapped_stages = 2;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_OK);
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message,
-                        "vllm: has stage k on IPU k, but this plan has them on 1,0; give another "
-                        "device_map, or none, or choose a format that can say it, like json");
+    assert_string_equal(
+        error.message,
+        "vllm: needs stage k on IPU k; this plan has 1,0; change or drop device_map, "
+        "or use a format like json");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message, "json: -p model.layers.%d: has no {}, which stands for a "
-                                       "layer's name, as in model.layers.{}");
+    assert_string_equal(error.message, "json: -p model.layers.%d: has no {} for the "
+                                       "layer's name; expected a path like model.layers.{}");
     o.layer_path = "a.{}.b.{}";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
-                        "json: -p a.{}.b.{}: has {} twice, but a layer has one name");
+                        "json: -p a.{}.b.{}: has {} twice; expected one");
     o.layer_path = "\xff{}";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);
     o = with_modules();
@@ -711,7 +709,7 @@ static void options_are_checked(void **state) {
     o.tail_modules = empty;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
-                        "json: modules: module 1 has no name, or one that is no UTF-8");
+                        "json: modules: module 1 has no name, or the name is not UTF-8");
     o = with_modules();
     o.struct_size = 0;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);
@@ -732,20 +730,19 @@ static void plans_that_do_not_fit(void **state) {
     assert_int_equal(t.count, 1);
     free(text);
     s.num_stages = 2;
-    assert_refuses(&s, &o, POPLINER_EMIT_JSON,
-                   "json: there is no split of the whole chain to write");
+    assert_refuses(&s, &o, POPLINER_EMIT_JSON, "json: the plan does not split the whole chain");
     s.num_stages = 0;
-    assert_refuses(&s, &o, POPLINER_EMIT_JSON,
-                   "json: there is no split of the whole chain to write");
+    assert_refuses(&s, &o, POPLINER_EMIT_JSON, "json: the plan does not split the whole chain");
     static const uint8_t none[] = {0, 0, 0, 0, 0, 0};
     s = sample;
     s.counted = none;
-    assert_refuses(&s, &o, POPLINER_EMIT_OPTIMUM, "optimum: there is no layer to write of");
+    assert_refuses(&s, &o, POPLINER_EMIT_OPTIMUM, "optimum: the plan has no layer");
     static const char *const choices[] = {"none", "none", "full"};
     s = sample;
     s.choices = choices;
     text = emit(&s, &o, POPLINER_EMIT_TORCH, &t, &error);
-    assert_string_equal(t.last, "torch: This does not say what each stage recomputes.");
+    assert_string_equal(t.last,
+                        "torch: The format has no recomputation by stage, which this plan uses.");
     free(text);
 }
 
@@ -768,8 +765,8 @@ static void stages_that_recompute(void **state) {
         {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD, "\"autoRecomputation\", 1)"},
         {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL, "allow_recompute"},
         {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL, "full activation checkpointing"},
-        {POPLINER_EMIT_TORCH, POPLINER_RECOMPUTE_FULL, "which this does not say"},
-        {POPLINER_EMIT_POPXL, POPLINER_RECOMPUTE_STANDARD, "which this does not say"},
+        {POPLINER_EMIT_TORCH, POPLINER_RECOMPUTE_FULL, "the format does not include that"},
+        {POPLINER_EMIT_POPXL, POPLINER_RECOMPUTE_STANDARD, "the format does not include that"},
         /* without comments: the listener alone hears of it */
         {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE, NULL},
         {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL, NULL},
@@ -919,15 +916,15 @@ static void replicas_are_said(void **state) {
     o.listener = &listener;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_MEGATRON, &text, &error), 0);
     assert_string_equal(t.last,
-                        "megatron: This does not say that there are 2 pipelines beside each "
-                        "other: start it on 4 devices.");
+                        "megatron: The format has no replicas, and this plan has 2: start it on 4 "
+                        "devices.");
     free(text);
     popliner_replicas_free(answer);
     solver.max_stage_bytes = 40;
     assert_int_equal(popliner_replicas_solve(costs, &asked, &answer, NULL), POPLINER_OK);
     o.replicas = answer;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, &text, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message, "json: nothing fits, so there is no plan to write");
+    assert_string_equal(error.message, "json: nothing fits, so there is no plan");
     assert_null(text);
     popliner_replicas_free(answer);
     popliner_costs_free(costs);

@@ -104,13 +104,13 @@ def refused_devices(plan, name):
     in_turn = ipus == list(range(width)) * (count // width) and (width > 1 or count == 1)
     there_and_back = ipus == list(range(width)) + list(range(width))[::-1] and width > 1
     if name in ("optimum", "vllm", "torch", "accelerate") and not in_order:
-        return "has stage k on IPU k"
+        return "needs stage k on IPU k"
     if name == "megatron" and not in_turn:
         return "in turn"
     if name == "titan" and not (in_turn or there_and_back):
         return "in turn"
     if name == "poptorch" and (ipus[0] != 0 or plan.num_ipus != width):
-        return "begins on IPU 0"
+        return "needs stage 0 on IPU 0"
     if name in ("poptorch", "tensorflow", "popart", "popxl") and plan.num_ipus < 2:
         return "two IPUs or more"
     return None
@@ -132,9 +132,9 @@ def refused(plan, name, path, head, tail, has_map):
     if plan.has_stray:
         return "between two layers"
     if any(stage[2] for stage in plan.stages[1:]) or any(stage[3] for stage in plan.stages[:-1]):
-        return "cut into several stages"
+        return "layers is cut ("
     if name == "vllm" and any(not stage[1] for stage in plan.stages):
-        return "has no layer"
+        return ", no layer;"
     if name in ("optimum", "megatron", "vllm"):
         numbers = [str(i) for i in range(len(plan.layers) + 1)]
         if plan.layers not in (numbers[:-1], numbers[1:]):

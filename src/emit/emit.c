@@ -15,13 +15,13 @@
 #include "memory/chain_data.h"
 #include "pipeline/pipeline.h"
 
-/* On which IPUs the stages of a format may be. */
+/* The IPUs that a format allows for stages. */
 typedef enum ipu_rule {
     IPUS_ANY,
-    IPUS_FROM_0,       /* stage 0 on IPU 0, and no IPU without a stage below another with one */
+    IPUS_FROM_0,       /* stage 0 on IPU 0, and no unused IPU below the last one */
     IPUS_IN_ORDER,     /* stage k on IPU k */
     IPUS_IN_TURN,      /* stage k on IPU k modulo their number, each equally often */
-    IPUS_IN_TURN_OR_V, /* so, or there and back */
+    IPUS_IN_TURN_OR_V, /* like IPUS_IN_TURN, or a V-shaped placement */
 } ipu_rule;
 
 typedef struct format_row {
@@ -29,12 +29,12 @@ typedef struct format_row {
     pl_emitter *emit;
     ipu_rule ipus;
     bool needs_path;
-    bool counts_layers;    /* by numbers: so the names have to be numbers */
-    bool has_empty_stages; /* it can say that a stage has no layer */
+    bool counts_layers;    /* by number, so layer names must be numbers */
+    bool has_empty_stages; /* a stage may have no layer */
     bool needs_two_ipus;
-    bool has_comments;  /* behind a '#' */
-    bool has_replicas;  /* it has words for them */
-    bool has_recompute; /* and for stages that recompute, all alike */
+    bool has_comments;  /* after a '#' */
+    bool has_replicas;  /* it has replicas */
+    bool has_recompute; /* it has recomputation, the same for all stages */
 } format_row;
 
 /* In the order of popliner_emit_format. */
@@ -111,7 +111,7 @@ const char *pl_emit_format_name(popliner_emit_format format) {
     return (unsigned)format < POPLINER_NUM_EMIT_FORMATS ? formats[format].name : NULL;
 }
 
-/* ---- what formats share ---- */
+/* ---- helpers of all formats ---- */
 
 popliner_status pl_emit_refuse(const pl_emission *e, popliner_error *error, const char *words,
                                ...) {
@@ -138,7 +138,7 @@ void pl_emit_note_lacking(pl_emission *e, const char *list) {
                      e->names.modules);
 }
 
-/* The inside of a string. */
+/* Appends the inside of a string. */
 static void add_quoted(pl_text *text, const char *bytes, size_t length) {
     for (size_t i = 0; i < length;) {
         uint32_t character = 0;
@@ -159,7 +159,7 @@ void pl_emit_quote(pl_text *text, const char *string) {
     pl_text_add(text, "\"");
 }
 
-/* What stands for the layer's name in a path that was checked. */
+/* The placeholder for the layer's name in a path. */
 static const char hole[] = "{}";
 enum { HOLE_LENGTH = sizeof hole - 1 };
 
@@ -212,7 +212,7 @@ static popliner_status check_modules(const pl_emission *e, const char *option,
                                      popliner_error *error) {
     for (size_t i = 0; i < num_modules; i++)
         if (modules[i] == NULL || *modules[i] == '\0' || !is_utf8(modules[i]))
-            return pl_emit_refuse(e, error, "%s: module %zu has no name, or one that is no UTF-8",
+            return pl_emit_refuse(e, error, "%s: module %zu has no name, or the name is not UTF-8",
                                   option, i);
     return POPLINER_OK;
 }
@@ -223,23 +223,24 @@ static popliner_status check_path(const pl_emission *e, popliner_error *error) {
     if (path == NULL)
         return POPLINER_OK;
     if (!is_utf8(path))
-        return pl_emit_refuse(e, error, "%s is no UTF-8", e->names.modules);
+        return pl_emit_refuse(e, error, "%s is not UTF-8", e->names.modules);
     if (place == NULL)
         return pl_emit_refuse(e, error,
-                              "%s %s: has no %s, which stands for a layer's name, as in "
+                              "%s %s: has no %s for the layer's name; expected a path like "
                               "model.layers.%s",
                               e->names.modules, path, hole, hole);
     if (strstr(place + HOLE_LENGTH, hole) != NULL)
-        return pl_emit_refuse(e, error, "%s %s: has %s twice, but a layer has one name",
-                              e->names.modules, path, hole);
+        return pl_emit_refuse(e, error, "%s %s: has %s twice; expected one", e->names.modules, path,
+                              hole);
     return POPLINER_OK;
 }
 
-/* Begins an emission with the caller's options, complete and checked. */
+/* Completes and checks the caller's options. */
 static popliner_status take_options(pl_emission *e, const popliner_emit_options *options,
                                     popliner_emit_format format, popliner_error *error) {
     if (pl_emit_format_name(format) == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d of plans", (int)format);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not a format of plans",
+                       (int)format);
     e->format_name = formats[format].name;
     e->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
     popliner_status status =
@@ -255,27 +256,27 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
         status = check_modules(e, e->names.modules, o->tail_modules, o->num_tail_modules, error);
     if (status == POPLINER_OK && formats[format].needs_path && o->layer_path == NULL)
         return pl_emit_refuse(e, error,
-                              "names modules, and the plan has only the names of layers; give %s, "
+                              "needs names of modules; the plan has only those of layers; give %s, "
                               "like model.layers.%s",
                               e->names.modules, hole);
     if (status == POPLINER_OK && format == POPLINER_EMIT_TITAN &&
         (o->num_head_modules == 0 || o->num_tail_modules == 0))
         return pl_emit_refuse(e, error,
-                              "leaves out every module that is not named; give those before and "
-                              "after the layers (%s)",
+                              "drops modules that are not named; give those before and after the "
+                              "layers (%s)",
                               e->names.modules);
     return status;
 }
 
 /* ---- splits ---- */
 
-/* What a unit is for formats. */
+/* The role of a unit in formats. */
 typedef enum role {
     ROLE_LAYER,
     ROLE_HEAD,
     ROLE_TAIL,
-    ROLE_BOTH,  /* runs before and behind the layers */
-    ROLE_STRAY, /* between two layers, and none */
+    ROLE_BOTH,  /* runs before and after the layers */
+    ROLE_STRAY, /* between two layers, but no layer */
 } role;
 
 static bool is_counted(const pl_certificate_input *in, size_t unit) {
@@ -283,7 +284,7 @@ static bool is_counted(const pl_certificate_input *in, size_t unit) {
     return counted == NULL || counted[unit] != 0;
 }
 
-/* The units from *first on, before *end, have all layers. */
+/* Finds the range of units, first to end - 1, that has all layers. */
 static void find_layers(const pl_certificate_input *in, size_t *first, size_t *end) {
     *first = 0;
     *end = in->num_units;
@@ -370,7 +371,7 @@ static popliner_status count_ipus(pl_emission *e, popliner_error *error) {
 static popliner_status take_plan(pl_emission *e, const pl_certificate_input *in,
                                  const popliner_plan *plan, popliner_error *error) {
     if (plan->num_stages == 0 || plan->stages[plan->num_stages - 1].last_unit + 1 < in->num_units)
-        return pl_emit_refuse(e, error, "there is no split of the whole chain to write");
+        return pl_emit_refuse(e, error, "the plan does not split the whole chain");
     e->status = pl_certificate_status(plan);
     e->fits = plan->status != POPLINER_PLAN_INFEASIBLE;
     e->unit_names = in->unit_names;
@@ -387,7 +388,7 @@ static popliner_status take_plan(pl_emission *e, const pl_certificate_input *in,
     return count_ipus(e, error);
 }
 
-/* ---- what a format can say ---- */
+/* ---- checks ---- */
 
 static bool is_in_turn(const pl_emission *e) {
     size_t num_ipus = e->max_ipu + 1;
@@ -412,7 +413,7 @@ static bool is_in_order(const pl_emission *e) {
     return is;
 }
 
-/* A list of IPUs that an error has room for. */
+/* Formats a list of IPUs for an error; long lists are shortened. */
 static const char *word_ipus(const pl_emission *e, char *text, size_t size) {
     size_t length = 0;
     *text = '\0';
@@ -429,28 +430,28 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
     const char *rule = NULL;
     char list[200];
     if (row->ipus == IPUS_IN_ORDER && !is_in_order(e))
-        rule = "has stage k on IPU k";
+        rule = "needs stage k on IPU k";
     else if (row->ipus == IPUS_IN_TURN && !is_in_turn(e))
-        rule = "has stages on two or more IPUs in turn, as in 0,1,0,1";
+        rule = "needs stages on two or more IPUs in turn, like 0,1,0,1";
     else if (row->ipus == IPUS_IN_TURN_OR_V && !is_in_turn(e) && !is_v(e))
-        rule = "has stages on two or more IPUs in turn, as in 0,1,0,1, or there and back, as in "
+        rule = "needs stages on two or more IPUs in turn, like 0,1,0,1, or V-shaped, like "
                "0,1,1,0";
     else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
-        rule = "begins on IPU 0, and uses all IPUs up to its last one";
+        rule = "needs stage 0 on IPU 0, and no unused IPU below the last";
     if (rule != NULL)
         return pl_emit_refuse(e, error,
-                              "%s, but this plan has them on %s; give another %s, or none, or "
-                              "choose a format that can say it, like json",
+                              "%s; this plan has %s; change or drop %s, or use a format like "
+                              "json",
                               rule, word_ipus(e, list, sizeof list),
                               e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
     if (row->needs_two_ipus && e->num_ipus < 2)
         return pl_emit_refuse(e, error,
-                              "a pipeline is over two IPUs or more, but this plan is on one: what "
-                              "runs there needs no annotation");
+                              "needs two IPUs or more; this plan is on one, which needs no "
+                              "annotation");
     return POPLINER_OK;
 }
 
-/* Whether the format can say where the stages of the device map are. */
+/* Checks whether the format supports the device map. */
 static popliner_status check_map(pl_emission *e, const format_row *row, popliner_error *error) {
     e->num_stages = e->options.num_mapped_stages;
     e->stages = pl_new_array(e->num_stages, sizeof *e->stages);
@@ -462,7 +463,7 @@ static popliner_status check_map(pl_emission *e, const format_row *row, popliner
     return status == POPLINER_OK ? check_ipus(e, row, error) : status;
 }
 
-/* Whether a split on the IPUs of the device map could be written. */
+/* Checks whether the format supports a split on the device map, without a split. */
 static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
                                    popliner_error *error) {
     popliner_status status =
@@ -471,7 +472,7 @@ static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
     return status;
 }
 
-/* Whether the names are 0, 1, 2, ... or 1, 2, 3, .... */
+/* Checks that the names are 0, 1, 2, ... or 1, 2, 3, ... */
 static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
     bool from_one = strcmp(e->layers[0], "1") == 0;
     for (size_t i = 0; i < e->num_layers; i++) {
@@ -480,21 +481,19 @@ static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
         if (strcmp(e->layers[i], number) == 0)
             continue;
         return pl_emit_refuse(
-            e, error,
-            "counts layers from the first one on, but where layer %s is expected stands '%.60s'; "
-            "%s",
-            number, e->layers[i],
-            e->is_of_profile ? "have their numbers captured, and all of them, or choose a format "
-                               "that names them, like torch"
-                             : "name layers by their numbers, or choose a format that names them, "
-                               "like torch");
+            e, error, "counts layers; expected layer %s, found '%.60s'; %s", number, e->layers[i],
+            e->is_of_profile ? "capture their numbers, or use a format that names them, like "
+                               "torch"
+                             : "name layers by numbers, or use a format that names them, like "
+                               "torch");
     }
     if (from_one)
-        pl_emit_note(e, "Layer 1 is taken to be the first one of the model: there is no layer 0.");
+        pl_emit_note(e, "There is no layer 0, so layer 1 counts as the first layer of the model.");
     return POPLINER_OK;
 }
 
-/* Formats have what is beside the layers in the first stage and in the last one. */
+/* Formats have everything before the layers in the first stage, and everything after them in the
+ * last. */
 static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
     for (size_t i = 0; i < e->num_stages; i++) {
         const pl_emit_stage *stage = &e->stages[i];
@@ -503,9 +502,9 @@ static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
         if (is_misplaced)
             return pl_emit_refuse(
                 e, error,
-                "what runs %s is cut into several stages ('%.60s' is in stage "
-                "%zu), which only json can say; keep it together",
-                stage->has_head && i > 0 ? "before the layers" : "behind the layers",
+                "the part %s is cut ('%.60s' is in stage %zu); keep it together, or use "
+                "json",
+                stage->has_head && i > 0 ? "before the layers" : "after the layers",
                 e->unit_names[stage->has_head && i > 0 ? stage->first_unit : stage->last_unit], i);
     }
     return POPLINER_OK;
@@ -513,25 +512,27 @@ static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
 
 static popliner_status check_stages(pl_emission *e, const format_row *row, popliner_error *error) {
     if (e->num_layers == 0)
-        return pl_emit_refuse(e, error, "there is no layer to write of");
+        return pl_emit_refuse(e, error, "the plan has no layer");
     if (e->stray_unit != SIZE_MAX)
-        return pl_emit_refuse(e, error,
-                              "'%.60s' is between two layers and none itself, which only json can "
-                              "say; make it a layer",
-                              e->unit_names[e->stray_unit]);
+        return pl_emit_refuse(
+            e, error,
+            "'%.60s' is between two layers, but no layer; make it a layer, or use "
+            "json",
+            e->unit_names[e->stray_unit]);
     popliner_status status = check_ends(e, error);
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; i < e->num_stages && !row->has_empty_stages; i++)
         if (e->stages[i].num_layers == 0)
-            return pl_emit_refuse(e, error,
-                                  "stage %zu has no layer, but '%.60s' alone; ask for stages with "
-                                  "layers (%s1..), or choose a format that can say it, like json",
-                                  i, e->unit_names[e->stages[i].first_unit],
-                                  e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
+            return pl_emit_refuse(
+                e, error,
+                "stage %zu has only '%.60s', no layer; require layers (%s1..), or "
+                "use a format like json",
+                i, e->unit_names[e->stages[i].first_unit],
+                e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
     for (size_t i = 0; i < e->num_layers; i++)
         if (!is_utf8(e->layers[i]))
-            return pl_emit_refuse(e, error, "the name of layer %zu is no UTF-8: '%.60s'", i,
+            return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
                                   e->layers[i]);
     return row->counts_layers ? check_numbers(e, error) : POPLINER_OK;
 }
@@ -542,7 +543,7 @@ static int compare_texts(const void *a, const void *b) {
     return strcmp(*first, *second);
 }
 
-/* Whether every module that would be named has a name of its own. */
+/* Checks that all named modules have different names. */
 static popliner_status check_paths(const pl_emission *e, popliner_error *error) {
     const popliner_emit_options *o = &e->options;
     size_t count = 0;
@@ -571,8 +572,8 @@ static popliner_status check_paths(const pl_emission *e, popliner_error *error) 
     qsort(paths, count, sizeof *paths, compare_texts);
     for (size_t i = 1; status == POPLINER_OK && i < count; i++)
         if (strcmp(paths[i], paths[i - 1]) == 0)
-            status = pl_emit_refuse(e, error, "two modules are called %.100s; change %s", paths[i],
-                                    e->names.modules);
+            status = pl_emit_refuse(e, error, "two modules have the name %.100s; change %s",
+                                    paths[i], e->names.modules);
 done:
     free(paths);
     free(all.data);
@@ -586,39 +587,41 @@ static bool recomputes_by_stage(const pl_emission *e) {
     return does;
 }
 
-/* What frameworks do by default, or by settings that are not those of a pipeline. PopTorch's
- * Compiler.cpp turns on PopART's recomputation Pipeline for two IPUs or more. */
+/* The frameworks' defaults, and settings outside the pipeline. PopTorch's Compiler.cpp turns on
+ * PopART's recomputation Pipeline for two IPUs or more. */
 static const struct {
     popliner_emit_format format;
     popliner_recompute recompute;
     const char *words;
 } recompute_notes[] = {
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_NONE,
-     "PopTorch recomputes by default, this plan does not: "
+     "PopTorch recomputes by default; for this plan set "
      "opts._Popart.set(\"autoRecomputation\", 0)."},
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD,
-     "This plan has PopART's Standard recomputation: "
+     "This plan uses PopART's Standard recomputation: "
      "opts._Popart.set(\"autoRecomputation\", 1)."},
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_FULL, NULL},
     {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE,
-     "PopTorch, which runs this, recomputes by default, and this plan does not."},
+     "PopTorch, which runs this, recomputes by default; this plan does not."},
     {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL,
-     "This plan keeps the inputs of stages alone; with recompute_checkpoint_every_layer those of "
-     "each layer are kept."},
+     "This plan stores only the inputs of stages; recompute_checkpoint_every_layer stores those of "
+     "each layer."},
     {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL,
-     "This plan has stages recompute: set allow_recompute of the IPUConfig."},
+     "This plan recomputes: set allow_recompute of the IPUConfig."},
     {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL,
-     "This plan keeps the inputs of stages alone; Megatron-Core's recompute granularity full keeps "
+     "This plan stores only the inputs of stages; Megatron-Core's recompute granularity full "
+     "stores "
      "those of each group of layers."},
     {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL,
-     "This plan keeps the inputs of stages alone; torchtitan's full activation checkpointing keeps "
+     "This plan stores only the inputs of stages; torchtitan's full activation checkpointing "
+     "stores "
      "those of each layer."},
 };
 
-/* How stages have to recompute so that they need what the plan says. */
+/* Warns about recomputation that the plan assumes and the format does not have. */
 static void note_recomputing(pl_emission *e, popliner_emit_format format, const format_row *row) {
     if (recomputes_by_stage(e)) {
-        pl_emit_note(e, "This does not say what each stage recomputes.");
+        pl_emit_note(e, "The format has no recomputation by stage, which this plan uses.");
         return;
     }
     if (!e->keeps || e->stage_choices != NULL || row->has_recompute)
@@ -630,25 +633,25 @@ static void note_recomputing(pl_emission *e, popliner_emit_format format, const 
             return;
         }
     if (e->recompute != POPLINER_RECOMPUTE_NONE)
-        pl_emit_note(e, "This plan has stages recompute, which this does not say.");
+        pl_emit_note(e, "This plan recomputes, and the format does not include that.");
 }
 
-/* What is worth knowing of the plan, whatever the format. */
+/* Adds the warnings that do not depend on the format. */
 static void note_plan(pl_emission *e, popliner_emit_format format) {
     const format_row *row = &formats[format];
     if (!e->fits)
-        pl_emit_note(e, "This split does not fit: it is the best effort, or was given.");
+        pl_emit_note(e, "This split does not fit: it is the best effort, or the given split.");
     note_recomputing(e, format, row);
     if (e->num_replicas > 1 && !row->has_replicas)
         pl_emit_note(e,
-                     "This does not say that there are %zu pipelines beside each other: start it "
-                     "on %zu devices.",
+                     "The format has no replicas, and this plan has %zu: start it on %zu "
+                     "devices.",
                      e->num_replicas, e->num_replicas * e->num_ipus);
 }
 
-/* ---- putting together ---- */
+/* ---- the whole text ---- */
 
-/* The notes, each as a comment, and a blank line. */
+/* Appends the warnings as comments, and a blank line. */
 static void add_comments(const pl_emission *e, pl_text *text) {
     if (e->notes.length == 0)
         return;
@@ -660,7 +663,7 @@ static void add_comments(const pl_emission *e, pl_text *text) {
     pl_text_add(text, "\n");
 }
 
-/* Tells the caller's listener the notes. */
+/* Reports the warnings to the caller's listener. */
 static void tell_notes(const pl_emission *e, const popliner_listener *listener) {
     for (const char *line = e->notes.length == 0 ? "" : e->notes.data; *line != '\0';) {
         const char *end = strchr(line, '\n');
@@ -686,7 +689,7 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
     return status == POPLINER_OK ? row->emit(e, body, error) : status;
 }
 
-/* Emits a split of which all but the plan is known. */
+/* Emits a plan; *e is otherwise complete. */
 static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
                             const popliner_plan *plan, popliner_emit_format format, char **result,
                             popliner_error *error) {
@@ -726,7 +729,7 @@ static popliner_status emit_best(pl_emission *e, popliner_emit_format format, ch
     popliner_status status =
         pl_certificate_take_input(e->options.names, &input, &solver, &listener, error);
     if (status == POPLINER_OK && best == NULL)
-        status = pl_emit_refuse(e, error, "nothing fits, so there is no plan to write");
+        status = pl_emit_refuse(e, error, "nothing fits, so there is no plan");
     if (status == POPLINER_OK)
         status = pl_certificate_check_plan(&input, best->plan, error);
     if (status != POPLINER_OK)

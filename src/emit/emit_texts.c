@@ -1,5 +1,5 @@
-/* The text of each format: those that name the modules of a PyTorch model, that number stages and
- * IPUs, that count layers, and JSON.
+/* The texts of the formats: those that name the modules of a PyTorch model, number stages and IPUs,
+ * or count layers; and JSON.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "base/json_writer.h"
 #include "emit/emit_data.h"
 
-/* The module that a stage but the first begins with. */
+/* Appends the module that a stage after the first begins with. */
 static void add_first_module(const pl_emission *e, size_t i, pl_text *text) {
     if (e->stages[i].num_layers > 0)
         pl_emit_layer(e, text, e->stages[i].first_layer);
@@ -17,14 +17,13 @@ static void add_first_module(const pl_emission *e, size_t i, pl_text *text) {
         pl_emit_quote(text, e->options.tail_modules[0]);
 }
 
-/* Whether each stage begins with a module that has a name: one without a layer, but the first, has
- * what runs behind the layers. */
+/* Checks that each stage after the first begins with a named module. One without a layer has the
+ * part after the layers. */
 static popliner_status check_beginnings(const pl_emission *e, popliner_error *error) {
     if (e->num_stages > 1 && e->stages[e->num_stages - 1].num_layers == 0 &&
         e->options.num_tail_modules == 0)
         return pl_emit_refuse(e, error,
-                              "stage %zu begins behind the last layer; give the modules that run "
-                              "there: %s",
+                              "stage %zu begins after the last layer; give its modules: %s",
                               e->num_stages - 1, e->names.modules);
     return POPLINER_OK;
 }
@@ -108,13 +107,13 @@ popliner_status pl_emit_accelerate(pl_emission *e, pl_text *text, popliner_error
     return POPLINER_OK;
 }
 
-/* Opens the next element of a list. */
+/* Begins the next element of a list. */
 static void add_comma(pl_text *text, bool *is_first) {
     pl_text_add(text, *is_first ? "" : ", ");
     *is_first = false;
 }
 
-/* The modules of a stage as a list. */
+/* Appends the modules of a stage as a list. */
 static void add_modules(const pl_emission *e, size_t i, pl_text *text) {
     const popliner_emit_options *o = &e->options;
     const pl_emit_stage *stage = &e->stages[i];
@@ -135,7 +134,7 @@ static void add_modules(const pl_emission *e, size_t i, pl_text *text) {
     pl_text_add(text, "]");
 }
 
-/* Whether a module is deeper down than the modules and lists that a model itself has. */
+/* True if a module is nested more deeply than the modules and lists of the model itself. */
 static bool has_deep_module(const popliner_emit_options *o) {
     const char *dot = strchr(o->layer_path, '.');
     bool has = dot != NULL && strchr(dot + 1, '.') != NULL;
@@ -146,8 +145,8 @@ static bool has_deep_module(const popliner_emit_options *o) {
     return has;
 }
 
-/* torchtitan drops the modules that no list names, and names that the model does not have,
- * silently: its head has been called lm_head, not output, since 786e26f8e of 2026-04-27. */
+/* torchtitan silently drops modules that no list names, and names that the model does not have. Its
+ * head has the name lm_head, not output, since 786e26f8e of 2026-04-27. */
 static bool has_old_head(const popliner_emit_options *o) {
     bool has = false;
     for (size_t i = 0; i < o->num_tail_modules; i++)
@@ -171,10 +170,11 @@ popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *err
     }
     pl_text_add(text, "    ],\n)\n");
     if (has_deep_module(&e->options))
-        pl_emit_note(e, "torchtitan keeps layers of the lists that the model itself has, as in "
-                        "layers.0, and modules of the model itself: all deeper down is left out.");
+        pl_emit_note(e,
+                     "torchtitan keeps only the model's own modules, and layers of its own lists, "
+                     "like layers.0: deeper modules are dropped.");
     if (has_old_head(&e->options))
-        pl_emit_note(e, "torchtitan's models call their head lm_head since April 2026: an unknown "
+        pl_emit_note(e, "The head of torchtitan's models is lm_head since April 2026: an unknown "
                         "\"output\" would drop the head silently.");
     if (e->num_stages > e->num_ipus)
         pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
@@ -183,8 +183,6 @@ popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *err
                                                      : "there and back, like ZBVZeroBubble");
     return POPLINER_OK;
 }
-
-/* ---- a stage each ---- */
 
 /* ---- TensorFlow ---- */
 
@@ -208,8 +206,9 @@ static void add_stage_of(const char *module, size_t stage, pl_text *text) {
     pl_text_format(text, ": %zu,\n", stage);
 }
 
-/* Adds the stage of each Keras layer, and what gives it to the model. The assignment of a nested
- * model has no layer: the model is in one stage if it is named, else its own layers have to be. */
+/* Appends the stage of each Keras layer, and the code that assigns it. The assignment of a
+ * nested model has no layer: if the model is named, it is in one stage; else its own layers must
+ * be named. */
 static void add_assignment(const pl_emission *e, pl_text *text) {
     const popliner_emit_options *o = &e->options;
     pl_text_add(text, "stage_of_layer = {\n");
@@ -244,7 +243,7 @@ static void add_assignment(const pl_emission *e, pl_text *text) {
     pl_text_add(text, "device_mapping=device_mapping)\n");
 }
 
-/* Keras knows no stage without a layer of its own. */
+/* Keras has no stage without a layer of its own. */
 static popliner_status check_named(const pl_emission *e, popliner_error *error) {
     const popliner_emit_options *o = &e->options;
     const bool lacks_head = e->stages[0].num_layers == 0 && o->num_head_modules == 0;
@@ -252,8 +251,7 @@ static popliner_status check_named(const pl_emission *e, popliner_error *error) 
         e->stages[e->num_stages - 1].num_layers == 0 && o->num_tail_modules == 0;
     if (o->layer_path == NULL || (!lacks_head && !lacks_tail))
         return POPLINER_OK;
-    return pl_emit_refuse(e, error,
-                          "stage %zu has no Keras layer with a name; give those of it: %s",
+    return pl_emit_refuse(e, error, "stage %zu has no named Keras layer; give its layers: %s",
                           lacks_head ? 0 : e->num_stages - 1, e->names.modules);
 }
 
@@ -275,18 +273,18 @@ popliner_status pl_emit_tensorflow(pl_emission *e, pl_text *text, popliner_error
         pl_emit_note_lacking(e, "stage_of_layer");
     }
     if (e->num_replicas > 1)
-        pl_emit_note(e, "There are %zu pipelines beside each other: have num_ipus IPUs selected.",
-                     e->num_replicas);
+        pl_emit_note(e, "There are %zu replicas: select num_ipus IPUs.", e->num_replicas);
     if (e->num_ipus < e->num_stages)
-        pl_emit_note(e, "With stages that share an IPU TensorFlow does not train by the schedule "
-                        "Interleaved.");
+        pl_emit_note(e,
+                     "TensorFlow's schedule Interleaved does not train with several stages on one "
+                     "IPU.");
     return POPLINER_OK;
 }
 
 /* ---- functions that build the stages ---- */
 
-/* A chain may have no unit for what is known to run there: in a profile that trains, what runs
- * behind the layers counts in the last one. */
+/* A part may exist without a unit: in a training profile, what runs after the layers counts in the
+ * last layer. */
 static bool has_head(const pl_emission *e) {
     return e->stages[0].has_head || e->options.num_head_modules > 0;
 }
@@ -295,7 +293,7 @@ static bool has_tail(const pl_emission *e) {
     return e->stages[e->num_stages - 1].has_tail || e->options.num_tail_modules > 0;
 }
 
-/* The calls that make what is in a stage. */
+/* Appends the calls that make the content of a stage. */
 static void add_calls(const pl_emission *e, size_t i, const char *indent, pl_text *text) {
     const pl_emit_stage *stage = &e->stages[i];
     if (i == 0 && has_head(e))
@@ -309,7 +307,7 @@ static void add_calls(const pl_emission *e, size_t i, const char *indent, pl_tex
         pl_text_format(text, "%sx = tail(x)\n", indent);
 }
 
-/* ", head, layer, tail": what the function is to call. */
+/* Appends "head, layer, tail": the functions to call. */
 static void add_parameters(const pl_emission *e, pl_text *text) {
     pl_text_format(text, "%slayer%s", has_head(e) ? "head, " : "", has_tail(e) ? ", tail" : "");
 }
@@ -369,17 +367,15 @@ popliner_status pl_emit_popxl(pl_emission *e, pl_text *text, popliner_error *err
     }
     pl_text_add(text, "    return x\n");
     if (e->num_replicas > 1)
-        pl_emit_note(e,
-                     "There are %zu pipelines beside each other: set the replication factor of "
-                     "the popxl.Ir.",
+        pl_emit_note(e, "There are %zu replicas: set the replication factor of the popxl.Ir.",
                      e->num_replicas);
     return POPLINER_OK;
 }
 
 /* ---- numbers of layers ---- */
 
-/* Options of others begin with it. It stands by itself, so that no text of this library looks like
- * an option of the command. */
+/* The prefix of other programs' options, separate so that no text of this library looks like an
+ * option of the command. */
 static const char dashes[] = "--";
 
 static void add_counts(const pl_emission *e, const char *between, pl_text *text) {
@@ -400,9 +396,9 @@ popliner_status pl_emit_optimum(pl_emission *e, pl_text *text, popliner_error *e
         pl_text_format(text, ",\n    \"gradient_accumulation_steps\": %" PRIu64, e->micro_batches);
     pl_text_add(text, "\n}\n");
     if (e->num_stages > 1)
-        pl_emit_note(e, "The class of the model decides where embedding and head run: most have "
-                        "them on the first and the last IPU, some, as BERT for pretraining, both "
-                        "on the first.");
+        pl_emit_note(e, "The model's class decides where embedding and head run: usually on the "
+                        "first and the last IPU, for some, like BERT for pretraining, both on the "
+                        "first.");
     if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
         pl_emit_note(e, "PopTorch, which runs this, reserves %zu IPUs for %zu.",
                      pl_emit_reserved_ipus(num_ipus), num_ipus);
@@ -413,8 +409,7 @@ popliner_status pl_emit_megatron(pl_emission *e, pl_text *text, popliner_error *
     (void)error;
     pl_text_format(text, "%spipeline-model-parallel-size %zu %spipeline-model-parallel-layout \"",
                    dashes, e->num_ipus, dashes);
-    /* the embedding and the loss have to be there, whatever the chain has before and behind the
-     * layers */
+    /* the layout needs the embedding and the loss, even if the chain has neither head nor tail */
     for (size_t i = 0; i < e->num_stages; i++) {
         pl_text_add(text, i == 0 ? "E" : "|");
         for (size_t k = 0; k < e->stages[i].num_layers; k++)
@@ -434,7 +429,7 @@ popliner_status pl_emit_vllm(pl_emission *e, pl_text *text, popliner_error *erro
 
 /* ---- JSON ---- */
 
-/* Of what runs beside the layers. */
+/* Adds the names of the head's or the tail's modules. */
 static void put_all(pl_json *json, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         pl_put_text(json, NULL, names[i]);
@@ -453,7 +448,7 @@ static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
     free(text.data);
 }
 
-/* The modules of a stage; null without a path. */
+/* Adds the modules of a stage; null without a path. */
 static void put_modules(const pl_emission *e, size_t i, pl_json *json) {
     const popliner_emit_options *o = &e->options;
     const pl_emit_stage *stage = &e->stages[i];
@@ -471,7 +466,7 @@ static void put_modules(const pl_emission *e, size_t i, pl_json *json) {
     pl_put_close(json);
 }
 
-/* What a stage recomputes; NULL where nothing was said of it. */
+/* Returns the recomputation of a stage; NULL if unknown. */
 static const char *recompute_of(const pl_emission *e, size_t i) {
     if (e->stage_choices != NULL)
         return e->stage_choices[i];
