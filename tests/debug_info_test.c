@@ -192,7 +192,7 @@ static popliner_status read_data(const char *directory, const void *data, size_t
                                  popliner_error *error) {
     char *path = test_path(directory, "debug.cbor");
     test_write_bytes(path, data, size);
-    popliner_status status = pl_debug_info_read(path, listener, info, error);
+    popliner_status status = pl_debug_info_read(NULL, path, listener, info, error);
     free(path);
     return status;
 }
@@ -207,7 +207,7 @@ static pl_debug_info *expect_read(const char *directory, const char *notation) {
     popliner_listener listener = test_listen(&told);
     if (read_data(directory, b.data, b.size, &listener, &info, &error) != POPLINER_OK)
         fail_msg("%s: %s", notation, error.message);
-    assert_false(pl_debug_info_is_truncated(info));
+    assert_false(info->truncated);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
     assert_int_equal(told.messages[POPLINER_LEVEL_ERROR], 0);
     assert_int_equal(told.progress_done, told.progress_total);
@@ -261,7 +261,7 @@ static const char *inputs_of(const pl_debug_info *info, uint64_t id) {
 /* Asks for all that can be asked of every context. */
 static void walk_all(const pl_debug_info *info) {
     char path[50];
-    size_t count = pl_debug_info_num_contexts(info);
+    size_t count = info->num_contexts;
     for (size_t i = 0; i < count; i++) {
         uint64_t id = info->context_id[i];
         pl_debug_info_path(info, id, path, sizeof path);
@@ -285,7 +285,7 @@ static void walk_all(const pl_debug_info *info) {
 
 /* An ONNX node with its PopART operation, the PopLibs call inside, and a call of outlined code. */
 static void expect_the_document(const pl_debug_info *info) {
-    assert_int_equal(pl_debug_info_num_contexts(info), 5);
+    assert_int_equal(info->num_contexts, 5);
     expect_path(info, 1, "model");
     expect_path(info, 912, "model/Layer0");
     expect_path(info, 1300, "model/Layer0/118");
@@ -468,7 +468,7 @@ static void keeps_values_from_keys_that_are_no_text(void **state) {
                  "'popart', %s: 'onnx'}], %s: [], 'stringTable': ['a', 'b'], %s: ['c', 'd']}",
                  odd_keys[i], odd_keys[i], odd_keys[i], odd_keys[i], odd_keys[i], odd_keys[i]);
         pl_debug_info *info = expect_read(*state, notation);
-        assert_int_equal(pl_debug_info_num_contexts(info), 1);
+        assert_int_equal(info->num_contexts, 1);
         expect_path(info, 1, "b");
         assert_int_equal(info->context_parent_id[0], 3);
         assert_int_equal(operation_of(info, 1), 1);
@@ -481,7 +481,7 @@ static void keeps_contexts_with_an_id_alone(void **state) {
         expect_read(*state, "{'contexts': [{}, {'name': 0}, {'id': 4}, {_ }, {'id': -4}, {'id': "
                             "'5'}, {'id': null}, {'id': 6.5}, 17, 'text', [], [1], null, {'id': "
                             "7, 'name': 'inline'}], 'stringTable': ['a']}");
-    assert_int_equal(pl_debug_info_num_contexts(info), 2);
+    assert_int_equal(info->num_contexts, 2);
     expect_path(info, 4, "");
     expect_path(info, 7, "");
     pl_debug_info_free(info);
@@ -756,7 +756,7 @@ static void reads_what_is_larger_than_a_window(void **state) {
     popliner_error error = {0};
     assert_true(l.size > 5000000);
     assert_int_equal(read_data(*state, l.data, l.size, NULL, &info, &error), POPLINER_OK);
-    assert_false(pl_debug_info_is_truncated(info));
+    assert_false(info->truncated);
     assert_int_equal(info->num_contexts, l.num_contexts);
     for (size_t i = 0; i < l.num_contexts; i++) {
         char path[400];
@@ -772,7 +772,7 @@ static void reads_what_is_larger_than_a_window(void **state) {
     const size_t cuts[] = {1500000, 2200000, l.size - 1};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(read_data(*state, l.data, cuts[i], NULL, &info, &error), POPLINER_OK);
-        assert_true(pl_debug_info_is_truncated(info));
+        assert_true(info->truncated);
         assert_int_equal(info->num_contexts == l.num_contexts, i == 2);
         pl_debug_info_free(info);
     }
@@ -893,7 +893,7 @@ static void notices_that_the_file_changes(void **state) {
         test_write_bytes(other, "{", 1);
         test_write_bytes(path, l.data, l.size);
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-        popliner_status status = pl_debug_info_read(path, &listener, &info, &error);
+        popliner_status status = pl_debug_info_read(NULL, path, &listener, &info, &error);
         if (deed == REPLACE) { /* the file that was opened is still whole */
             assert_int_equal(status, POPLINER_OK);
             assert_int_equal(info->num_contexts, l.num_contexts);
@@ -923,7 +923,7 @@ static void reads_documents_without_contexts_or_names(void **state) {
     };
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
         pl_debug_info *info = expect_read(*state, documents[i]);
-        assert_int_equal(pl_debug_info_num_contexts(info), 0);
+        assert_int_equal(info->num_contexts, 0);
         pl_debug_info_free(info);
     }
     pl_debug_info *info = expect_read(*state, "{'contexts': [{'id': 1, 'name': 0}]}");
@@ -952,14 +952,14 @@ static void refuses_what_is_no_file(void **state) {
     popliner_error error = {0};
     pl_debug_info *info = NULL;
     char *path = test_path(*state, "missing.cbor");
-    assert_int_equal(pl_debug_info_read(path, NULL, &info, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, &error), POPLINER_ERROR_INPUT);
     assert_null(info);
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, path));
     assert_non_null(strstr(error.message, "No such file"));
-    assert_int_equal(pl_debug_info_read(path, NULL, &info, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     mkdir(path, 0700);
-    assert_int_equal(pl_debug_info_read(path, NULL, &info, &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, &error), POPLINER_ERROR_INPUT);
     assert_null(info);
     test_assert_sentence(error.message);
     assert_non_null(strstr(error.message, path));
@@ -997,8 +997,8 @@ static void survives_deep_nesting(void **state) {
             popliner_error error = {0};
             popliner_status status = read_data(*state, b.data, b.size, NULL, &info, &error);
             if (status == POPLINER_OK) {
-                assert_true(pl_debug_info_is_truncated(info));
-                assert_int_equal(pl_debug_info_num_contexts(info), inside);
+                assert_true(info->truncated);
+                assert_int_equal(info->num_contexts, inside);
             } else {
                 assert_int_equal(status, POPLINER_ERROR_INPUT);
                 assert_int_equal(inside, 0);
@@ -1018,8 +1018,8 @@ static void survives_deep_nesting(void **state) {
     deep.size += b.size - 3;
     pl_debug_info *info = NULL;
     assert_int_equal(read_data(*state, deep.data, deep.size, NULL, &info, NULL), POPLINER_OK);
-    assert_false(pl_debug_info_is_truncated(info));
-    assert_int_equal(pl_debug_info_num_contexts(info), 1);
+    assert_false(info->truncated);
+    assert_int_equal(info->num_contexts, 1);
     pl_debug_info_free(info);
 }
 
@@ -1037,8 +1037,8 @@ static void survives_chunks_within_chunks(void **state) {
     test_told told;
     popliner_listener listener = test_listen(&told);
     assert_int_equal(read_data(*state, b.data, b.size, &listener, &info, &error), POPLINER_OK);
-    assert_true(pl_debug_info_is_truncated(info));
-    assert_int_equal(pl_debug_info_num_contexts(info), 1);
+    assert_true(info->truncated);
+    assert_int_equal(info->num_contexts, 1);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "damaged"));
     pl_debug_info_free(info);
@@ -1055,13 +1055,13 @@ static size_t read_cut(const char *directory, const uint8_t *data, size_t length
     popliner_status status = read_data(directory, data, length, &listener, &info, &error);
     if (status != POPLINER_OK)
         fail_msg("cut at %zu: %s", length, error.message);
-    assert_int_equal(pl_debug_info_is_truncated(info), length < size);
+    assert_int_equal(info->truncated, length < size);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], length < size ? 1 : 0);
     if (length < size)
         assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "cut off"));
     assert_int_equal(told.progress_done, told.progress_total);
     walk_all(info);
-    size_t count = pl_debug_info_num_contexts(info);
+    size_t count = info->num_contexts;
     pl_debug_info_free(info);
     return count;
 }
@@ -1096,8 +1096,8 @@ static void reads_as_far_as_a_cut_golden_file_goes(void **state) {
     if (path == NULL)
         skip();
     pl_debug_info *info = NULL;
-    assert_int_equal(pl_debug_info_read(path, NULL, &info, NULL), POPLINER_OK);
-    size_t num_contexts = pl_debug_info_num_contexts(info);
+    assert_int_equal(pl_debug_info_read(NULL, path, NULL, &info, NULL), POPLINER_OK);
+    size_t num_contexts = info->num_contexts;
     pl_debug_info_free(info);
     size_t size;
     uint8_t *data = test_read_bytes(path, &size);
@@ -1117,8 +1117,8 @@ static void warns_of_bytes_behind_the_end(void **state) {
     test_told told;
     popliner_listener listener = test_listen(&told);
     assert_int_equal(read_data(*state, b.data, size + 3, &listener, &info, &error), POPLINER_OK);
-    assert_false(pl_debug_info_is_truncated(info));
-    assert_int_equal(pl_debug_info_num_contexts(info), 5);
+    assert_false(info->truncated);
+    assert_int_equal(info->num_contexts, 5);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "but has 3 more"));
     pl_debug_info_free(info);
@@ -1172,10 +1172,10 @@ static void reads_the_real_files(void **state) {
     test_told told;
     popliner_listener listener = test_listen(&told);
     pl_debug_info *info = NULL;
-    assert_int_equal(pl_debug_info_read(path, &listener, &info, NULL), POPLINER_OK);
+    assert_int_equal(pl_debug_info_read(NULL, path, &listener, &info, NULL), POPLINER_OK);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
-    assert_false(pl_debug_info_is_truncated(info));
-    size_t num_contexts = pl_debug_info_num_contexts(info);
+    assert_false(info->truncated);
+    size_t num_contexts = info->num_contexts;
     assert_true(num_contexts > 68);
     /* only the layers poplar and poplibs, so no operations; every parent that is named exists */
     for (size_t i = 0; i < num_contexts; i++) {
@@ -1186,9 +1186,9 @@ static void reads_the_real_files(void **state) {
 
     pl_debug_info *cut = NULL;
     listener = test_listen(&told);
-    assert_int_equal(pl_debug_info_read(cut_path, &listener, &cut, NULL), POPLINER_OK);
-    assert_int_equal(pl_debug_info_num_contexts(cut), 68);
-    assert_true(pl_debug_info_is_truncated(cut));
+    assert_int_equal(pl_debug_info_read(NULL, cut_path, &listener, &cut, NULL), POPLINER_OK);
+    assert_int_equal(cut->num_contexts, 68);
+    assert_true(cut->truncated);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "68"));
     char name[10];
@@ -1205,11 +1205,11 @@ static void check_golden_file(void *user, const test_golden_files *files) {
     test_told told;
     popliner_listener listener = test_listen(&told);
     pl_debug_info *info = NULL;
-    assert_int_equal(pl_debug_info_read(files->debug, &listener, &info, NULL), POPLINER_OK);
+    assert_int_equal(pl_debug_info_read(NULL, files->debug, &listener, &info, NULL), POPLINER_OK);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 0);
     assert_int_equal(told.progress_done, told.progress_total);
     size_t operations = 0;
-    for (size_t k = 0; k < pl_debug_info_num_contexts(info); k++)
+    for (size_t k = 0; k < info->num_contexts; k++)
         operations += info->context_layer[k] == PL_DEBUG_LAYER_OPERATIONS;
     assert_true(operations > 10);
     walk_all(info);

@@ -204,7 +204,7 @@ static void errors(void **state) {
     no_unit.last_unit = 9;
     no_stage.max_stages = 0;
     assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(pl_debug_info_read(missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_debug_info_read(NULL, missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_read_files(missing, missing, NULL, &profile, &info, NULL),
                      POPLINER_ERROR_INPUT);
     assert_int_equal(popliner_analysis_read(missing, NULL, NULL, &analysis, NULL),

@@ -63,7 +63,7 @@ static void make_model(golden_case *c, const char *directory, const char *option
     make_profile(path, "--layers %d %s", NUM_LAYERS, options);
     *c = (golden_case){.name = directory};
     if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
-        pl_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
+        pl_debug_info_read(NULL, debug, NULL, &c->info, &error) != POPLINER_OK ||
         pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(debug);

@@ -24,7 +24,7 @@ static void load(golden_case *c, const char *name, char *profile, char *debug) {
     popliner_error error = {.message = ""};
     *c = (golden_case){.name = name};
     if (pl_read_profile(profile, NULL, &c->profile, &error) != POPLINER_OK ||
-        pl_debug_info_read(debug, NULL, &c->info, &error) != POPLINER_OK ||
+        pl_debug_info_read(NULL, debug, NULL, &c->info, &error) != POPLINER_OK ||
         pl_operations_find(c->profile, c->info, &c->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(profile);

@@ -111,7 +111,7 @@ static void tell_files(const popliner_analysis *a) {
             p->num_vertex_types, p->target.num_tiles);
     if (a->info != NULL) {
         pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
-                pl_debug_info_num_read(a->info), pl_debug_info_num_contexts(a->info));
+                a->info->num_read, a->info->num_contexts);
     } else {
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "No debug.cbor was found beside the profile or one directory up; programs are "

@@ -55,7 +55,7 @@ void pl_varint_list_write(pl_blob *blob, const uint64_t *values, size_t count) {
         pl_varint_write(blob, values[i]);
 }
 
-/* The i-th number that a run stands for: a value, or its difference to the one before. */
+/* Returns the i-th number to encode: a value, or its difference to the previous one. */
 static uint64_t run_value(const uint64_t *values, size_t i, bool difference) {
     return difference && i > 0 ? values[i] - values[i - 1] : values[i];
 }

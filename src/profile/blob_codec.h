@@ -1,13 +1,13 @@
 /* The four encodings of numbers in the blobs of profile.pop, read and written.
  *
- * varint       base 128, most significant group first; the last byte of a number has bit 7 set
- * varint list  varints one after another until the blob ends
- * RLE          a varint list read as runs: a header h, then h/2 literal values when h is odd, or
- *              one value that stands for h/2 equal ones when h is even
- * diff RLE     RLE of the differences of ascending numbers, the first against 0
+ *   varint       base 128, most significant group first; the last byte of a number has bit 7 set
+ *   varint list  varints one after another until the blob ends
+ *   RLE          a varint list read as runs: a header h, then h/2 literal values if h is odd, or
+ *                one value that is repeated h/2 times if h is even
+ *   diff RLE     RLE of the differences of ascending numbers, the first to 0
  *
- * Decoders accept any bytes: they return false when the blob ends inside a number or a run, when a
- * number does not fit 64 bits, or when the expected count is not met. A blob without a byte may be
+ * Decoders accept any bytes: they return false if the blob ends inside a number or a run, a number
+ * does not fit 64 bits, or the count differs from the expected one. A blob without bytes may be
  * NULL.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -18,12 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Behind a blob. NULL has no end to be computed, not even 0 bytes behind it. */
+/* Returns the end of a blob. Adding even 0 to NULL would be undefined. */
 static inline const uint8_t *pl_blob_end(const uint8_t *blob, size_t size) {
     return size > 0 ? blob + size : blob;
 }
 
-/* Reads one varint at *cursor, which must not be past `end`, and moves *cursor behind it. */
+/* Reads one varint at *cursor, which must not be past `end`, and moves *cursor past it. */
 static inline bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, uint64_t *value) {
     uint64_t number = 0;
     for (const uint8_t *at = *cursor; at < end; at++) {
@@ -39,26 +39,26 @@ static inline bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, ui
     return false;
 }
 
-/* Counts the numbers of a varint list without keeping them. O(bytes). */
+/* Counts the numbers of a varint list without decoding them. O(bytes). */
 bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count);
 
 /* Decodes a varint list of exactly `count` numbers into values[count]. */
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);
 
-/* A walk over the runs of an RLE blob: constant memory whatever the blob expands to.
+/* An iteration over the runs of an RLE blob, in constant memory whatever the blob expands to.
  * pl_runs_begin starts one. */
 typedef struct pl_runs {
     const uint8_t *cursor;
     const uint8_t *end;
-    uint64_t literals_left; /* single values still to come in the current run */
+    uint64_t literals_left; /* remaining single values of the current run */
 } pl_runs;
 
 static inline pl_runs pl_runs_begin(const uint8_t *blob, size_t size) {
     return (pl_runs){.cursor = blob, .end = pl_blob_end(blob, size), .literals_left = 0};
 }
 
-/* The next run: *value stands *length times (1 for each literal). Returns 1 for a run, 0 at the
- * end, -1 for a damaged blob. Never yields a run of length 0. */
+/* Gets the next run: *value repeated *length times (1 for each literal). Returns 1 for a run, 0 at
+ * the end, -1 for a damaged blob. Never returns a run of length 0. */
 static inline int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length) {
     while (runs->literals_left == 0) {
         if (runs->cursor == runs->end)
@@ -86,7 +86,7 @@ static inline int pl_runs_next(pl_runs *runs, uint64_t *value, uint64_t *length)
 /* Decodes an RLE blob that must expand to exactly `count` numbers. */
 bool pl_rle_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);
 
-/* Growing bytes for the encoders; zero-initialise, free `data`; `failed` after a lack of memory. */
+/* Growing bytes for the encoders; zero-initialise, free `data`; `failed` if memory ran short. */
 typedef struct pl_blob {
     uint8_t *data;
     size_t size;
@@ -97,7 +97,7 @@ typedef struct pl_blob {
 void pl_varint_write(pl_blob *blob, uint64_t value);
 void pl_varint_list_write(pl_blob *blob, const uint64_t *values, size_t count);
 
-/* Runs of three or more equal values become a repeat, everything else literals. */
+/* Three or more equal values become a run, all others literals. */
 void pl_rle_write(pl_blob *blob, const uint64_t *values, size_t count);
 
 /* `values` must not descend. */

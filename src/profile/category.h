@@ -1,4 +1,4 @@
-/* The memory categories that the library knows by name; the profile may have others.
+/* The memory categories that the library treats specially; a profile may have others.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_PROFILE_CATEGORY_H
@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* What the bytes of a variable are for. */
+/* The use of a variable's bytes. */
 typedef enum pl_category {
-    PL_CATEGORY_OTHER, /* nothing depends on which: the compiler's own, or not known */
+    PL_CATEGORY_OTHER, /* all others: the compiler's own, or unknown */
     PL_CATEGORY_NAMELESS,
     PL_CATEGORY_VARIABLE,
     PL_CATEGORY_MULTIPLE,
@@ -26,14 +26,14 @@ typedef enum pl_category {
     PL_NUM_CATEGORIES,
 } pl_category;
 
-/* The category of a name in the profile ("vertexCode"). O(known categories). */
+/* Returns the category of a name in the profile ("vertexCode"). O(known categories). */
 pl_category pl_category_from_name(const char *name);
 
-/* Whether the category holds data of the model, which some program ought to touch. */
+/* True if the category holds data of the model, which some program should touch. */
 bool pl_category_is_model_data(pl_category category);
 
-/* Whether a category of this name holds code, vertex state, stacks or packet headers, which neither
- * a compute set nor an exchange names among its variables. O(known names). */
+/* True if a category of this name holds code, vertex state, stacks or packet headers, which compute
+ * sets and exchanges do not list among their variables. O(known names). */
 bool pl_category_is_never_named(const char *name);
 
 #endif

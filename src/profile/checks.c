@@ -1,4 +1,4 @@
-/* What comes of the relations: counting it, keeping it, telling it.
+/* Results of relations: counting, storing, reporting.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/checks.h"
@@ -85,14 +85,14 @@ int64_t pl_most_frequent(int64_t *numbers, size_t count) {
     return number;
 }
 
-/* ---- the relations ---- */
+/* ---- Relations ---- */
 
-/* How a relation is told of. */
+/* The words for a relation in messages. */
 typedef struct relation_text {
     const char *name;
     const char *places;
     const char *unit;      /* of the largest difference */
-    const char *untrusted; /* what a breach puts in doubt */
+    const char *untrusted; /* results that a breach makes unreliable */
 } relation_text;
 
 static const relation_text texts[PL_NUM_RELATIONS] = {
@@ -138,9 +138,9 @@ popliner_status pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_r
     return POPLINER_OK;
 }
 
-/* Whether the debug information knows a program: it has its context, and that of one that executes
- * a compute set was written by Poplar. Ids are small numbers, so that those of another file are in
- * this one, too, but of anything. */
+/* True if the debug information has the program's context, and, for a program that executes a
+ * compute set, if Poplar wrote that context. Ids are small numbers, so ids of another compilation
+ * usually exist, but belong to anything. */
 static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_t program) {
     uint32_t context = pl_debug_find(info, p->program_debug_context[program]);
     if (context == PL_NONE || p->program_type[program] != POPLINER_PROGRAM_ON_TILE_EXECUTE)

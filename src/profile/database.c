@@ -24,7 +24,8 @@ popliner_status pl_database_fail(const pl_database *database, const char *action
 
 const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path) {
     const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    size_t room = strlen("-journal"); /* which may lie beside it */
+    /* SQLite needs space for the longest name of a companion file */
+    size_t room = strlen("-journal");
     if (vfs != NULL && sqlite3_errcode(sqlite) == SQLITE_CANTOPEN &&
         strlen(path) + room > (size_t)vfs->mxPathname)
         return "its whole path is longer than SQLite can open; use a shorter one";
@@ -35,7 +36,7 @@ popliner_status pl_database_has_table(const pl_database *database, const char *t
                                       popliner_error *error) {
     sqlite3_stmt *statement = NULL;
     bool is_plain = true;
-    /* what has no root page is computed: a view, or a table of a module */
+    /* tables without a root page are computed: views, and virtual tables */
     int code = sqlite3_prepare_v2(database->sqlite,
                                   "SELECT type = 'table' AND rootpage > 0 FROM sqlite_master WHERE "
                                   "type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
@@ -60,7 +61,6 @@ popliner_status pl_database_has_table(const pl_database *database, const char *t
     return status;
 }
 
-/* "", or what a table or column would tell if it were not missing. */
 static const char *before_use(const char *tells) {
     return tells == NULL ? "" : ", which tells ";
 }
@@ -110,7 +110,7 @@ static popliner_status find_columns(const pl_database *database, const pl_table 
     return status;
 }
 
-/* The first required column that the table does not have; NULL if it has all. */
+/* Returns the first required column that the table does not have; NULL if it has all. */
 static const pl_column *first_absent(const pl_table *table, const bool *present) {
     for (size_t i = 0; i < table->num_columns; i++) {
         if (table->columns[i].required && !present[i])
@@ -179,7 +179,6 @@ void pl_rows_close(pl_rows *rows) {
     rows->statement = NULL;
 }
 
-/* The failure of SQLite to find the next row. */
 static popliner_status fail_at_row(const pl_rows *rows, popliner_error *error) {
     char action[120];
     snprintf(action, sizeof action, "reading table %s, row %zu,", rows->table, rows->row + 1);
@@ -214,7 +213,7 @@ popliner_status pl_table_read(const pl_database *database, const pl_table *table
     return status;
 }
 
-/* What the aggregate function that takes the rows works on. */
+/* The state of the aggregate function that takes the rows. */
 typedef struct taker {
     pl_rows *rows;
     pl_take_row take;
@@ -249,7 +248,7 @@ popliner_status pl_rows_each(pl_rows *rows, const char *query, size_t num_column
     pl_text names = {0};
     for (size_t i = 0; i < num_columns; i++)
         pl_text_format(&names, "%sc%zu", i > 0 ? ", " : "", i);
-    /* an aggregate function: before one, SQLite may not change the order of the inner query */
+    /* SQLite must not change the order of the inner query of an aggregate function */
     if (!names.failed)
         pl_text_format(&sql, "WITH r(%s) AS (%s) SELECT popliner_take(%s) FROM r", names.data,
                        query, names.data);
@@ -342,7 +341,7 @@ const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
         blob = sqlite3_column_blob(rows->statement, column);
         *size = (size_t)sqlite3_column_bytes(rows->statement, column);
     }
-    return blob != NULL ? blob : nothing; /* readers go from its beginning to its end */
+    return blob != NULL ? blob : nothing; /* readers compute its end */
 }
 
 popliner_status pl_rows_fail(const pl_rows *rows, int column, popliner_error *error,

@@ -1,7 +1,7 @@
-/* Opening a database so that what is read of it is of one state, while others may write it.
+/* Opens a database so that all reads see one state, even if other programs write it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700 /* for realpath */
 
 #include "profile/database.h"
 
@@ -16,15 +16,16 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* How long to wait for another program's lock, and how often to begin anew when it has written. */
+/* How long to wait for another program's lock, and how often to start again after it has
+ * written. */
 enum { BUSY_MILLISECONDS = 500, MAX_TRIES = 5 };
 
-/* More than the clock of a file system takes from one time to the next. */
+/* Longer than the clock resolution of file systems. */
 enum { FRESH_MILLISECONDS = 20 };
 
 /* ---- The state of the file ------------------------------------------------------------------ */
 
-/* The size of the file `path` with `suffix`; -1 if there is none. */
+/* Returns the size of the file `path` with `suffix`; -1 if there is none. */
 static off_t size_beside(const char *path, const char *suffix) {
     char name[PATH_MAX + 16];
     struct stat info;
@@ -47,8 +48,8 @@ static bool look_at(const char *path, pl_file_state *state) {
     return true;
 }
 
-/* The first bytes of the file and its size, read through SQLite: whoever opens and closes the file
- * beside SQLite loses the locks that the process has on it. */
+/* Reads the first bytes of the file and its size through SQLite: opening and closing the file
+ * separately would drop the locks that the process has on it. */
 static int read_header(sqlite3 *sqlite, uint8_t header[PL_DATABASE_HEADER],
                        sqlite3_int64 *size_bytes) {
     sqlite3_file *file = NULL;
@@ -71,7 +72,7 @@ static popliner_status fail_at_header(const pl_database *database, int code,
                    sqlite3_errstr(code));
 }
 
-/* A number that is another one when somebody has committed something since the last call. */
+/* Reads a number that changes when another program has committed since the last call. */
 static int read_version(sqlite3 *watcher, int64_t *version) {
     sqlite3_stmt *statement = NULL;
     int code = sqlite3_prepare_v2(watcher, "PRAGMA data_version", -1, &statement, NULL);
@@ -83,15 +84,15 @@ static int read_version(sqlite3 *watcher, int64_t *version) {
     return code == SQLITE_ROW ? SQLITE_OK : code;
 }
 
-/* Whether the path now leads to another file, or to none. */
+/* True if the path now leads to another file, or to none. */
 static bool is_replaced(const pl_database *database) {
     pl_file_state now;
     return !look_at(database->file_path, &now) || now.device != database->state.device ||
            now.inode != database->state.inode;
 }
 
-/* Sets *changed to whether the file itself is another than when it was opened; returns SQLite's
- * code. The file's time alone does not tell: it may stand still for some milliseconds. */
+/* Sets *changed to whether the file itself differs from when it was opened; returns SQLite's code.
+ * Checks more than the file's time, which may stay the same for some milliseconds. */
 static int find_changes(const pl_database *database, bool *changed) {
     const pl_file_state *then = &database->state;
     pl_file_state now;
@@ -99,7 +100,7 @@ static int find_changes(const pl_database *database, bool *changed) {
     sqlite3_int64 size_bytes = 0;
     int64_t version = 0;
     int code = read_version(database->watcher, &version);
-    /* whoever cuts the file off may make this fail */
+    /* fails if another program truncates the file */
     *changed = true;
     if (code == SQLITE_OK && version == database->version)
         code = read_header(database->sqlite, header, &size_bytes);
@@ -117,7 +118,7 @@ static bool is_changed(const pl_database *database) {
     return find_changes(database, &changed) != SQLITE_OK || changed;
 }
 
-/* `code` is what find_changes returned. */
+/* `code` is the result of find_changes. */
 static popliner_status fail_changed(const pl_database *database, int code, popliner_error *error) {
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
@@ -129,7 +130,7 @@ static popliner_status fail_changed(const pl_database *database, int code, popli
 
 popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
                                         popliner_error *error) {
-    /* what is wrong with the contents may be due to the change */
+    /* the change may have caused an error in the contents */
     bool may_be_due = status == POPLINER_OK || status == POPLINER_ERROR_INPUT;
     if (database->sqlite == NULL || !may_be_due)
         return status;
@@ -138,7 +139,7 @@ popliner_status pl_database_end_reading(const pl_database *database, popliner_st
     return changed ? fail_changed(database, code, error) : status;
 }
 
-/* Whether the file was written so lately that another change may give it the same time. */
+/* True if the file was written so recently that another change may leave its time the same. */
 static bool is_fresh(const pl_file_state *state) {
     struct timespec now;
     if (clock_gettime(CLOCK_REALTIME, &now) != 0)
@@ -150,7 +151,7 @@ static bool is_fresh(const pl_file_state *state) {
 
 /* ---- Connections ---------------------------------------------------------------------------- */
 
-/* The file as SQLite's URI, read-only. */
+/* Writes the file as SQLite's URI, read-only. */
 static void write_uri(pl_text *uri, const char *path, bool is_immutable) {
     pl_text_add(uri, "file://");
     for (const char *c = path; *c != '\0'; c++) {
@@ -162,8 +163,8 @@ static void write_uri(pl_text *uri, const char *path, bool is_immutable) {
     pl_text_add(uri, is_immutable ? "?mode=ro&immutable=1" : "?mode=ro");
 }
 
-/* Nothing in the file is to make SQLite compute: neither views nor triggers nor functions of the
- * schema; and no value can be longer than the file. */
+/* Keeps SQLite from running code in the file (views, triggers and functions of the schema), and
+ * from values that are longer than the file. */
 static int make_wary(sqlite3 *sqlite, const pl_file_state *state) {
     static const struct {
         int option;
@@ -172,7 +173,7 @@ static int make_wary(sqlite3 *sqlite, const pl_file_state *state) {
                     {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                     {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
                     {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}};
-    enum { LEAST_LENGTH = 1000000 }; /* of queries, too */
+    enum { LEAST_LENGTH = 1000000 }; /* also of queries */
     off_t length = state->size_bytes + state->log_bytes;
     int code = SQLITE_OK;
     for (size_t i = 0; code == SQLITE_OK && i < sizeof settings / sizeof *settings; i++)
@@ -203,7 +204,7 @@ static int open_connection(const pl_database *database, sqlite3 **sqlite) {
     return code;
 }
 
-/* SQLite asks whether to end a query. */
+/* SQLite's progress handler: true ends a query. */
 static int is_over(void *user) {
     const pl_database *database = user;
     return database->is_helper ? pl_bounds_are_over(database->bounds)
@@ -211,14 +212,14 @@ static int is_over(void *user) {
 }
 
 void pl_database_bind(pl_database *database, pl_bounds *bounds) {
-    enum { INSTRUCTIONS = 4096 }; /* of SQLite's machine, from question to question: some 20 us */
+    enum { INSTRUCTIONS = 4096 }; /* of SQLite's machine, between two calls: some 20 us */
     database->bounds = bounds;
     if (bounds != NULL)
         sqlite3_progress_handler(database->sqlite, INSTRUCTIONS, is_over, database);
 }
 
-/* Begins the transaction that lasts until the connection is closed; only its first look at the file
- * takes the lock. */
+/* Begins the transaction that lasts until the connection is closed; its first read takes the
+ * lock. */
 static int begin_reading(sqlite3 *sqlite) {
     return sqlite3_exec(sqlite, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
 }
@@ -230,8 +231,8 @@ static void disconnect(pl_database *database) {
     database->watcher = NULL;
 }
 
-/* Opens the first connection. For a file in the mode of write-ahead logs that has none SQLite would
- * create one and leave it there, so such a file is opened without locks. */
+/* Opens the first connection. For a file in write-ahead mode without a log SQLite would create a
+ * log and leave it there, so such a file is opened without locks. */
 static int open_watcher(pl_database *database) {
     uint8_t header[PL_DATABASE_HEADER];
     sqlite3_int64 size_bytes = 0;
@@ -246,9 +247,9 @@ static int open_watcher(pl_database *database) {
     return open_connection(database, &database->watcher);
 }
 
-/* Opens both connections. When that fails, database->sqlite is the one that knows why. */
+/* Opens both connections. On failure, database->sqlite has the reason. */
 static int connect_both(pl_database *database) {
-    /* the version first: what is committed after the transaction has begun must show */
+    /* the version first: a commit after the transaction has begun must show */
     int code = open_watcher(database);
     if (code == SQLITE_OK)
         code = read_version(database->watcher, &database->version);
@@ -261,7 +262,7 @@ static int connect_both(pl_database *database) {
     return code == SQLITE_OK ? begin_reading(database->sqlite) : code;
 }
 
-/* Whether a failure can be due to the folder, where a write-ahead log needs a file beside it, or to
+/* True if a failure can be due to the directory, where a write-ahead log needs another file, or to
  * a file system without locks. */
 static bool is_due_to_place(const pl_database *database, int code) {
     return code == SQLITE_CANTOPEN || code == SQLITE_IOERR ||
@@ -280,7 +281,7 @@ static int connect_somehow(pl_database *database) {
     return connect_both(database);
 }
 
-/* Says why the file cannot be opened, and what helps. */
+/* Fails with the reason why the file cannot be opened, and the remedy. */
 static popliner_status fail_opening(const pl_database *database, int code, const char *expected,
                                     popliner_error *error) {
     const char *path = database->path;
@@ -310,9 +311,9 @@ static popliner_status fail_opening(const pl_database *database, int code, const
     return pl_database_fail(database, "opening it", error);
 }
 
-/* The length that a database file must have by its header; 0 when the header does not tell. */
+/* Returns the length that a database file must have according to its header; 0 if unknown. */
 static uint64_t length_by_header(const uint8_t header[PL_DATABASE_HEADER]) {
-    /* the number of pages counts if the last writer knew it, and no log holds other pages */
+    /* the number of pages is valid if the last writer set it, and no log holds other pages */
     if (memcmp(header, "SQLite format 3", 16) != 0 || memcmp(header + 24, header + 92, 4) != 0 ||
         header[18] != 1)
         return 0;
@@ -322,7 +323,7 @@ static uint64_t length_by_header(const uint8_t header[PL_DATABASE_HEADER]) {
     return (page_size == 1 ? 65536 : page_size) * pages;
 }
 
-/* Refuses what is no file to read; notes where it is. */
+/* Checks that the path is a file that can be read, and stores its real path. */
 static popliner_status find_file(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error) {
     struct stat info;
@@ -336,7 +337,7 @@ static popliner_status find_file(pl_database *database, const char *path, const 
                        expected);
     if (info.st_size == 0)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
-    /* its log and journal lie beside the file itself, not beside a link to it */
+    /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
         return errno == ENOMEM ? pl_fail_memory(error, "a file name")
                                : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s",
@@ -345,7 +346,7 @@ static popliner_status find_file(pl_database *database, const char *path, const 
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }
 
-/* Refuses a write-ahead log that is of another file. SQLite would read it, too. */
+/* Rejects a write-ahead log of another file, which SQLite would read. */
 static popliner_status check_log(const pl_database *database, popliner_error *error) {
     bool may_have_log = database->header[18] == 2 || database->header[19] == 2;
     if (may_have_log || database->state.log_bytes == 0)
@@ -357,7 +358,7 @@ static popliner_status check_log(const pl_database *database, popliner_error *er
         database->path);
 }
 
-/* Connects to the file, and once more if somebody wrote it just then. */
+/* Connects to the file, again if another program wrote it meanwhile. */
 static popliner_status connect_to_one_state(pl_database *database, const char *expected,
                                             sqlite3_int64 *size_bytes, popliner_error *error) {
     int code = SQLITE_OK;
@@ -374,7 +375,7 @@ static popliner_status connect_to_one_state(pl_database *database, const char *e
         if (code != SQLITE_OK)
             return fail_at_header(database, code, error);
         if (database->is_immutable && is_fresh(&database->state))
-            sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time tells of a change */
+            sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time shows a change */
         else if (!is_replaced(database))
             code = find_changes(database, &changed);
     }
@@ -391,7 +392,7 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
     if (status == POPLINER_OK)
         status = connect_to_one_state(database, expected, &size_bytes, error);
     if (status == POPLINER_OK && (uint64_t)size_bytes < length_by_header(database->header))
-        /* SQLite itself reads zeros where the last page was cut */
+        /* SQLite itself reads zeros in a truncated last page */
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: was cut off in its last page; write it again", path);
     if (status != POPLINER_OK)
@@ -399,7 +400,7 @@ popliner_status pl_database_open(pl_database *database, const char *path, const 
     return status;
 }
 
-/* One more connection to the same file. */
+/* Opens one more connection to the file. */
 static bool open_helper(const pl_database *database, pl_database *helper) {
     *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path)),
                             .is_helper = true};

@@ -1,4 +1,4 @@
-/* Looking things up in the debug information, and leaving out what nothing in the profile leads to.
+/* Looks things up in the debug information, and drops what the profile does not refer to.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/debug_info.h"
@@ -29,18 +29,6 @@ void pl_debug_info_free(pl_debug_info *info) {
     free(info);
 }
 
-size_t pl_debug_info_num_contexts(const pl_debug_info *info) {
-    return info->num_contexts;
-}
-
-size_t pl_debug_info_num_read(const pl_debug_info *info) {
-    return info->num_read;
-}
-
-bool pl_debug_info_is_truncated(const pl_debug_info *info) {
-    return info->truncated;
-}
-
 uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id) {
     return id == 0 ? PL_NONE : pl_id_map_find(&info->contexts, id);
 }
@@ -51,7 +39,7 @@ const pl_debug_details *pl_debug_get_details(const pl_debug_info *info, uint32_t
     return &info->details[info->context_details[context]];
 }
 
-/* The place of the parent, or PL_NONE for a root or a parent that is not in the file. */
+/* Returns the index of the parent, or PL_NONE for a root or a parent that is not in the file. */
 static uint32_t find_parent(const pl_debug_info *info, uint32_t context) {
     return pl_debug_find(info, info->context_parent_id[context]);
 }
@@ -65,8 +53,8 @@ static bool has_operation_name(const pl_debug_info *info, uint32_t context) {
     return details != NULL && details->operation_name != 0;
 }
 
-/* nearest[i] becomes the first context from i upwards of which `holds` is true, or PL_NONE;
- * way[num_contexts] is room. */
+/* Sets nearest[i] to the first context from i upwards for which `holds` is true, or PL_NONE;
+ * way[num_contexts] is scratch space. */
 static void find_nearest(const pl_debug_info *info,
                          bool (*holds)(const pl_debug_info *info, uint32_t context),
                          uint32_t *nearest, uint32_t *way) {
@@ -150,9 +138,9 @@ bool pl_debug_info_path(const pl_debug_info *info, uint64_t id, char *path, size
     return known;
 }
 
-/* ---- what the profile needs ---- */
+/* ---- Contexts that the profile needs ---- */
 
-/* The contexts that are needed, and those of them that have not been looked at. */
+/* The needed contexts, and those of them whose references are still to be marked. */
 typedef struct marking {
     const pl_debug_info *info;
     uint8_t *is_needed; /* [num_contexts] */
@@ -168,8 +156,8 @@ static void mark(marking *m, uint64_t id) {
     m->waiting[m->num_waiting++] = context;
 }
 
-/* Marks what the profile names, and whatever that leads to: parents, and the operations that
- * outlined calls stand for. */
+/* Marks the contexts that the profile names, and those that they refer to: parents, and the
+ * operations that outlined calls replace. */
 static void mark_needed(marking *m, const popliner_profile *p) {
     const pl_debug_info *info = m->info;
     for (size_t i = 0; i < p->num_programs; i++)
@@ -189,7 +177,7 @@ static void mark_needed(marking *m, const popliner_profile *p) {
     }
 }
 
-/* The places that the needed contexts will have. False when memory is short. */
+/* Maps the ids of the needed contexts to their new indices. False if memory is short. */
 static bool number_contexts(const pl_debug_info *info, const uint8_t *is_needed,
                             pl_id_map *contexts) {
     uint32_t count = 0;
@@ -199,14 +187,14 @@ static bool number_contexts(const pl_debug_info *info, const uint8_t *is_needed,
     return true;
 }
 
-/* The new place of a context, which may be PL_NONE. What is found on the way up from one that is
- * needed is needed, too. */
+/* Returns the new index of a context, which may be PL_NONE. Ancestors of a needed context are
+ * needed. */
 static uint32_t new_place(const pl_debug_info *info, const pl_id_map *contexts, uint32_t context) {
     return context == PL_NONE ? PL_NONE : pl_id_map_find(contexts, info->context_id[context]);
 }
 
 /* Moves the needed contexts and their details to the front, and marks the names that they use.
- * False when memory is short, before anything has changed. */
+ * False if memory is short, before anything has changed. */
 static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
     pl_id_map contexts = {0};
     if (!number_contexts(info, is_needed, &contexts)) {
@@ -248,7 +236,7 @@ static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_
     return true;
 }
 
-/* Keeps the names that contexts use, under new numbers; new_name[num_names] is not 0 for these. */
+/* Keeps the names that contexts use, and renumbers them; new_name[num_names] is not 0 for these. */
 static void keep_names(pl_debug_info *info, uint32_t *new_name) {
     uint32_t count = 0;
     size_t length = 0;
@@ -257,7 +245,7 @@ static void keep_names(pl_debug_info *info, uint32_t *new_name) {
         size_t size = strlen(name) + 1;
         if (new_name[i] == 0)
             continue;
-        /* names lie one behind the other, so this never reaches into one that is still to come */
+        /* names are stored in order, so this never overwrites a later one */
         memmove(info->name_bytes + length, name, size);
         info->name_offset[count] = length;
         new_name[i] = count++;
@@ -270,7 +258,7 @@ static void keep_names(pl_debug_info *info, uint32_t *new_name) {
     info->name_bytes_length = length;
 }
 
-/* Gives back the room behind what is left. Failing would only mean to keep it. */
+/* Frees unused memory at the end of an array. A failure only keeps it. */
 static void shrink(void *array, size_t count, size_t item_size) {
     void *items;
     memcpy(&items, array, sizeof items);

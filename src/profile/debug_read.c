@@ -1,4 +1,4 @@
-/* Streams debug.cbor: libcbor takes the bytes apart.
+/* Streams debug.cbor with libcbor.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/debug_records.h"
@@ -15,7 +15,7 @@
 
 #include "base/failure.h"
 
-/* ---- What libcbor calls ---- */
+/* ---- Callbacks of libcbor ---- */
 
 static void on_uint8(void *user, uint8_t number) {
     pl_debug_on_number(user, number);
@@ -53,7 +53,7 @@ static void on_negative64(void *user, uint64_t number) {
     pl_debug_on_other(user);
 }
 
-/* Numbers are doubles in Poplar's own model of values, so whole ones may come as floats. */
+/* In Poplar's model of values numbers are doubles, so whole ones may be stored as floats. */
 static void on_double(void *user, double number) {
     if (number >= 0 && number < 9007199254740992.0 && number == (double)(uint64_t)number)
         pl_debug_on_number(user, (uint64_t)number);
@@ -101,7 +101,7 @@ static void on_open_map(void *user) {
 }
 
 static void on_tag(void *user, uint64_t tag) {
-    /* a tag is no item: what it tags follows */
+    /* a tag is no item: the tagged item follows */
     (void)user;
     (void)tag;
 }
@@ -143,18 +143,18 @@ static const struct cbor_callbacks callbacks = {
 
 /* ---- The file ---- */
 
-/* How much of the file is looked at, if no item is longer. */
+/* The bytes of the file in memory, if no item is longer. */
 enum { WINDOW_BYTES = 1 << 20 };
 
-/* A part of a file in memory. It is not mapped: whoever cuts off a mapped file that is being read
- * ends the reader, and its pages would count as memory of the process. */
+/* A part of a file in memory. The file is not mapped: truncating a mapped file that is being read
+ * would end the process, and its pages would count as memory of the process. */
 typedef struct window {
     int file;
     uint8_t *bytes; /* [room], owned */
     size_t room;
     size_t used;
-    size_t at;      /* the next item, up to `used` */
-    uint64_t begin; /* where in the file bytes[0] is */
+    size_t at;      /* the next item, at most `used` */
+    uint64_t begin; /* position of bytes[0] in the file */
     uint64_t size;  /* of the file when it was opened */
     int fault;      /* errno of reading; 0: none */
     bool is_short;  /* the file ended before that */
@@ -164,8 +164,8 @@ static uint64_t place_in(const window *w) {
     return w->begin + w->at;
 }
 
-/* Has `wanted` bytes, or all that follow, stand behind w->at. False with a fault, or if the file
- * has become shorter. */
+/* Reads `wanted` bytes after w->at, or all that follow. False with a fault, or if the file has
+ * become shorter. */
 static bool fill(window *w, size_t wanted) {
     if (w->at > 0)
         memmove(w->bytes, w->bytes + w->at, w->used - w->at);
@@ -198,7 +198,7 @@ static bool fill(window *w, size_t wanted) {
     return true;
 }
 
-/* Has the rest of the item be there of which so many bytes were too few. False if there is none. */
+/* Reads the rest of an item that needs `required` bytes. False if the file does not have them. */
 static bool fill_for_item(window *w, size_t required) {
     size_t seen = w->used - w->at;
     uint64_t left = w->size - place_in(w);
@@ -288,7 +288,7 @@ done:
     return status;
 }
 
-/* What went wrong with the file itself comes before what is wrong with the part that was read. */
+/* Errors of the file itself take precedence over errors in the part that was read. */
 static popliner_status check_file(const window *w, const struct stat *before, const char *path,
                                   popliner_status status, popliner_error *error) {
     struct stat now;
@@ -309,14 +309,9 @@ static popliner_status check_file(const window *w, const struct stat *before, co
     return status;
 }
 
-popliner_status pl_debug_info_read(const char *path, const popliner_listener *listener,
-                                   pl_debug_info **info, popliner_error *error) {
-    return pl_debug_info_read_within(NULL, path, listener, info, error);
-}
-
-popliner_status pl_debug_info_read_within(pl_bounds *bounds, const char *path,
-                                          const popliner_listener *listener, pl_debug_info **result,
-                                          popliner_error *error) {
+popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
+                                   const popliner_listener *listener, pl_debug_info **result,
+                                   popliner_error *error) {
     popliner_status status = POPLINER_OK;
     window w = {.file = -1};
     *result = NULL;

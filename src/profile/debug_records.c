@@ -21,7 +21,7 @@ void pl_debug_records_free(pl_debug_records *r) {
     free(r->ids[1]);
 }
 
-/* ---- What is kept ---- */
+/* ---- Stored data ---- */
 
 static pl_debug_string keep_string(pl_debug_records *r, const char *bytes, size_t length) {
     pl_debug_info *info = r->info;
@@ -78,7 +78,7 @@ static void keep_ids_of_text(pl_debug_records *r, int list, const char *text, si
     }
 }
 
-/* Keeps the parallel lists of an outlined call. */
+/* Stores the parallel lists of an outlined call. */
 static bool end_outlined(pl_debug_records *r) {
     pl_debug_info *info = r->info;
     size_t count = r->num_ids[0] < r->num_ids[1] ? r->num_ids[0] : r->num_ids[1];
@@ -107,7 +107,6 @@ static bool reserve_context(pl_debug_records *r) {
 
 /* ---- Records ---- */
 
-/* A record begins, or is complete. One without an id is left out. */
 static void begin_record(pl_debug_records *r) {
     r->has_id = false;
     r->parent_id = 0;
@@ -156,7 +155,7 @@ static bool equals(const char *bytes, size_t length, const char *text) {
     return strlen(text) == length && memcmp(bytes, text, length) == 0;
 }
 
-/* Files have tens of millions of keys: nearly all are told apart by their length. */
+/* Files have tens of millions of keys: the length alone distinguishes nearly all. */
 static pl_debug_key key_of(const char *bytes, size_t length) {
     switch (length) {
     case 2:
@@ -188,7 +187,6 @@ static pl_debug_key key_of(const char *bytes, size_t length) {
     }
 }
 
-/* A key of the record, and its value. */
 static void record_key(pl_debug_records *r, const char *bytes, size_t length) {
     r->key = key_of(bytes, length);
 }
@@ -196,7 +194,7 @@ static void record_key(pl_debug_records *r, const char *bytes, size_t length) {
 static void record_text(pl_debug_records *r, const char *bytes, size_t length) {
     switch (r->key) {
     case PL_DEBUG_KEY_LAYER:
-        /* the layers of libpva's operation analysis, see DEVELOPMENT.md */
+        /* the layers of libpva's operation analysis, see docs/internals/model.md */
         r->layer = equals(bytes, length, "popart") || equals(bytes, length, "xla_op")
                        ? PL_DEBUG_LAYER_OPERATIONS
                    : equals(bytes, length, "poplar") ? PL_DEBUG_LAYER_POPLAR
@@ -248,7 +246,7 @@ static void record_number(pl_debug_records *r, uint64_t number) {
     case PL_DEBUG_KEY_NAME:
         r->name = number < PL_NONE ? (uint32_t)number : PL_NONE;
         break;
-    case PL_DEBUG_KEY_INSTANCE_ID: /* text in every file seen, but a number would be natural too */
+    case PL_DEBUG_KEY_INSTANCE_ID: /* text in all known files, but a number would also be valid */
         snprintf(text, sizeof text, "%" PRIu64, number);
         record_text(r, text, strlen(text));
         break;
@@ -257,7 +255,7 @@ static void record_number(pl_debug_records *r, uint64_t number) {
     }
 }
 
-/* The value is a list: whether its items are wanted, and these. */
+/* Begins a list: true if its items are stored. */
 static bool record_list(pl_debug_records *r) {
     if (r->key == PL_DEBUG_KEY_REPLACED) {
         r->details.is_call = true;
@@ -283,9 +281,9 @@ static void list_number(pl_debug_records *r, uint64_t number) {
         keep_id(r, 1, number);
 }
 
-/* ---- where the reader is ---- */
+/* ---- The position of the reader ---- */
 
-/* An item of the innermost container is complete: closes the containers that it completes. */
+/* Completes an item of the innermost container, and the containers that it completes. */
 static void end_item(pl_debug_document *d) {
     while (d->depth > 0) {
         pl_debug_frame *top = &d->stack[d->depth - 1];
@@ -317,7 +315,7 @@ static void on_key(pl_debug_document *d, const char *bytes, size_t length) {
     }
 }
 
-/* A key that is no text: its value is none of those that matter. */
+/* Takes a key that is no text: its value is not stored. */
 static void on_odd_key(pl_debug_document *d) {
     switch (d->stack[d->depth - 1].place) {
     case PL_DEBUG_PLACE_ROOT:
@@ -339,7 +337,7 @@ void pl_debug_on_text(pl_debug_document *d, const char *bytes, size_t length) {
     const pl_debug_frame *top = &d->stack[d->depth - 1];
     if (top->place == PL_DEBUG_PLACE_CHUNKS) {
         pl_text_append(&d->chunks, bytes, length);
-        return; /* a piece is no item of its own */
+        return; /* a part is no item */
     }
     if (top->is_map && top->expects_key) {
         on_key(d, bytes, length);
@@ -362,7 +360,7 @@ void pl_debug_on_other(pl_debug_document *d) {
     if (top->is_map && top->expects_key)
         on_odd_key(d);
     else if (top->place == PL_DEBUG_PLACE_STRINGS)
-        keep_name(&d->records, "", 0); /* no name, but it counts */
+        keep_name(&d->records, "", 0); /* not a name, but it counts */
     end_item(d);
 }
 
@@ -382,7 +380,7 @@ void pl_debug_on_bytes(pl_debug_document *d) {
         pl_debug_on_other(d);
 }
 
-/* What the items of a container are for, which begins here. */
+/* Returns the use of the items of a container that begins here. */
 static pl_debug_place place_inside(pl_debug_document *d, bool is_map) {
     if (d->depth == 0)
         return PL_DEBUG_PLACE_ROOT;
@@ -415,7 +413,7 @@ static pl_debug_place place_inside(pl_debug_document *d, bool is_map) {
     return PL_DEBUG_PLACE_IGNORED;
 }
 
-/* The innermost container is complete, and so may be those around it. */
+/* Completes the innermost container, and possibly those around it. */
 static void end_container(pl_debug_document *d) {
     if (d->stack[--d->depth].place == PL_DEBUG_PLACE_RECORD)
         end_record(&d->records);
@@ -444,7 +442,7 @@ void pl_debug_on_container(pl_debug_document *d, bool is_map, bool is_indefinite
 
 void pl_debug_on_chunks(pl_debug_document *d) {
     if (d->depth == 0 || d->depth == PL_DEBUG_MAX_DEPTH ||
-        d->stack[d->depth - 1].place == PL_DEBUG_PLACE_CHUNKS) { /* a chunk has no chunks */
+        d->stack[d->depth - 1].place == PL_DEBUG_PLACE_CHUNKS) { /* a part has no parts */
         d->is_malformed = true;
         return;
     }

@@ -1,4 +1,4 @@
-/* Exchanges: their code, and what they send and receive.
+/* Checks of exchanges: their code, and what they send and receive.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/checks.h"
@@ -9,13 +9,13 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* The text of so many regions is read at most: about a hundredth of a second. */
+/* The largest number of regions whose text is parsed: about a hundredth of a second. */
 enum { MOST_REGIONS = 1 << 13 };
 
-/* Columns of both tables; the last three are of exchanges between tiles alone. */
+/* Columns of both tables; the last three are only of exchanges between tiles. */
 enum { ID, SENT, RECEIVED, CODE, SOURCE, DESTINATION, NUM_COLUMNS };
 
-/* What an exchange touches in one direction, or a host copy by all of its rows. */
+/* The variables of an exchange in one direction, or of all rows of a host copy. */
 typedef struct side {
     const char *name; /* "bytes sent by" */
     const uint64_t *told;
@@ -29,25 +29,26 @@ typedef struct checker {
     const pl_profile_ids *ids;
     pl_tally *exchanges;
     const pl_list_checks *lists;
-    uint8_t *is_seen;  /* by list: one that several name counts with the first */
+    uint8_t *is_seen;  /* by list: a list of several exchanges counts only for the first */
     uint64_t *list_id; /* by list: exchange_target.id */
     pl_host_lists host[2];
 
-    uint64_t *by_tile[CODE + 1]; /* of the current row; [num_tiles] each, as are those below */
+    /* of the current row; [num_tiles] each, like `found`, `code_bytes` and `num_with_code` */
+    uint64_t *by_tile[CODE + 1];
     uint64_t *found;
     uint64_t *code_bytes;    /* of all exchanges */
-    uint64_t *num_with_code; /* exchanges */
+    uint64_t *num_with_code; /* number of exchanges */
     bool code_is_told;
-    bool tells_regions[2]; /* of exchanges, and of host copies below: sent, received */
+    bool tells_regions[2]; /* of exchanges and of host copies: sent, received */
     bool tells_host[2];
 
-    sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not read */
-    size_t stride;         /* it is for every stride-th side */
+    sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not parsed */
+    size_t stride;         /* the text of every stride-th side is parsed */
     size_t num_sides;
     size_t regions_left;
 } checker;
 
-/* ---- regions ---- */
+/* ---- Regions ---- */
 
 static bool read_decimal(const char **text, uint64_t *number) {
     const char *begin = *text;
@@ -57,23 +58,23 @@ static bool read_decimal(const char **text, uint64_t *number) {
     return *text > begin;
 }
 
-/* Adds up "[0,12),[12,24)", *end is the largest end; false for another text. */
+/* Adds up "[0,12),[12,24)" and sets *end to the largest end; false for any other text. */
 static bool read_regions(const char *text, uint64_t *bytes, uint64_t *end) {
     *bytes = *end = 0;
     for (;; text++) {
         uint64_t first;
-        uint64_t behind;
+        uint64_t until;
         if (*text++ != '[' || !read_decimal(&text, &first) || *text++ != ',' ||
-            !read_decimal(&text, &behind) || *text++ != ')' || behind < first)
+            !read_decimal(&text, &until) || *text++ != ')' || until < first)
             return false;
-        *bytes += behind - first;
-        *end = behind > *end ? behind : *end;
+        *bytes += until - first;
+        *end = until > *end ? until : *end;
         if (*text != ',')
             return *text == '\0';
     }
 }
 
-/* Adds a list's regions by tile, by their text. */
+/* Adds the bytes of a list's regions by tile, from their text. */
 static popliner_status add_exactly(checker *c, uint32_t list, popliner_error *error) {
     const popliner_profile *p = c->profile;
     int code = sqlite3_reset(c->regions);
@@ -106,7 +107,7 @@ static popliner_status add_exactly(checker *c, uint32_t list, popliner_error *er
 
 /* ---- relation 13 ---- */
 
-/* Of regions that are not read the sizes of their variables are added up, which are no less. */
+/* For regions that are not parsed, adds up the sizes of their variables, an upper bound. */
 static popliner_status check_side(checker *c, const side *s, popliner_error *error) {
     const popliner_profile *p = c->profile;
     size_t num_variables = 0;
@@ -141,7 +142,7 @@ static popliner_status check_side(checker *c, const side *s, popliner_error *err
     return status;
 }
 
-/* Reads the numbers of a row by tile; what is NULL is not told. */
+/* Reads the numbers of a row by tile; NULL is not recorded. */
 static void read_row(checker *c, pl_rows *rows, int num_columns, bool *is_told) {
     size_t num_tiles = c->profile->target.num_tiles;
     for (int i = SENT; i < num_columns; i++) {
@@ -156,7 +157,7 @@ static void read_row(checker *c, pl_rows *rows, int num_columns, bool *is_told) 
     }
 }
 
-/* There is code on exactly the tiles that send or receive. */
+/* Checks that exactly the tiles that send or receive have code. */
 static void check_code(checker *c, const bool *is_told) {
     if (!is_told[CODE])
         return;
@@ -174,7 +175,7 @@ static void check_code(checker *c, const bool *is_told) {
 
 static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
 
-/* Goes on to a row, and reads its numbers by tile. */
+/* Moves on to a row, and reads its numbers by tile. */
 static popliner_status begin_row(checker *c, pl_rows *rows, int num_columns, const char *kind,
                                  bool *is_told, uint64_t *id, popliner_error *error) {
     popliner_status status = pl_rows_number(rows, ID, INT64_MAX, id, error);
@@ -204,7 +205,7 @@ static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *
     return status;
 }
 
-/* Those of all its rows, which stand one after another. */
+/* The lists of all rows of a host copy are consecutive. */
 static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     bool is_told[NUM_COLUMNS] = {false};
@@ -212,7 +213,7 @@ static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error 
     popliner_status status = begin_row(c, rows, CODE, "host copy", is_told, &id, error);
     for (int i = 0; status == POPLINER_OK && i < 2; i++) {
         const pl_host_lists *host = &c->host[i];
-        const size_t first = pl_host_lists_find(host, id);
+        const size_t first = pl_id_entries_place(host->entries, host->count, id);
         size_t count = 0;
         if (!is_told[SENT + i] || !c->tells_host[i])
             continue;
@@ -232,9 +233,9 @@ static popliner_status take_host_copy(void *user, pl_rows *rows, popliner_error 
 
 /* ---- relation 12 ---- */
 
-/* What the variables of exchange code have beside the code that exchanges tell is the same for each
- * exchange of a tile, as in the real file, or the same on every tile, as other writers may have it.
- * Of the two that one is expected that more tiles keep to. `rest` and `numbers` have room for
+/* Checks the variables of exchange code minus the code of exchanges: the difference is proportional
+ * to the number of exchanges on a tile, as in the real file, or equal on every tile, as other
+ * writers may have it. Expects whichever more tiles have. `rest` and `numbers` have space for
  * num_tiles each. */
 static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint64_t *rest,
                                 int64_t *numbers, pl_tally *t) {
@@ -245,7 +246,7 @@ static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint
     for (size_t tile = 0; tile < num_tiles; tile++) {
         uint64_t bytes =
             pl_tile_sums_of_category(p, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, tile);
-        rest[tile] = bytes - c->code_bytes[tile]; /* above INT64_MAX: less than 0 */
+        rest[tile] = bytes - c->code_bytes[tile]; /* above INT64_MAX: negative */
         if (rest[tile] <= INT64_MAX)
             numbers[count++] = (int64_t)rest[tile];
     }
@@ -271,13 +272,13 @@ static void check_exchange_code(const checker *c, const pl_tile_sums *sums, uint
     }
 }
 
-/* ---- all of them ---- */
+/* ---- All checks ---- */
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the checks of the profile");
 }
 
-/* Makes ready to read the text of regions, if the file has it. */
+/* Prepares to parse the text of regions, if the file has it. */
 static popliner_status open_regions(checker *c, popliner_error *error) {
     const popliner_profile *p = c->profile;
     bool has_text = false;
@@ -296,8 +297,8 @@ static popliner_status open_regions(checker *c, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Where a table or column is missing, nothing tells what is sent or received: there is a warning of
- * its own. */
+/* If a table or column is missing, nothing records what is sent or received; the missing table has
+ * its own warning. */
 static popliner_status find_tables(checker *c, popliner_error *error) {
     static const char *const sides[2] = {"source_regions_id", "destination_regions_id"};
     static const char *const hosts[2] = {"host_exchange_to_host", "host_exchange_from_host"};

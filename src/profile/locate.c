@@ -12,7 +12,7 @@
 #include "base/names.h"
 #include "popliner/analysis.h"
 
-/* directory/middle name, as new text; NULL without memory. */
+/* Returns directory/middle name as new text; NULL if memory is short. */
 static char *join(const char *directory, const char *middle, const char *name) {
     pl_text path = {0};
     pl_text_format(&path, "%s/%s%s", directory, middle, name);
@@ -28,9 +28,8 @@ static bool is_file(const char *path) {
     return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/* Whether there is something to be read as debug information: also a link that leads nowhere, or
- * what cannot be looked at. Reading it will say what is wrong, where nothing would seem to be
- * there. */
+/* True if there may be debug information: also for a dangling link, or a file that cannot be
+ * examined. Reading it reports the reason, where ignoring it would hide the file. */
 static bool is_debug(const char *path) {
     struct stat info;
     if (stat(path, &info) == 0)
@@ -38,7 +37,7 @@ static bool is_debug(const char *path) {
     return (errno != ENOENT && errno != ENOTDIR && errno != EACCES) || lstat(path, &info) == 0;
 }
 
-/* The directory part of a path, "." if it has none; NULL without memory. */
+/* Returns the directory of a path, "." if it has none; NULL if memory is short. */
 static char *directory_of(const char *path) {
     const char *slash = strrchr(path, '/');
     if (slash == NULL)
@@ -46,9 +45,9 @@ static char *directory_of(const char *path) {
     return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* ---- the reports of a directory ---- */
+/* ---- The reports in a directory ---- */
 
-/* What is handed out, with the names that it owns. */
+/* A popliner_reports with the names that it owns. */
 typedef struct own_reports {
     popliner_reports told;
     pl_names names;
@@ -59,15 +58,15 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Whether the path is a link that leads nowhere. */
+/* True if the path is a dangling link. */
 static bool is_dangling(const char *path) {
     struct stat info;
     return stat(path, &info) != 0 && lstat(path, &info) == 0;
 }
 
-/* Whether there is something to be read as a report: also what cannot be examined, as a folder that
- * may not be opened, a link that leads nowhere or a directory of the profile's name. Reading it
- * will say what is wrong, where nothing would seem to be there. */
+/* True if there may be a report: also if it cannot be examined (a directory without permission, a
+ * dangling link, a directory called profile.pop). Reading it reports the reason, where ignoring it
+ * would hide the report. */
 static bool is_report(const char *folder, const char *profile) {
     struct stat info;
     const char *name = strrchr(folder, '/') + 1;
@@ -76,7 +75,7 @@ static bool is_report(const char *folder, const char *profile) {
     return (errno != ENOENT && errno != ENOTDIR) || (name[0] != '.' && is_dangling(folder));
 }
 
-/* Adds a name if that is a report. False without memory. */
+/* Adds a name if it is a report. False if memory is short. */
 static bool add_report(own_reports *reports, const char *directory, const char *name) {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return true;
@@ -126,7 +125,7 @@ void popliner_reports_free(popliner_reports *reports) {
     free(own);
 }
 
-/* Adds those of the reports whose profiles can be examined to `readable`. False without memory. */
+/* Adds the reports whose profiles can be examined to `readable`. False if memory is short. */
 static bool find_readable(const char *directory, const popliner_reports *reports,
                           pl_names *readable) {
     bool memory = true;
@@ -139,7 +138,7 @@ static bool find_readable(const char *directory, const popliner_reports *reports
     return memory;
 }
 
-/* "a/, b/ and c/ do: name one of them"; nothing if there are none. */
+/* Writes the part of the message that names the reports; nothing if there are none. */
 static void list_reports(const pl_names *reports, pl_text *text) {
     enum { MAX_NAMED = 5 };
     const size_t count = reports->count;
@@ -156,7 +155,7 @@ static void list_reports(const pl_names *reports, pl_text *text) {
         pl_text_add(text, count == 1 ? " does: name it" : " do: name one of them");
 }
 
-/* Refuses a directory that holds no profile. One that cannot be listed has no reports to name. */
+/* Fails because a directory has no profile. If it cannot be listed, no reports are named. */
 static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
     pl_text text = {0};
     pl_names readable = {0};
@@ -187,10 +186,10 @@ static popliner_status fail_no_profile(const char *directory, popliner_error *er
     return status;
 }
 
-/* ---- the files of a report ---- */
+/* ---- The files of a report ---- */
 
-/* Looks for a debug.cbor near the profile; *debug_path stays NULL without one. False when memory is
- * short. */
+/* Looks for debug.cbor near the profile; *debug_path stays NULL if there is none. False if memory
+ * is short. */
 static bool find_debug(const char *profile_path, char **debug_path) {
     static const char *const places[] = {"", "../"};
     char *directory = directory_of(profile_path);

@@ -1,4 +1,4 @@
-/* Reading a profile: its parts, in the order in which they need each other.
+/* Reads a profile: runs the steps in the order of their dependencies.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 
@@ -10,7 +10,7 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
-/* ---- what readers share ---- */
+/* ---- Shared by the steps ---- */
 
 popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows, int column,
                                        pl_series *series, popliner_error *error) {
@@ -48,7 +48,7 @@ popliner_status pl_profile_read_series(popliner_profile *profile, pl_rows *rows,
     return POPLINER_OK;
 }
 
-/* Whether the varints, at least one, are all 0, one byte for each. */
+/* True if the varints, at least one, are all 0, one byte for each. */
 static bool is_all_zero(const uint8_t *list, size_t size_bytes) {
     return list[0] == 0x80 && memcmp(list, list + 1, size_bytes - 1) == 0;
 }
@@ -123,7 +123,7 @@ popliner_status pl_rows_index(pl_rows *rows, int column, const pl_id_map *ids, c
                               (unsigned long long)id, table);
 }
 
-/* ---- all of it ---- */
+/* ---- The whole profile ---- */
 
 static void free_ids(pl_profile_ids *ids) {
     pl_id_map *const maps[] = {
@@ -134,7 +134,7 @@ static void free_ids(pl_profile_ids *ids) {
         pl_id_map_free(maps[i]);
 }
 
-/* The number of threads wanted, as far as the file is large enough to keep them busy. */
+/* Returns the number of threads, limited to what the size of the file keeps busy. */
 static size_t useful_threads(const char *path, size_t num_threads) {
     enum { MAX_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
     uint64_t max = pl_file_bytes(path) / BYTES_PER_THREAD + 1;
@@ -160,7 +160,7 @@ static popliner_status open_helpers(pl_reading *r, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* pl_read_profile with other work beside it, or NULL; it is done once if nothing fails. */
+/* Like pl_read_profile, with a side task, or NULL, which runs once if nothing fails. */
 static popliner_status read_with(const char *path, const pl_read_options *options,
                                  const pl_side_task *side_task, pl_reading_progress *progress,
                                  popliner_profile **result, popliner_error *error) {
@@ -226,7 +226,7 @@ popliner_status pl_read_profile(const char *path, const pl_read_options *options
     return read_with(path, options, NULL, &progress, profile, error);
 }
 
-/* The debug information, beside the profile. */
+/* Reads the debug information at the same time. */
 typedef struct debug_task {
     const char *path;
     const popliner_listener *listener;
@@ -238,8 +238,8 @@ typedef struct debug_task {
 
 static void read_debug_info(void *user) {
     debug_task *task = user;
-    task->status = pl_debug_info_read_within(task->bounds, task->path, task->listener, &task->info,
-                                             &task->error);
+    task->status =
+        pl_debug_info_read(task->bounds, task->path, task->listener, &task->info, &task->error);
 }
 
 popliner_status pl_read_files(const char *profile_path, const char *debug_path,

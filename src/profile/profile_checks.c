@@ -9,9 +9,9 @@
 #include "base/growth.h"
 #include "profile/checks.h"
 
-/* ---- what the tables tell ---- */
+/* ---- The compiler's tables ---- */
 
-enum { NUM_KINDS = 3 }; /* of memory: their columns are in this order everywhere */
+enum { NUM_KINDS = 3 }; /* of memory: all tables have their columns in this order */
 static const char *const kind_names[NUM_KINDS] = {"non_interleaved", "interleaved", "overflowed"};
 
 enum { TILE, TOTAL, WITH_GAPS, ALWAYS, NOT_ALWAYS, FIRST_KIND, NUM_TILE_COLUMNS = 8 };
@@ -28,7 +28,7 @@ typedef struct checker {
     pl_tile_sums sums;
     pl_tally tallies[PL_NUM_RELATIONS];
 
-    uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles], but that of the tile itself; 0 for NULL */
+    uint64_t *by_tile[NUM_TILE_COLUMNS]; /* [num_tiles]; 0 for NULL. TILE has no array */
     bool is_told[NUM_TILE_COLUMNS];      /* some row has a number */
 
     /* bytes by tile, of vertex types and of compute sets */
@@ -38,8 +38,8 @@ typedef struct checker {
     bool sets_tell[NUM_STATE_PARTS];
 
     uint64_t *instance_bytes;  /* by tile: vertices times the size of their type */
-    uint64_t *entry_instances; /* by entry of compute_set_vertex_type: over all tiles */
-    uint64_t *type_instances;  /* by vertex type: of one compute set, told less found */
+    uint64_t *entry_instances; /* by entry of compute_set_vertex_type: sum over all tiles */
+    uint64_t *type_instances;  /* by vertex type, for one compute set: recorded minus found */
 
     int64_t *step_change[2]; /* for all IPUs at once, and the sum over IPUs */
     bool step_is_told[2];
@@ -105,13 +105,13 @@ static popliner_status read_tiles(checker *c, popliner_error *error) {
     return pl_table_read(c->database, &table, take_tile, c, error);
 }
 
-/* Adds one number per tile from a list; false, with an unknown part of them added,
- * if the blob holds something else. */
+/* Adds one number per tile from a list; false, with some of them added, if the blob holds something
+ * else. */
 static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
     const uint8_t *end = blob + size;
     uint64_t value;
     if (size == num_tiles && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0)
-        return true; /* all 0, as most are */
+        return true; /* all 0, as most lists are */
     for (size_t tile = 0; tile < num_tiles; tile++) {
         if (!pl_varint_read(&blob, end, &value))
             return false;
@@ -120,7 +120,8 @@ static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_
     return blob == end;
 }
 
-/* Adds the blobs of a row, a part of memory each, by tile; tells[] notes which parts are told. */
+/* Adds the blobs of a row, one part of memory each, by tile; tells[] notes which parts are
+ * recorded. */
 static void take_parts(checker *c, pl_rows *rows, int num_parts,
                        bool (*add)(const uint8_t *, size_t, size_t, uint64_t *), bool *tells,
                        uint64_t *const *by_tile) {
@@ -159,7 +160,7 @@ static popliner_status read_vertex_memory(checker *c, popliner_error *error) {
     return status == POPLINER_OK ? pl_table_read(c->database, &sets, take_set, c, error) : status;
 }
 
-/* Adds up the vertices, which are read already. */
+/* Adds up the vertices, which were read before. */
 static void count_instances(checker *c) {
     const popliner_profile *p = c->profile;
     for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
@@ -197,7 +198,7 @@ static popliner_status read_steps(checker *c, popliner_error *error) {
     return status;
 }
 
-/* ---- relations 1 to 4 ---- */
+/* ---- Relations 1 to 4 ---- */
 
 static void check_tiles(checker *c, bool has_offsets) {
     const pl_tile_sums *s = &c->sums;
@@ -222,7 +223,7 @@ static void check_tiles(checker *c, bool has_offsets) {
         if (has_offsets && c->is_told[WITH_GAPS])
             pl_tally_compare(t, c->by_tile[WITH_GAPS][tile], s->end[tile], "total_including_gaps",
                              "");
-        /* how the kinds of memory add up where there are others is not known */
+        /* how the kinds of memory add up if there are several is unknown */
         if (c->is_told[FIRST_KIND] && c->by_tile[FIRST_KIND + 1][tile] == 0 &&
             c->by_tile[FIRST_KIND + 2][tile] == 0)
             pl_tally_compare(t, c->by_tile[FIRST_KIND][tile], c->by_tile[TOTAL][tile],
@@ -230,7 +231,7 @@ static void check_tiles(checker *c, bool has_offsets) {
     }
 }
 
-/* The account of a category on a tile against the variables that it has there. */
+/* Compares the account of a category on a tile with its variables there. */
 static void check_category(checker *c, size_t category, size_t tile, bool has_offsets,
                            uint64_t alone_bytes, uint64_t shared_bytes) {
     const popliner_profile *p = c->profile;
@@ -283,7 +284,7 @@ static popliner_status check_categories(checker *c, bool has_offsets, popliner_e
     return POPLINER_OK;
 }
 
-/* ---- relation 5 ---- */
+/* ---- Relation 5 ---- */
 
 static popliner_status check_steps(checker *c, popliner_error *error) {
     const popliner_profile *p = c->profile;
@@ -309,7 +310,7 @@ static popliner_status check_steps(checker *c, popliner_error *error) {
             told[i] += (uint64_t)c->step_change[i][step];
             if (!c->step_is_told[i] || told[i] == found)
                 continue;
-            uint64_t difference = told[i] - found; /* which may be negative */
+            uint64_t difference = told[i] - found; /* may be negative */
             pl_tally_note(t, difference > INT64_MAX ? 0 - difference : difference,
                           i == 0 ? "" : "sum over IPUs", "");
         }
@@ -318,7 +319,7 @@ static popliner_status check_steps(checker *c, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* ---- relation 6 ---- */
+/* ---- Relation 6 ---- */
 
 /* Notes the difference of a type, once. */
 static void settle_type(checker *c, uint32_t type) {
@@ -329,7 +330,7 @@ static void settle_type(checker *c, uint32_t type) {
                       difference > INT64_MAX ? 0 - difference : difference, "", "");
 }
 
-/* Compares what a compute set says of its vertices with the vertices. */
+/* Compares the counts of a compute set with its vertices. */
 static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *error) {
     checker *c = user;
     const popliner_profile *p = c->profile;
@@ -349,7 +350,7 @@ static popliner_status take_counts(void *user, pl_rows *rows, popliner_error *er
     const uint8_t *counts = pl_rows_blob(rows, 2, &sizes[1]);
     const uint8_t *counts_end = counts + sizes[1];
     pl_tally_begin(t, "compute set", id);
-    for (uint32_t i = first; i < end; i++) /* modulo 2^64, like what is told */
+    for (uint32_t i = first; i < end; i++) /* modulo 2^64, like the recorded count */
         c->type_instances[p->compute_set_vertex_type[i]] -= c->entry_instances[i];
     uint64_t type_id;
     uint64_t count;
@@ -423,7 +424,7 @@ static popliner_status check_totals(checker *c, popliner_error *error) {
     return status;
 }
 
-/* ---- relations 7, 8, 11 and 12 ---- */
+/* ---- Relations 7, 8, 11 and 12 ---- */
 
 static void check_vertex_memory(checker *c) {
     pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
@@ -467,7 +468,7 @@ static void check_vertex_state(checker *c) {
     }
 }
 
-/* The code that belongs to no vertex type is the same on every tile. */
+/* Checks that the code that belongs to no vertex type has the same size on every tile. */
 static popliner_status check_vertex_code(checker *c, popliner_error *error) {
     pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_CODE];
     size_t num_tiles = c->profile->target.num_tiles;
@@ -494,9 +495,9 @@ static popliner_status check_vertex_code(checker *c, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- All checks ---- */
 
-/* Reads what the relations need beside the profile. */
+/* Reads the data that the relations need in addition to the profile. */
 static popliner_status read_tables(checker *c, popliner_error *error) {
     popliner_status status = read_tiles(c, error);
     if (status == POPLINER_OK)
@@ -540,7 +541,7 @@ static popliner_status check_all(checker *c, popliner_error *error) {
     return status;
 }
 
-/* Moves what has come of the relations into the profile. */
+/* Stores the results of the relations in the profile. */
 static popliner_status keep(const checker *c, popliner_profile *p, popliner_error *error) {
     p->checks = pl_new_array(PL_NUM_RELATIONS, sizeof *p->checks);
     if (p->checks == NULL)
@@ -563,7 +564,7 @@ popliner_status pl_profile_find_checks(pl_reading *reading, popliner_error *erro
     const pl_database *database = &reading->database;
     popliner_profile *profile = reading->profile;
     checker c = {.database = database, .profile = profile, .ids = &reading->ids};
-    /* twice two tables by category and tile */
+    /* two pairs of tables by category and tile */
     popliner_status status = pl_bounds_take(
         database->bounds, database->path, "the bytes of each category on each tile",
         (uint64_t)profile->num_categories * profile->target.num_tiles, 4 * sizeof(uint64_t), error);

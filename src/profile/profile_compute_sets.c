@@ -1,5 +1,5 @@
-/* Vertex types and their code; compute sets: the variables that they touch, their vertices and the
- * state of these; and the lists of variables of exchanges.
+/* Reads vertex types and their code; compute sets: the variables that they touch, their vertices
+ * and the state of these; and the lists of variables of exchanges.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
-/* ---- vertex types ---- */
+/* ---- Vertex types ---- */
 
 static popliner_status take_vertex_type(void *user, pl_rows *rows, popliner_error *error) {
     pl_reading *r = user;
@@ -43,9 +43,9 @@ static popliner_status read_vertex_types(pl_reading *r, popliner_error *error) {
     return status == POPLINER_OK ? pl_reading_table(r, &code, take_code, error) : status;
 }
 
-/* ---- lists of variables ---- */
+/* ---- Lists of variables ---- */
 
-/* Makes room for `count` more variables in the list that is being filled; end_list sets its end. */
+/* Reserves `count` more variables in the list that is being filled; end_list sets its end. */
 static bool reserve_variables(popliner_profile *p, size_t *capacity, size_t count) {
     return pl_grow(&p->list_variable, capacity, p->num_list_variables + count,
                    sizeof *p->list_variable);
@@ -59,7 +59,7 @@ static bool end_list(popliner_profile *p, size_t *capacity) {
     return true;
 }
 
-/* Adds the list of a compute set, in a column of the current row. */
+/* Adds the list of a compute set, from a column of the current row. */
 static popliner_status read_list(pl_rows *rows, int column, popliner_profile *p,
                                  const pl_profile_ids *ids, pl_list_room *room,
                                  popliner_error *error) {
@@ -161,7 +161,7 @@ static void free_piece(exchange_piece *piece) {
     *piece = (exchange_piece){0};
 }
 
-/* Appends the lists of a piece to those of the profile. No target is in two pieces. */
+/* Appends the lists of a piece to those of the profile. Each target is in one piece. */
 static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
                          const exchange_piece *piece) {
     for (size_t i = 0; i < piece->num_targets; i++) {
@@ -179,7 +179,7 @@ static bool append_piece(popliner_profile *p, pl_profile_ids *ids, pl_list_room 
     return true;
 }
 
-/* Appends all pieces, each of which is freed as soon as it is not needed any more. */
+/* Appends all pieces, and frees each when it is done. */
 static bool append_pieces(popliner_profile *p, pl_profile_ids *ids, pl_list_room *room,
                           exchange_piece *pieces, size_t num_pieces) {
     size_t num_variables = 0;
@@ -227,9 +227,9 @@ static popliner_status read_exchange_lists(pl_reading *r, popliner_error *error)
     return status;
 }
 
-/* ---- compute sets ---- */
+/* ---- Compute sets ---- */
 
-/* While the tables are read. */
+/* The state of reading the tables. */
 typedef struct reader {
     popliner_profile *profile;
     pl_profile_ids *ids;
@@ -274,7 +274,7 @@ static popliner_status take_instances(void *user, pl_rows *rows, popliner_error 
         return pl_rows_fail(rows, 2, error,
                             "holds more vertices of %llu bytes than a tile can have",
                             (unsigned long long)p->vertex_type_size_bytes[type]);
-    /* both tables are read in the order of their ids, so the sets come one after another */
+    /* both tables are read in the order of their ids, so the sets are consecutive */
     begin_vertices(r, set);
     if (!pl_profile_reserve(p, &p->num_compute_set_vertices, &r->vertices_capacity))
         return pl_fail_memory(error, "the vertices");
@@ -299,7 +299,7 @@ static popliner_status read_instances(const pl_database *database, reader *r,
     return status;
 }
 
-/* Sums the state up over what the compiler tells apart. */
+/* Adds up the parts of the state that the compiler reports. */
 static popliner_status take_state(void *user, pl_rows *rows, popliner_error *error) {
     reader *r = user;
     popliner_profile *p = r->profile;
@@ -318,7 +318,7 @@ static popliner_status take_state(void *user, pl_rows *rows, popliner_error *err
             return status;
         if (series.size_bytes > 0) {
             pl_series_add(p, series, 1, r->by_tile);
-            p->series_length = series.offset; /* it was needed for the sum alone */
+            p->series_length = series.offset; /* only the sum is needed */
             any = true;
         }
     }

@@ -17,7 +17,7 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
 }
 
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
-    size_t low = 0; /* the first tile that ends behind the variable is not before it */
+    size_t low = 0; /* the first tile that ends after the variable is at or after `low` */
     size_t high = profile->target.num_tiles - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

@@ -1,4 +1,4 @@
-/* What a profile is inside the library: structures of arrays, indices instead of ids.
+/* The profile in memory: structures of arrays, with indices instead of ids.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_PROFILE_PROFILE_DATA_H
@@ -14,39 +14,39 @@
 #include "profile/blob_codec.h"
 #include "profile/category.h"
 
-/* How many types of programs are known; they are numbered from 0. */
+/* The number of known program types, which are numbered from 0. */
 enum { PL_NUM_PROGRAM_TYPES = POPLINER_PROGRAM_SYNC_ANS + 1 };
 
-/* One number per tile, kept RLE-encoded in popliner_profile.series_bytes: most are all zero or
- * change seldom, and each is wanted once. Size 0 stands for all zero. */
+/* One number per tile, RLE-encoded in popliner_profile.series_bytes: most are all zero or change
+ * seldom, and each is needed once. Size 0 is all zero. */
 typedef struct pl_series {
     uint64_t offset;
     uint64_t size_bytes;
 } pl_series;
 
-/* What a value is, in popliner_profile.note_kind. */
+/* The kind of a value in popliner_profile.note_kind. */
 typedef enum pl_note_kind {
     PL_NOTE_NONE, /* null, or a list or an object without members */
     PL_NOTE_TEXT,
-    PL_NOTE_NUMBER, /* whole, of at most PL_NOTE_MOST_NUMBER: others are texts */
+    PL_NOTE_NUMBER, /* whole, at most PL_NOTE_MOST_NUMBER; other numbers are texts */
     PL_NUM_NOTE_KINDS,
 } pl_note_kind;
 
-/* What every reader of JSON takes a number for. */
+/* The largest number that every JSON reader represents exactly. */
 #define PL_NOTE_MOST_NUMBER (INT64_C(1) << 53)
 
-/* By the file, in popliner_profile.note_group. */
+/* Names by popliner_profile.note_group. */
 extern const char *const pl_note_files[POPLINER_NUM_NOTE_FILES];
 
-/* More than a tile can have of anything, so that sums over variables, programs and tiles are right.
- * The state of a compute set is a sum of three such numbers. */
+/* Upper bounds of what a tile can have, so that sums over variables, programs and tiles do not
+ * overflow. The state of a compute set is a sum of three such numbers. */
 #define PL_MAX_TILE_BYTES UINT32_MAX
 #define PL_MAX_STATE_BYTES (3 * (uint64_t)PL_MAX_TILE_BYTES)
 
 /* The category of a lowered variable is one byte. */
 #define PL_MAX_CATEGORIES (UINT8_MAX + 1)
 
-/* Single numbers that the profile tells, in popliner_profile.facts; of texts their pl_string. */
+/* Single numbers in popliner_profile.facts; texts are pl_strings. */
 typedef enum pl_fact {
     PL_FACT_FORMAT_MAJOR,
     PL_FACT_FORMAT_MINOR,
@@ -62,19 +62,19 @@ typedef enum pl_fact {
     PL_FACT_TARGET_TYPE,
     PL_FACT_TILES_PER_IPU,
     PL_FACT_IPUS_PER_REPLICA,
-    PL_FACT_IPU, /* the one that the profile was restricted to, plus 1; 0: to none */
-    /* where the replicas are not alike: tiles of the others, and the largest difference */
+    PL_FACT_IPU, /* the IPU that the profile was restricted to, plus 1; 0: none */
+    /* if the replicas differ: the number of tiles of the others, and the largest difference */
     PL_FACT_REPLICA_TILES_OFF,
     PL_FACT_REPLICA_BYTES_OFF,
     PL_NUM_FACTS,
 } pl_fact;
 
-/* The parts that the compiler's account of a category has: its columns, in this order. */
+/* The parts of the compiler's account of a category: its columns, in this order. */
 enum { PL_NUM_CATEGORY_PARTS = 6 };
 
 enum { PL_NUM_RELATIONS = POPLINER_RELATION_COMPUTE_SETS + 1 };
 
-/* What came of one relation that is checked; counts, but for the last. */
+/* The result of a consistency check; counts, except for `where`. */
 typedef struct pl_check {
     uint64_t checked;
     uint64_t breached;
@@ -85,7 +85,7 @@ typedef struct pl_check {
 /* A string is the offset of its first byte in popliner_profile.strings; offset 0 is "". */
 typedef uint32_t pl_string;
 
-/* The device that the program was compiled for, and how much of it the profile is of: see
+/* The device that the program was compiled for, and the part of it that the profile has: see
  * popliner_profile_info. */
 typedef struct pl_target {
     size_t num_tiles;
@@ -100,7 +100,7 @@ typedef struct pl_target {
 } pl_target;
 
 struct popliner_profile {
-    pl_target target; /* its last three members are taken from the facts */
+    pl_target target; /* its last three members come from the facts */
 
     size_t num_facts; /* PL_NUM_FACTS, or 0: all of them 0 */
     uint64_t *facts;
@@ -110,7 +110,7 @@ struct popliner_profile {
     pl_string *option_value;
     uint8_t *option_is_default;
 
-    /* Of framework.json and app.json beside the profile. */
+    /* From framework.json and app.json in the directory of the profile. */
     size_t num_notes;
     uint8_t *note_group;
     uint8_t *note_kind;
@@ -138,11 +138,11 @@ struct popliner_profile {
     uint32_t *compute_set_vertex_type;
     pl_series *compute_set_vertex_instances; /* number by tile */
 
-    /* What the compiler tells of the state of a compute set's vertices: their fields, and the
+    /* The compiler's figures for the state of a compute set's vertices: their fields, and the
      * pointers to copies and edges. */
-    size_t num_compute_set_states; /* num_compute_sets, or 0 where the profile does not tell */
+    size_t num_compute_set_states; /* num_compute_sets, or 0 if the profile has none */
     pl_series *compute_set_state;
-    pl_series *compute_set_descriptors; /* copy descriptors; with the former */
+    pl_series *compute_set_descriptors; /* copy descriptors; if there is a state */
 
     /* Lists of lowered variables that programs touch: of a compute set, or of one side of an
      * exchange. */
@@ -157,7 +157,7 @@ struct popliner_profile {
     uint32_t *program_children_start; /* [num_programs + 1] into program_child */
     size_t num_program_children;
     uint32_t *program_child;
-    uint32_t *program_called;        /* body of the function that it calls, or PL_NONE */
+    uint32_t *program_called;        /* body of the called function, or PL_NONE */
     uint64_t *program_debug_context; /* 0: none */
     pl_string *program_name;
     uint32_t *program_compute_set; /* of OnTileExecute, else PL_NONE */
@@ -167,14 +167,14 @@ struct popliner_profile {
     size_t num_program_lists;
     uint32_t *program_list;
     size_t num_fed_lists;
-    uint32_t *fed_list; /* those that some copy from the host fills */
+    uint32_t *fed_list; /* lists that some copy from the host fills */
 
-    /* What the programs take, if anything is known of it. */
+    /* Times of the programs, if any is known. */
     size_t num_timed_programs; /* num_programs, or 0 */
-    /* of one execution on the slowest tile; 0: none, or not known */
+    /* of one execution on the slowest tile; 0: none, or unknown */
     uint64_t *program_cycles;
-    uint8_t *program_cycles_source; /* popliner_cycles_source, EXCHANGES never */
-    uint32_t *program_repeats;      /* of Repeat, if the file tells, else 1 */
+    uint8_t *program_cycles_source; /* popliner_cycles_source, but never EXCHANGES */
+    uint32_t *program_repeats;      /* of Repeat, if the file has it, else 1 */
 
     size_t num_steps;
     uint32_t *step_program;
@@ -184,8 +184,8 @@ struct popliner_profile {
     uint8_t *class_always_live;
     uint32_t *class_ranges_start; /* [num_classes + 1] into the two below */
     size_t num_ranges;
-    /* half-open: live on [range_first_step, range_end_step); of a class ascending, none of them
-     * empty, and with a gap of some steps between each and the next */
+    /* half-open: live on [range_first_step, range_end_step). The ranges of a class ascend, are not
+     * empty, and have gaps between them */
     uint32_t *range_first_step;
     uint32_t *range_end_step;
 
@@ -204,8 +204,7 @@ struct popliner_profile {
     size_t num_category_parts;  /* PL_NUM_CATEGORY_PARTS for each category, or 0 */
     pl_series *category_memory; /* by category and part */
 
-    /* Whether what grows with the lowered variables was left out, see
-     * pl_profile_variable_fields. */
+    /* True if the fields of pl_profile_variable_fields were left out. */
     bool lacks_variables;
 
     /* Lowered variables, sorted by tile. One that was not allocated has size 0. */
@@ -226,12 +225,11 @@ struct popliner_profile {
     uint64_t *tile_non_interleaved_bytes;
     uint64_t *tile_overflowed_bytes;
 
-    /* Whether this account agrees with all else, by popliner_relation. */
-    /* What the file lacks, a sentence each. */
+    /* What the file lacks, one sentence each. */
     size_t num_absences;
     pl_string *absence;
 
-    size_t num_checks; /* those that there are, or 0: nothing was checked */
+    size_t num_checks; /* PL_NUM_RELATIONS, by popliner_relation; or 0: nothing was checked */
     pl_check *checks;
 
     /* The execution, if the program ran. */
@@ -255,12 +253,12 @@ struct popliner_profile {
     uint32_t *execution_active_tiles;
     double *execution_tile_balance;
 
-    /* What the checks found of the tiles over all steps, [num_tiles]. It is not stored: NULL in a
-     * profile that was. */
+    /* The peak of each tile over all steps, [num_tiles], from the checks. Not stored: NULL in a
+     * loaded profile. */
     popliner_peak *tile_peak;
 };
 
-/* A single number; 0 where the profile does not tell. */
+/* Returns a single number; 0 if the profile does not have it. */
 static inline uint64_t pl_profile_fact(const popliner_profile *profile, pl_fact fact) {
     return profile->num_facts == 0 ? 0 : profile->facts[fact];
 }
@@ -269,26 +267,26 @@ static inline size_t pl_profile_num_children(const popliner_profile *profile, si
     return profile->program_children_start[program + 1] - profile->program_children_start[program];
 }
 
-/* Whether it can be that of a step: the mean of the tiles over their most, which may be rounded up.
- * Not so is NaN. */
+/* True if a number can be a tile balance: the mean of the tiles divided by their maximum, which may
+ * be rounded up. False for NaN. */
 static inline bool pl_is_balance(double balance) {
     return balance >= 0 && balance <= 1 + 1e-6;
 }
 
-/* The name of a program, or of the compute set that it executes; "" if neither has one. */
+/* Returns the name of a program, or of the compute set that it executes; "" if neither has one. */
 const char *pl_profile_program_name(const popliner_profile *profile, size_t program);
 
-/* The best source of cycles that any program has. O(programs). */
+/* Returns the best source of cycles of any program. O(programs). */
 popliner_cycles_source pl_profile_cycles_source(const popliner_profile *profile);
 
-/* layout_gap_bytes of popliner_profile_info. O(tiles). */
+/* Returns layout_gap_bytes of popliner_profile_info. O(tiles). */
 uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile);
 
-/* The tile of a lowered variable. O(log tiles). */
+/* Returns the tile of a lowered variable. O(log tiles). */
 size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
 
-/* The same in a walk over ascending variables, from the tile of the one before (0 at first). O(1)
- * for each, over the whole walk. */
+/* Like pl_profile_tile_of, for iterating over ascending variables: `tile` is that of the previous
+ * one, 0 at first. O(1) amortised. */
 static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_t variable,
                                           size_t tile) {
     while (variable >= profile->tile_variables_start[tile + 1])
@@ -296,44 +294,44 @@ static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_
     return tile;
 }
 
-/* The text of a string; valid as long as the profile. */
+/* Returns the text of a string, valid as long as the profile. */
 static inline const char *pl_profile_string(const popliner_profile *profile, pl_string string) {
     return profile->strings + string;
 }
 
-/* Adds `factor` times the series to by_tile[num_tiles]. O(tiles) or O(1) for an all-zero one. */
+/* Adds `factor` times the series to by_tile[num_tiles]. O(tiles), or O(1) for an all-zero one. */
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile);
 
-/* The walk over the runs of a series: none for an all-zero one, with which there may be no
- * bytes. */
+/* Returns an iteration over the runs of a series, with no run for an all-zero one, which may have
+ * no bytes. */
 static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series series) {
     return pl_runs_begin(series.size_bytes > 0 ? profile->series_bytes + series.offset : NULL,
                          series.size_bytes);
 }
 
-/* Whether so many instances by tile, of that size each, are no more than a tile can have. */
+/* True if `instances` of size_bytes each do not exceed the limit of any tile. */
 bool pl_profile_vertices_fit(const popliner_profile *profile, pl_series instances,
                              uint64_t size_bytes);
 
-/* The cycles of an executed step on the slowest IPU; 0 if none was measured. */
+/* Returns the cycles of an executed step on the slowest IPU; 0 if none was measured. */
 uint64_t pl_profile_execution_cycles(const popliner_profile *profile, size_t step);
 
-/* The sum of a series over the tiles. O(its runs). */
+/* Returns the sum of a series over the tiles. O(its runs). */
 uint64_t pl_series_sum(const popliner_profile *profile, pl_series series);
 
-/* ---- walks ---- */
+/* ---- Iterations ---- */
 
-/* USAGE unless index < count; `what` is what is counted, "programs". */
+/* Fails with USAGE unless index < count; `what` names the items, for example "programs". */
 popliner_status pl_walk_check_index(size_t index, size_t count, const char *what,
                                     popliner_error *error);
 
-/* An index as it is told: SIZE_MAX for PL_NONE. */
+/* Returns an index for callers: SIZE_MAX for PL_NONE. */
 static inline size_t pl_walk_index(uint32_t index) {
     return index == PL_NONE ? SIZE_MAX : index;
 }
 
-/* Where such a walk is. */
+/* An iteration over the variables that a program touches. */
 typedef struct pl_touches {
     const popliner_profile *profile;
     uint32_t list; /* the next list of the program */
@@ -342,16 +340,16 @@ typedef struct pl_touches {
     uint64_t end_place;
 } pl_touches;
 
-/* Begins the walk over the variables of `program`, of which there are none where the variables are
- * not loaded. */
+/* Begins an iteration over the variables of `program`; there are none if the variables are not
+ * loaded. */
 static inline pl_touches pl_touches_of(const popliner_profile *profile, uint32_t program) {
     return (pl_touches){.profile = profile,
                         .list = profile->program_lists_start[program],
                         .end_list = profile->program_lists_start[program + 1]};
 }
 
-/* The next variable; false behind the last one. One that two lists of the program hold comes twice.
- * O(1). */
+/* Gets the next variable; false after the last one. A variable in two lists of the program comes
+ * twice. O(1). */
 static inline bool pl_touches_next(pl_touches *touches, uint32_t *variable) {
     const popliner_profile *p = touches->profile;
     while (touches->place == touches->end_place) {
@@ -365,18 +363,17 @@ static inline bool pl_touches_next(pl_touches *touches, uint32_t *variable) {
     return true;
 }
 
-/* Where such a walk is. */
+/* An iteration over the tiles where a series is not 0. */
 typedef struct pl_tile_runs {
     pl_runs runs;
-    size_t end_tile; /* of the last run, one of zeros or not */
+    size_t end_tile; /* end of the last run, zero or not */
 } pl_tile_runs;
 
-/* Begins the walk over the tiles where the number of a series is not 0. */
 static inline pl_tile_runs pl_tile_runs_of(const popliner_profile *profile, pl_series series) {
     return (pl_tile_runs){pl_series_runs(profile, series), 0};
 }
 
-/* The next of them, *first ... *end - 1, which have the same number; false behind the last. */
+/* Gets the next tiles with one number other than 0, *first ... *end - 1; false after the last. */
 static inline bool pl_tile_runs_next(pl_tile_runs *walk, size_t *first, size_t *end) {
     uint64_t value;
     uint64_t length;
@@ -390,68 +387,66 @@ static inline bool pl_tile_runs_next(pl_tile_runs *walk, size_t *first, size_t *
     return false;
 }
 
-/* ---- all arrays ---- */
+/* ---- All arrays ---- */
 
-/* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns how many they are. */
+/* Fills fields[PL_MAX_FIELDS] with every array of the profile and returns their number. */
 size_t pl_profile_fields(popliner_profile *profile, pl_field *fields);
 
-/* The last of these: what grows with the lowered variables and what refers to them, so that nothing
- * is left that could lead to them where they are left out. */
+/* Like pl_profile_fields, only for arrays that grow with the lowered variables, and those that
+ * refer to them, so that nothing refers to variables that are left out. */
 size_t pl_profile_variable_fields(popliner_profile *profile, pl_field *fields);
 
-/* Those that have one item for each of those that *count tells, a member of the profile, without
- * the starts of lists; and those of numbers by tile. */
+/* Like pl_profile_fields, only for arrays with *count items, where *count is a member of the
+ * profile and arrays of starts do not count; and only for series. */
 size_t pl_profile_fields_by(popliner_profile *profile, const size_t *count, pl_field *fields);
 size_t pl_profile_series_fields(popliner_profile *profile, pl_field *fields);
 
-/* While reading: makes those of the arrays of pl_profile_fields_by that are missing, all 0. False
- * when memory is short. */
+/* For readers: allocates the missing arrays of pl_profile_fields_by, all 0. False if memory is
+ * short. */
 bool pl_profile_allocate(popliner_profile *profile, const size_t *count);
 
-/* While reading: makes room for one more item in all of them, which is 0; *capacity is the room
- * that they have. False when memory is short, or there are more than indices can tell apart. */
+/* For readers: grows these arrays for one more item, which is 0; *capacity is their capacity. False
+ * if memory is short, or there are more items than indices. */
 bool pl_profile_reserve(popliner_profile *profile, const size_t *count, size_t *capacity);
 
-/* Sets the counts of what pl_profile_variable_fields has. */
+/* Sets the counts of the arrays of pl_profile_variable_fields. */
 void pl_profile_count_variables(popliner_profile *profile, size_t count);
 
-/* Frees these arrays, if there are any, and makes the profile one without variables; false when
- * memory is short. */
+/* Frees these arrays, so that the profile has no variables; false if memory is short. */
 bool pl_profile_leave_variables_out(popliner_profile *profile);
 
-/* USAGE where they have been left out: for every public function that would give wrong answers
- * without them. */
+/* Fails with USAGE if the variables have been left out. For every public function that would
+ * otherwise return wrong results. */
 popliner_status pl_profile_require_variables(const popliner_profile *profile,
                                              popliner_error *error);
 
-/* Checks that every index is in range and every start ascends, so that no later code needs to.
+/* Checks that every index is in range and every start ascends, so that no other code needs to.
  * `path` is the file it came from. */
 popliner_status pl_profile_check(const popliner_profile *profile, const char *path,
                                  popliner_error *error);
 
 void pl_profile_free(popliner_profile *profile);
 
-/* Makes the target's members of the facts. After reading and loading. */
+/* Copies facts into the target. Call it after reading and loading. */
 void pl_profile_take_facts(popliner_profile *profile);
 
-/* While reading: adds a string or a series; PL_NONE / false when memory is short. */
+/* For readers: add a string or a series; PL_NONE / false if memory is short. */
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text);
 bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
                            pl_series *series);
 
-/* ---- whether it agrees with itself, and what it lacks ---- */
+/* ---- Consistency, and missing data ---- */
 
-/* What came of a relation, for those who ask; texts live as long as the profile. */
+/* Returns the result of a check; texts live as long as the profile. */
 popliner_check pl_profile_check_of(const popliner_profile *profile, popliner_relation relation);
 
 /* Warns of each relation that is breached. */
 void pl_profile_tell_checks(const popliner_profile *profile, const popliner_listener *listener);
 
-/* Warns of what is missing. */
+/* Warns of missing tables and columns. */
 void pl_schema_tell_absences(const popliner_profile *profile, const popliner_listener *listener);
 
-/* Tells which part of how much a profile is that was read or loaded, and warns if its replicas are
- * not alike. */
+/* Reports which part of the profile was read or loaded, and warns if its replicas differ. */
 void pl_part_tell(const popliner_profile *profile, const popliner_listener *listener);
 
 #endif

@@ -1,7 +1,6 @@
-/* Runs and the steps that they executed; and how long programs take: estimates of the compiler, or
- * what these steps measured, and how often Repeats repeat. All of it is optional: no real file
- * with such rows of an execution is known, so nothing that they hold keeps a profile from being
- * read.
+/* Reads runs and the steps that they executed; and the times of programs: estimates of the
+ * compiler, or measurements of these steps, and the counts of Repeats. All of it is optional: no
+ * known file has rows of an execution, so invalid rows never make a profile unreadable.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -11,24 +10,24 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
-/* So many names of types are kept but once; there are about twenty. */
+/* The number of type names that are stored only once; there are about twenty. */
 enum { MAX_TYPES = 32 };
 
-/* While an execution is read. */
+/* The state of reading an execution. */
 typedef struct execution {
     pl_reading *reading;
     popliner_profile *profile;
     const pl_part *part;
     const pl_profile_ids *ids;
-    pl_id_map steps; /* by the id in the file */
+    pl_id_map steps; /* by id */
     pl_string types[MAX_TYPES];
     size_t num_types;
-    size_t num_senseless;   /* rows */
-    uint64_t num_run_steps; /* that the runs tell of */
-    size_t starts_capacity; /* of where their steps begin */
+    size_t num_senseless;   /* rows with invalid values */
+    uint64_t num_run_steps; /* sum over the runs */
+    size_t starts_capacity; /* of run_first_step */
 } execution;
 
-/* The string of a type's name, of which steps share a few. */
+/* Returns the string of a type's name; steps share a few names. */
 static pl_string keep_type(execution *x, const char *name) {
     for (size_t i = 0; i < x->num_types; i++) {
         if (strcmp(pl_profile_string(x->profile, x->types[i]), name) == 0)
@@ -76,17 +75,17 @@ static popliner_status read_steps(const pl_database *database, execution *x,
     return status;
 }
 
-/* Before those that are read by the fields of the profile. */
+/* These columns come before those of the table of fields. */
 enum { STEP_ID, IPU, CYCLES, ACTIVE_TILES, TILE_BALANCE, NUM_OWN_COLUMNS };
 
-/* Whether the current row of steps_by_ipu is of the part. One without an IPU is of all of them. */
+/* True if the current row of steps_by_ipu is in the part. A row without an IPU is for all IPUs. */
 static bool is_of_part(const pl_rows *rows, const pl_part *part) {
     uint64_t ipu;
     return part->is_all ||
            (pl_rows_told(rows, IPU, &ipu) ? pl_part_has_ipu(part, ipu) : !part->is_one_ipu);
 }
 
-/* Puts the current row of steps_by_ipu, which has cycles, behind the others. */
+/* Appends the current row of steps_by_ipu, which has cycles. */
 static popliner_status put_ipu(pl_rows *rows, execution *x, uint64_t cycles,
                                popliner_error *error) {
     popliner_profile *p = x->profile;
@@ -104,7 +103,7 @@ static popliner_status put_ipu(pl_rows *rows, execution *x, uint64_t cycles,
     p->execution_active_tiles[i] = num_tiles < UINT32_MAX ? (uint32_t)num_tiles : UINT32_MAX;
     p->execution_tile_balance[i] = sqlite3_column_double(rows->statement, TILE_BALANCE);
     if (!pl_is_balance(p->execution_tile_balance[i])) {
-        p->execution_tile_balance[i] = 0; /* infinity, for example, which JSON cannot tell */
+        p->execution_tile_balance[i] = 0; /* for example infinity, which JSON cannot represent */
         x->num_senseless++;
     }
     return POPLINER_OK;
@@ -153,7 +152,7 @@ static popliner_status take_run(void *user, pl_rows *rows, popliner_error *error
     popliner_profile *p = x->profile;
     size_t i = p->num_runs;
     uint64_t num_steps = 0;
-    /* a place more, for where the steps of the last one end */
+    /* one more item, for the end of the last run's steps */
     if (!pl_grow(&p->run_first_step, &x->starts_capacity, i + 2, sizeof *p->run_first_step))
         return pl_fail_memory(error, "the runs");
     popliner_status status = pl_reading_add(x->reading, rows, &p->num_runs, NULL, 0, error);
@@ -179,9 +178,9 @@ uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
     return slowest;
 }
 
-/* ---- how long programs take ---- */
+/* ---- Times of programs ---- */
 
-/* So that sums and products of a few of them stay within 64 bits, and far from it. */
+/* Limits cycles so that sums and products of a few of them stay far below 2^64. */
 static const uint64_t max_cycles = UINT64_MAX / 4096;
 
 static uint64_t add_cycles(uint64_t a, uint64_t b) {
@@ -201,7 +200,7 @@ static void free_numbers(numbers *n) {
     free(n->values);
 }
 
-/* The ids must be sorted before they are looked for. */
+/* Sort the ids before searching for them. */
 static bool add_number(numbers *n, uint64_t id, uint64_t value) {
     if (n->count >= PL_NONE - 1 ||
         !pl_grow(&n->values, &n->capacity, n->count + 1, sizeof *n->values))
@@ -217,7 +216,7 @@ static bool find_number(const numbers *n, uint64_t id, uint64_t *value) {
     return index != PL_NONE;
 }
 
-/* How many numbers runs have; 0 where they are damaged. */
+/* Returns the count of numbers in runs; 0 if they are damaged. */
 static uint64_t count_runs(const uint8_t *rle, size_t size_bytes) {
     pl_runs runs = pl_runs_begin(rle, size_bytes);
     uint64_t count = 0;
@@ -229,8 +228,8 @@ static uint64_t count_runs(const uint8_t *rle, size_t size_bytes) {
     return got < 0 ? 0 : count;
 }
 
-/* The cycles of the slowest tile in each row of compilation_cycles_by_tile, by id. A row is of the
- * tiles of one IPU, as far as is known; of one that is of all tiles those of the part count. */
+/* Reads the cycles of the slowest tile in each row of compilation_cycles_by_tile, by id. As far as
+ * known, a row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
 static popliner_status read_slowest_tiles(const pl_database *database, const pl_part *part,
                                           size_t num_tiles, numbers *slowest,
                                           popliner_error *error) {
@@ -268,9 +267,8 @@ static popliner_status read_slowest_tiles(const pl_database *database, const pl_
     return status;
 }
 
-/* The estimates of a table whose rows refer to compilation_cycles_by_tile, one id per IPU: the
- * slowest IPU of the part counts. With `numbering` rows are known by the numbers that it gives to
- * ids. */
+/* Reads the estimates of a table whose rows refer to compilation_cycles_by_tile, one id per IPU:
+ * the slowest IPU of the part counts. `numbering` maps ids of rows to the numbers to use. */
 static popliner_status read_estimates(const pl_database *database, const pl_part *part,
                                       const pl_table *table, const pl_id_map *numbering,
                                       const numbers *slowest, numbers *estimates,
@@ -332,7 +330,7 @@ static popliner_status read_repeats(const pl_database *database, numbers *repeat
     return status;
 }
 
-/* What the tables of program types tell, by the id of the row. */
+/* The tables of program types, and the columns with their cycles. */
 enum { EXECUTES, DO_EXCHANGES, GLOBAL_EXCHANGES, CODE_COPIES, STREAM_COPIES, NUM_TABLES };
 
 static const struct {
@@ -357,7 +355,7 @@ static const struct {
                        POPLINER_PROGRAM_STREAM_COPY_MID},
 };
 
-/* Gives every program its estimate, and its repeats. */
+/* Sets the estimate of every program, and its repeats. */
 static popliner_status estimate_programs(const pl_database *database, popliner_profile *p,
                                          const numbers estimates[NUM_TABLES],
                                          const numbers *repeats, popliner_error *error) {
@@ -390,8 +388,8 @@ static popliner_status estimate_programs(const pl_database *database, popliner_p
     return status;
 }
 
-/* Replaces all estimates if anything was measured: the two are not to be mixed. A program takes the
- * mean of its executions, each as long as on its slowest IPU. */
+/* Replaces all estimates if anything was measured: the two must not be mixed. A program gets the
+ * mean of its executions, each with the cycles of its slowest IPU. */
 static popliner_status measure_programs(popliner_profile *p, popliner_error *error) {
     uint64_t *cycles = pl_new_array(p->num_programs, sizeof *cycles);
     uint64_t *executions = pl_new_array(p->num_programs, sizeof *executions);
@@ -443,7 +441,7 @@ static popliner_status read_cycles(pl_reading *r, popliner_error *error) {
         status = estimate_programs(database, p, estimates, &repeats, error);
     if (status == POPLINER_OK)
         status = measure_programs(p, error);
-    /* without any cycles, nobody asks for the repeats either */
+    /* nothing uses the repeats without cycles */
     if (status == POPLINER_OK && pl_profile_cycles_source(p) == POPLINER_CYCLES_NONE)
         p->num_timed_programs = 0;
     free_numbers(&slowest);
@@ -453,7 +451,7 @@ static popliner_status read_cycles(pl_reading *r, popliner_error *error) {
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- The whole execution ---- */
 
 popliner_status pl_profile_read_execution(pl_reading *r, popliner_error *error) {
     const pl_database *database = &r->database;

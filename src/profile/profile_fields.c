@@ -1,7 +1,7 @@
-/* The fields of a profile: one row for each array that says how long it is, what it may hold, and
- * which column of the file it is, if it is one as it is there.
- * Reading makes room by them; freeing, storing, loading, checking and keeping a part of the tiles
- * walk over them. What only the values of several arrays together can breach is checked behind.
+/* The fields of a profile: one row for each array, with its length, its valid values, and the
+ * column of the file that it copies, if it copies one. Reading allocates by these rows; freeing,
+ * storing, loading, checking and restricting to a part of the tiles iterate over them. Checks of
+ * several arrays together follow at the end.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -11,18 +11,18 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
-/* What the items of an array may be. */
+/* The valid items of an array. */
 typedef enum range_kind {
     KIND_ANY,
     KIND_BELOW, /* numbers below a limit; with is_optional also PL_NONE */
     KIND_STARTS,
-    KIND_BY_TILE, /* series that hold a number up to a limit for each tile */
+    KIND_BY_TILE, /* series with a number up to a limit for each tile */
 } range_kind;
 
 typedef struct range {
     range_kind kind;
-    size_t count;   /* where the count is that is the limit, or that the starts end with; 0: */
-    uint64_t limit; /* this is it */
+    size_t count;   /* offset of the count that is the limit, or the end of the starts; 0: */
+    uint64_t limit; /* the limit is this */
     bool is_optional;
 } range;
 
@@ -45,26 +45,26 @@ typedef struct range {
 #define BY_TILE(most)                                                                              \
     { .kind = KIND_BY_TILE, .limit = (most) }
 
-/* How a column is read that is the array's alone, and what NULL reads as. Other columns, such as
- * references, have code of their own. */
+/* How to read a column into the array, and the value for NULL. Other columns, such as references,
+ * have their own code. */
 enum {
     NOT_READ,
     TEXT, /* "" */
     NUMBER,
     NUMBER_OR_0,
-    TOLD,          /* 0, as whatever is no number */
-    FLAG,          /* 0, as whatever is no number; else 1 */
+    TOLD,          /* 0, also for anything that is no number */
+    FLAG,          /* 0 for NULL and anything that is no number; else 1 */
     SERIES,        /* an RLE blob; all zero */
-    NEEDED = 0x10, /* the table is nothing without this column */
+    NEEDED = 0x10, /* the table is unusable without this column */
 };
 
 typedef struct row {
     const char *name;
-    size_t array; /* where its pointer is in a profile, as the next */
+    size_t array; /* offset of its pointer in a profile */
     size_t count;
     size_t item_size;
     range range;
-    const char *what; /* for messages: what contradicts itself where the range is left */
+    const char *what; /* for messages: what is inconsistent if an item is invalid */
     const char *column;
     int reading;
 } row;
@@ -72,7 +72,7 @@ typedef struct row {
 #define ARRAY(member, length)                                                                      \
     .name = #member, .array = OFFSET(member), .count = OFFSET(length),                             \
     .item_size = sizeof *((popliner_profile *)NULL)->member
-/* what has no parentheses is a list in braces */
+/* a range without parentheses is a list in braces */
 #define ROW(member, length, text, ...)                                                             \
     { ARRAY(member, length), .what = (text), .range = __VA_ARGS__ }
 #define READ(member, length, text, title, how, ...)                                                \
@@ -170,7 +170,7 @@ static const row rows[] = {
     READ(execution_active_to, num_execution_ipus, NULL, "active_cycles_to_max", TOLD, ANY),
     ROW(execution_active_tiles, num_execution_ipus, NULL, ANY),
     ROW(execution_tile_balance, num_execution_ipus, NULL, ANY),
-    /* what grows with the lowered variables, and what refers to them: see
+    /* arrays that grow with the lowered variables, and arrays that refer to them: see
      * pl_profile_variable_fields */
     ROW(list_start, num_lists, "variables of the programs", STARTS(num_list_variables)),
     ROW(list_variable, num_list_variables, "variables of the programs", INDEX(num_variables)),
@@ -188,10 +188,10 @@ static const row rows[] = {
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)NUM_ROWS <= (int)PL_MAX_FIELDS, "PL_MAX_FIELDS is too small");
 
-/* Counts that are another one, if they are not 0. */
+/* Counts that must equal another count times a factor, unless they are 0. */
 static const struct {
     size_t count;
-    size_t other; /* 0: 1 */
+    size_t other; /* offset of the other count; 0: 1 */
     size_t factor;
     const char *what;
 } ties[] = {
@@ -203,7 +203,7 @@ static const struct {
     {OFFSET(num_checks), 0, PL_NUM_RELATIONS, "checks"},
 };
 
-/* ---- listing ---- */
+/* ---- Listing ---- */
 
 static size_t count_at(const popliner_profile *p, size_t offset) {
     size_t count;
@@ -299,7 +299,7 @@ void pl_profile_free(popliner_profile *profile) {
     free(profile);
 }
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
 size_t pl_reading_columns(pl_reading *r, const size_t *count, pl_column *columns) {
     r->num_fields = 0;
@@ -312,7 +312,7 @@ size_t pl_reading_columns(pl_reading *r, const size_t *count, pl_column *columns
     return r->num_fields;
 }
 
-/* Reads a column of the current row into place `place` of its array. */
+/* Reads a column of the current row into position `place` of its array. */
 static popliner_status take_column(popliner_profile *p, const row *r, size_t place, pl_rows *from,
                                    int column, popliner_error *error) {
     const uint64_t most = r->range.kind == KIND_BELOW ? r->range.limit - 1 : INT64_MAX;
@@ -354,9 +354,9 @@ popliner_status pl_reading_take(pl_reading *r, pl_rows *from, size_t place, popl
     return status;
 }
 
-/* ---- checking each ---- */
+/* ---- Checks of one array ---- */
 
-/* Whether all are below the limit, or PL_NONE where that is allowed. */
+/* True if all are below the limit, or PL_NONE if that is valid. */
 static bool are_below(const void *items, const row *r, size_t count, uint64_t limit) {
     const uint8_t *bytes = items;
     const uint32_t *words = items;
@@ -379,7 +379,7 @@ static uint64_t start_at(const void *items, const row *r, size_t i) {
                                             : ((const uint64_t *)items)[i];
 }
 
-/* From 0 to `total`, or to any number where that is SIZE_MAX. */
+/* True if starts ascend from 0 to `total`, or to any number if that is SIZE_MAX. */
 static bool starts_ascend(const void *items, const row *r, size_t count, uint64_t total) {
     for (size_t i = 0; i < count; i++) {
         if (start_at(items, r, i) > start_at(items, r, i + 1))
@@ -388,7 +388,7 @@ static bool starts_ascend(const void *items, const row *r, size_t count, uint64_
     return start_at(items, r, 0) == 0 && (total == SIZE_MAX || start_at(items, r, count) == total);
 }
 
-/* Every series lies in the bytes and holds one number per tile, up to `max`. */
+/* True if every series lies in the bytes and holds one number per tile, up to `max`. */
 static bool series_hold_tiles(const popliner_profile *profile, const pl_series *series,
                               size_t count, uint64_t max) {
     for (size_t i = 0; i < count; i++) {
@@ -430,7 +430,7 @@ static bool is_in_range(const popliner_profile *p, const row *r) {
     return true;
 }
 
-/* ---- checking what several say together ---- */
+/* ---- Checks of several arrays ---- */
 
 static bool strings_end(const popliner_profile *p) {
     size_t length = p->strings_length;
@@ -455,7 +455,7 @@ static bool checks_add_up(const popliner_profile *p) {
     return true;
 }
 
-/* A compute set is executed by programs of the one type that does. */
+/* True if only programs of type OnTileExecute have a compute set. */
 static bool program_types_fit(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_programs; i++) {
         if (p->program_compute_set[i] != PL_NONE &&
@@ -465,7 +465,7 @@ static bool program_types_fit(const popliner_profile *p) {
     return true;
 }
 
-/* The last executed steps may be of no run. */
+/* True if the runs end before the executed steps: the last steps may be of no run. */
 static bool runs_begin(const popliner_profile *p) {
     return p->run_first_step[p->num_runs] <= p->num_execution_steps;
 }
@@ -486,7 +486,7 @@ static bool parents_come_before(const popliner_profile *p) {
     return true;
 }
 
-/* The vertices of each compute set fit on their tiles. */
+/* True if the vertices of each compute set fit on their tiles. */
 static bool all_vertices_fit(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_compute_set_vertices; i++) {
         if (!pl_profile_vertices_fit(p, p->compute_set_vertex_instances[i],
@@ -496,9 +496,9 @@ static bool all_vertices_fit(const popliner_profile *p) {
     return true;
 }
 
-/* The live ranges of each class lie in the steps, hold some and follow each other with a gap: where
- * two overlapped, variables would count twice, and where two touched, nothing would cross the step
- * between them. */
+/* True if the live ranges of each class are within the steps, not empty and have gaps: variables of
+ * overlapping ranges would count twice, and the step between touching ranges would look like an end
+ * of life. */
 static bool ranges_follow(const popliner_profile *p) {
     for (size_t c = 0; c < p->num_classes; c++) {
         uint64_t least_step = 0;
@@ -529,7 +529,7 @@ static const struct {
     {ranges_follow, "live ranges"},
 };
 
-/* What contradicts itself; NULL if nothing does. */
+/* Returns what is inconsistent; NULL if nothing is. */
 static const char *find_wrong(const popliner_profile *p) {
     for (size_t i = 0; i < sizeof ties / sizeof *ties; i++) {
         size_t count = count_at(p, ties[i].count);

@@ -1,4 +1,4 @@
-/* The lowered variables: millions of rows, read in pieces by several threads.
+/* Reads the lowered variables: millions of rows, read in pieces by several threads.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 
@@ -36,18 +36,18 @@ enum {
 
 enum { NUM_COLUMNS = sizeof columns / sizeof *columns };
 
-/* While pieces are read. */
+/* The state of reading pieces. */
 typedef struct lowered {
     popliner_profile *profile;
     const pl_profile_ids *ids;
     const pl_scan *scan;
-    size_t num_places;    /* room in the profile's arrays */
-    uint64_t **piece_ids; /* by piece: NULL as long as the ids are the rows' own numbers */
-    uint32_t *tile;       /* of each variable, until they are sorted by it */
+    size_t num_places;    /* capacity of the profile's arrays */
+    uint64_t **piece_ids; /* by piece: NULL while the ids are the row numbers */
+    uint32_t *tile;       /* of each variable, until they are sorted by tile */
     const pl_side_task *side_task;
 } lowered;
 
-/* One number that SQL tells of a table; 0 when it does not exist. */
+/* Queries one number of a table; 0 if the table does not exist. */
 static popliner_status ask(const pl_database *database, const char *table, const char *what,
                            uint64_t *number, popliner_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -70,8 +70,8 @@ static popliner_status ask(const pl_database *database, const char *table, const
     return status;
 }
 
-/* One row of vars_info into place `i`, if it is as nearly all rows are. False when it needs a
- * second look; nothing was stored then that read_variable does not store. */
+/* Stores a row of vars_info at `i`, if it is like nearly all rows. False if read_variable must
+ * handle it, which then overwrites everything that was stored. */
 static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i) {
     popliner_profile *p = l->profile;
     const pl_profile_ids *ids = l->ids;
@@ -94,7 +94,7 @@ static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i
     return true;
 }
 
-/* One row of vars_info into place `i`, whatever it holds. */
+/* Stores a row of vars_info at `i`, whatever it holds. */
 static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, uint64_t *id,
                                      popliner_error *error) {
     popliner_profile *profile = l->profile;
@@ -116,7 +116,7 @@ static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, 
     l->tile[i] = (uint32_t)tile;
     profile->variable_unlowered[i] = PL_NONE;
     if ((bits & BIT_ALLOCATED) == 0)
-        return POPLINER_OK; /* the rest of the row means nothing */
+        return POPLINER_OK; /* the other columns are undefined */
 
     status = pl_rows_number(rows, SIZE_BYTES, UINT32_MAX, &size_bytes, error);
     if (status == POPLINER_OK)
@@ -151,7 +151,7 @@ static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, 
     return POPLINER_OK;
 }
 
-/* Brings the items of an array to their new places. */
+/* Moves the items of an array to their new positions. */
 static bool reorder(const pl_field *field, const uint32_t *new_place, size_t count) {
     size_t size = field->item_size;
     char *items = pl_field_items(field);
@@ -165,8 +165,8 @@ static bool reorder(const pl_field *field, const uint32_t *new_place, size_t cou
     return true;
 }
 
-/* Brings the lowered variables into the order of their tiles, keeping the file's order on each
- * tile, and counts them by tile. Files seen so far are in that order already. */
+/* Sorts the lowered variables by tile, keeping the file's order on each tile, and counts them by
+ * tile. All known files are sorted already. */
 static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_error *error) {
     popliner_profile *p = l->profile;
     size_t num_tiles = p->target.num_tiles;
@@ -206,7 +206,7 @@ done:
     return status;
 }
 
-/* Where the rows of a piece go: behind room for all keys of the earlier pieces. */
+/* Returns the index of a piece's first row: earlier pieces have an index for each possible key. */
 static size_t first_place(const pl_scan *scan, size_t piece) {
     return scan->is_open ? 0 : (size_t)(scan->pieces[piece].first - scan->lowest);
 }
@@ -220,7 +220,7 @@ static uint64_t usual_id(const pl_scan *scan, size_t piece, size_t row) {
     return (scan->is_open ? 0 : (uint64_t)scan->pieces[piece].first) + row;
 }
 
-/* Keeps the id of the row-th variable of a piece. */
+/* Stores the id of the row-th variable of a piece. */
 static bool keep_id(lowered *l, size_t piece, size_t row, uint64_t id) {
     uint64_t *ids = l->piece_ids[piece];
     if (ids == NULL) {
@@ -273,7 +273,7 @@ static void move_variables(const lowered *l, size_t to, size_t from, size_t coun
     }
 }
 
-/* Closes the gaps that missing keys left, and numbers the variables. */
+/* Closes the gaps of missing keys, and numbers the variables. */
 static bool join_pieces(const lowered *l, pl_id_map *ids) {
     popliner_profile *p = l->profile;
     p->num_variables = 0;
@@ -295,8 +295,8 @@ static bool join_pieces(const lowered *l, pl_id_map *ids) {
     return true;
 }
 
-/* Decides whether the keys are dense enough to be places in arrays: a row takes more than 4 bytes
- * of the file. If not, the table is not cut and its rows are counted. */
+/* Decides whether the keys are dense enough to be array indices: a row takes more than 4 bytes of
+ * the file. If not, the table is one piece and its rows are counted. */
 static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_error *error) {
     struct stat info = {0};
     uint64_t count = 0;
@@ -325,15 +325,15 @@ static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_e
     return status;
 }
 
-/* Refuses a profile that the memory cannot hold before it makes the machine swap, or other programs
- * be killed. */
+/* Rejects a profile that the memory cannot hold before the machine swaps, or other programs are
+ * killed. */
 static popliner_status check_memory(const pl_database *database, size_t num_variables,
                                     popliner_error *error) {
-    /* A tenth less than what runs of the whole command were measured to take, so that nothing is
-     * refused that would fit. */
+    /* A tenth less than runs of the whole command were measured to take, so that nothing is
+     * rejected that would fit. */
     enum { BYTES_PER_VARIABLE = 20, BYTES_PER_REGION = 8 };
     uint64_t num_regions = 0;
-    popliner_error ignored; /* what is damaged there is told by who reads it */
+    popliner_error ignored; /* the reader of that table reports damage */
     ask(database, "exchange_regions", "count(*)", &num_regions, &ignored);
     uint64_t needed = num_variables * (uint64_t)BYTES_PER_VARIABLE + num_regions * BYTES_PER_REGION;
     char what[80];
@@ -343,7 +343,7 @@ static popliner_status check_memory(const pl_database *database, size_t num_vari
 
 static bool allocate_variables(lowered *l, size_t count) {
     l->tile = pl_new_array(count, sizeof *l->tile);
-    l->profile->num_variables = count; /* until it is known how many there are */
+    l->profile->num_variables = count; /* until the number is known */
     return l->tile != NULL && pl_profile_allocate(l->profile, &l->profile->num_variables);
 }
 

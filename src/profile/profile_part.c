@@ -1,5 +1,5 @@
-/* Which part of the file is analysed: the IPUs of its first replica, or one of them; and the
- * compiler's own account of memory: by tile, and by category and tile.
+/* Determines the part of the file that is analysed: the IPUs of its first replica, or one of them;
+ * and reads the compiler's own account of memory: by tile, and by category and tile.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
-/* ---- the compiler's account ---- */
+/* ---- The compiler's account ---- */
 
 static popliner_status take_account(void *user, pl_rows *rows, popliner_error *error) {
     pl_reading *r = user;
@@ -29,7 +29,8 @@ static popliner_status read_tiles(pl_reading *r, popliner_error *error) {
                : pl_fail_memory(error, "the tiles");
 }
 
-/* The category of this name, which is what the account goes by; SIZE_MAX if there is none. */
+/* Returns the category of this name, which the account uses as its id; SIZE_MAX if there is
+ * none. */
 static size_t find_category(const popliner_profile *p, const char *name) {
     for (size_t i = 0; i < p->num_categories; i++) {
         if (strcmp(pl_profile_string(p, p->category_name[i]), name) == 0)
@@ -87,9 +88,9 @@ popliner_status pl_profile_read_tiles(pl_reading *r, popliner_error *error) {
     return status;
 }
 
-/* ---- which part ---- */
+/* ---- The part ---- */
 
-/* Whether the target's numbers agree, so that they tell which tiles an IPU has. */
+/* True if the target's numbers are consistent, so that they determine the tiles of an IPU. */
 static bool target_fits(const pl_target *t) {
     return t->tiles_per_ipu > 0 && t->ipus_per_replica > 0 && t->num_ipus > 0 &&
            t->num_tiles % t->tiles_per_ipu == 0 && t->num_tiles / t->tiles_per_ipu == t->num_ipus &&
@@ -105,8 +106,8 @@ static popliner_status take_tile(void *user, pl_rows *rows, popliner_error *erro
     return status;
 }
 
-/* A program is compiled for one replica, and whether a profile then has the tiles of one or of all
- * is not known. Where the account by tile has those of one, there are no others. */
+/* A program is compiled for one replica, and it is unknown whether a profile then has the tiles of
+ * one replica or of all. If the account by tile has those of one, there are no others. */
 static popliner_status find_held_tiles(const pl_database *database, pl_target *target,
                                        popliner_error *error) {
     static const pl_column columns[] = {{"tile", true}};
@@ -173,9 +174,9 @@ popliner_status pl_part_find(pl_reading *r, popliner_error *error) {
     return part->is_of_replica ? find_held_tiles(&r->database, t, error) : POPLINER_OK;
 }
 
-/* ---- comparing replicas ---- */
+/* ---- Comparing replicas ---- */
 
-/* Counts the tiles of other replicas whose account is not that of the first one's. */
+/* Counts the tiles of other replicas whose account differs from that of the first one. */
 static void compare_replicas(popliner_profile *p, const pl_part *part) {
     pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_fields_by(p, &p->target.num_tiles, fields);
@@ -197,13 +198,13 @@ static void compare_replicas(popliner_profile *p, const pl_part *part) {
     p->facts[PL_FACT_REPLICA_BYTES_OFF] = largest;
 }
 
-/* ---- keeping a part ---- */
+/* ---- Restricting a profile to the part ---- */
 
 static void keep_items(void *items, size_t first, size_t end, size_t item_size) {
     memmove(items, (char *)items + first * item_size, (end - first) * item_size);
 }
 
-/* Of all arrays with one item for each of those that *count tells. */
+/* Restricts the arrays with *count items. */
 static void keep_fields(popliner_profile *p, const size_t *count, size_t first, size_t end) {
     pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_fields_by(p, count, fields);
@@ -211,7 +212,7 @@ static void keep_fields(popliner_profile *p, const size_t *count, size_t first, 
         keep_items(pl_field_items(&fields[i]), first, end, fields[i].item_size);
 }
 
-/* Those that programs touch, of the variables first ... end - 1. */
+/* Restricts the lists to the variables first ... end - 1. */
 static void keep_lists(popliner_profile *p, size_t first, size_t end) {
     uint64_t kept = 0;
     uint64_t place = 0;
@@ -240,16 +241,16 @@ static void keep_variables(popliner_profile *p, const pl_part *part) {
     keep_lists(p, first, end);
 }
 
-/* The numbers by tile of a profile, while those of a part are kept. */
+/* The state of restricting series. */
 typedef struct cutter {
     popliner_profile *profile;
     const pl_part *part;
-    uint8_t *bytes;   /* what series_bytes was */
+    uint8_t *bytes;   /* the old series_bytes */
     uint64_t *values; /* [tiles of the part] */
     pl_blob rle;
 } cutter;
 
-/* Makes a series one of the part's tiles. */
+/* Restricts a series to the tiles of the part. */
 static bool cut(cutter *c, pl_series *series) {
     const pl_part *part = c->part;
     pl_runs runs = pl_runs_begin(series->size_bytes > 0 ? c->bytes + series->offset : NULL,
@@ -312,7 +313,7 @@ popliner_status pl_part_keep(popliner_profile *p, const pl_part *part, popliner_
     return POPLINER_OK;
 }
 
-/* ---- telling ---- */
+/* ---- Messages ---- */
 
 void pl_part_tell(const popliner_profile *p, const popliner_listener *listener) {
     uint64_t ipu = pl_profile_fact(p, PL_FACT_IPU);

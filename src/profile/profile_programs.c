@@ -1,4 +1,4 @@
-/* Exchanges, the programs, what each of them touches and holds, and the liveness steps.
+/* Reads exchanges, programs, what each program touches, and the liveness steps.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/growth.h"
 #include "profile/profile_readers.h"
 
-/* ---- exchanges ---- */
+/* ---- Exchanges ---- */
 
-/* While a table is read; `exchanges` or `host_lists` is what it fills. */
+/* The state of reading a table, which fills `exchanges` or `host_lists`. */
 typedef struct exchange_reader {
     popliner_profile *profile;
     const pl_profile_ids *ids;
@@ -19,7 +19,7 @@ typedef struct exchange_reader {
     pl_host_lists *host_lists;
 } exchange_reader;
 
-/* The list of the variables in a column of the current row, or PL_NONE. */
+/* Sets *list to the list of the variables in a column of the current row, or PL_NONE. */
 static popliner_status read_list(const exchange_reader *r, pl_rows *rows, int column,
                                  uint32_t *list, popliner_error *error) {
     uint64_t regions = 0;
@@ -52,7 +52,7 @@ static popliner_status take_exchange(void *user, pl_rows *rows, popliner_error *
     return POPLINER_OK;
 }
 
-/* Columns that the table does not have are named "-". */
+/* A missing column is called "-". */
 static popliner_status read_exchanges(const pl_database *database, const char *name,
                                       const pl_column columns[4], exchange_reader *r,
                                       pl_exchange_table *exchanges, popliner_error *error) {
@@ -141,13 +141,9 @@ const pl_exchange *pl_exchange_find(const pl_exchange_table *table, uint64_t id)
     return place == PL_NONE ? NULL : &table->entries[place];
 }
 
-size_t pl_host_lists_find(const pl_host_lists *lists, uint64_t id) {
-    return pl_id_entries_place(lists->entries, lists->count, id);
-}
+/* ---- Programs ---- */
 
-/* ---- programs ---- */
-
-/* While the programs are read, and what their rows refer to by their variant_index. */
+/* The state of reading the programs, and the rows that their variant_index refers to. */
 typedef struct reader {
     pl_reading *reading;
     popliner_profile *profile;
@@ -209,11 +205,11 @@ static popliner_status take_program_type(void *user, pl_rows *rows, popliner_err
     return POPLINER_OK;
 }
 
-/* Where a row refers to something that is known by its id: from the row's id to the number
- * there. */
+/* The state of reading references: from the id of a row to the number of the item that it refers
+ * to. */
 typedef struct reference_reader {
     const pl_id_map *numbering;
-    const char *must_have; /* the table whose ids they are, or NULL: other rows are left out */
+    const char *must_have; /* the table that must have the ids; NULL: skip rows with other ids */
     pl_id_map *references;
 } reference_reader;
 
@@ -242,7 +238,7 @@ static popliner_status read_references(const pl_database *database, const pl_tab
     return status;
 }
 
-/* Which compute sets OnTileExecutes execute, and which programs Calls call. */
+/* Reads which compute sets OnTileExecutes execute, and which programs Calls call. */
 static popliner_status read_executed(const pl_database *database, reader *r,
                                      popliner_error *error) {
     static const pl_column execute[] = {{"id", true}, {"compute_set", true}};
@@ -290,7 +286,7 @@ static bool add_list(reader *r, uint32_t list) {
     return true;
 }
 
-/* What program i holds and touches if it is one of these exchanges. */
+/* Sets what program i holds and touches if it is one of these exchanges. */
 static bool add_exchange(reader *r, size_t i, const pl_exchange *exchange) {
     if (exchange == NULL)
         return true;
@@ -299,7 +295,7 @@ static bool add_exchange(reader *r, size_t i, const pl_exchange *exchange) {
 }
 
 static bool add_host_exchanges(reader *r, const pl_host_lists *host, uint64_t id) {
-    for (size_t k = pl_host_lists_find(host, id); k < host->count; k++) {
+    for (size_t k = pl_id_entries_place(host->entries, host->count, id); k < host->count; k++) {
         if (host->entries[k].id != id)
             break;
         if (!add_list(r, host->entries[k].index))
@@ -308,7 +304,7 @@ static bool add_host_exchanges(reader *r, const pl_host_lists *host, uint64_t id
     return true;
 }
 
-/* The host fills the lists that programs have from that one on. */
+/* Adds the lists of programs from first_list on to those that the host fills. */
 static bool add_fed_lists(reader *r, size_t first_list) {
     popliner_profile *p = r->profile;
     if (!pl_grow(&p->fed_list, &r->fed_capacity,
@@ -319,7 +315,7 @@ static bool add_fed_lists(reader *r, size_t first_list) {
     return true;
 }
 
-/* What the program in place `i` touches and holds, from the row of its type's own table. */
+/* Sets what program i touches and holds, from the row of its type's own table. */
 static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
                                        uint64_t variant_index, popliner_error *error) {
     popliner_profile *p = r->profile;
@@ -350,7 +346,7 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
         memory = add_host_exchanges(r, &all->from_host, variant_index) &&
                  add_fed_lists(r, first_list) &&
                  add_host_exchanges(r, &all->to_host, variant_index);
-        /* a row may be of any number of programs */
+        /* one row may belong to any number of programs */
         if (memory)
             return pl_bounds_take(rows->database->bounds, rows->database->path,
                                   "the host exchanges of programs",
@@ -366,7 +362,7 @@ static popliner_status resolve_variant(reader *r, const pl_rows *rows, size_t i,
     return memory ? POPLINER_OK : pl_fail_memory(error, "the programs");
 }
 
-/* Makes every array of programs hold `count` of them. */
+/* Allocates every array of programs for `count` of them. */
 static bool allocate_programs(popliner_profile *p, size_t count) {
     p->num_programs = count;
     p->program_children_start = pl_new_array(count + 1, sizeof *p->program_children_start);
@@ -410,7 +406,7 @@ static popliner_status add_children(reader *r, pl_rows *rows, int column, poplin
     return POPLINER_OK;
 }
 
-/* Of table programs, before those that are read by the fields of the profile. */
+/* These columns come before those of the table of fields. */
 enum { NUM_OWN_COLUMNS = 4 };
 
 static popliner_status take_program(void *user, pl_rows *rows, popliner_error *error) {
@@ -420,7 +416,7 @@ static popliner_status take_program(void *user, pl_rows *rows, popliner_error *e
     uint64_t variant = 0;
     uint64_t variant_index = 0;
     if (i >= p->num_programs)
-        return POPLINER_OK; /* there are more than there were ids: the file has changed */
+        return POPLINER_OK; /* more than the ids that were read: the file has changed */
     popliner_status status = pl_rows_number(rows, 1, INT64_MAX, &variant, error);
     if (status == POPLINER_OK)
         status = pl_rows_number_or(rows, 2, INT64_MAX, UINT64_MAX, &variant_index, error);
@@ -470,7 +466,7 @@ static popliner_status read_programs(pl_reading *reading, reader *r, popliner_er
     return status;
 }
 
-/* ---- liveness steps ---- */
+/* ---- Liveness steps ---- */
 
 static popliner_status take_step(void *user, pl_rows *rows, popliner_error *error) {
     pl_reading *r = user;
@@ -506,7 +502,7 @@ static popliner_status read_steps(pl_reading *r, popliner_error *error) {
     return pl_reading_table(r, &table, take_step, error);
 }
 
-/* ---- all of it ---- */
+/* ---- All programs ---- */
 
 popliner_status pl_profile_read_programs(pl_reading *reading, popliner_error *error) {
     const pl_database *database = &reading->database;

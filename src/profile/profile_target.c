@@ -1,5 +1,4 @@
-/* What the profile is of: format version and target, single numbers and texts that nothing is
- * computed from, and the options of the engine.
+/* Reads format version and target, single numbers and texts for reports, and the engine options.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/profile_readers.h"
@@ -11,14 +10,14 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* More tiles than any machine has: 64 IPUs of 1472 tiles are 94,208. */
+/* More tiles than any machine has: 64 IPUs of 1472 tiles have 94,208. */
 enum { MAX_TILES = 1 << 24 };
 
-/* Much less than a file says of each tile, if it be only one lowered variable. */
+/* Much less than a file holds for each tile, even with only one lowered variable. */
 enum { LEAST_BYTES_OF_TILE = 8 };
 
-/* Notes and tells which version was met. Only one was ever seen: others are read by its names, and
- * what they have besides is not. */
+/* Stores and reports the version. Only one is known: others are read by the same names, and
+ * anything else in them is ignored. */
 static void take_version(pl_database *database, bool tells_minor, uint64_t minor, uint64_t point,
                          const popliner_listener *listener) {
     enum { SEEN_MINOR = 8 };
@@ -136,7 +135,7 @@ static popliner_status read_target_row(const pl_database *database, popliner_pro
     return status;
 }
 
-/* Many tables are as long as there are tiles, so a small file must not claim millions. */
+/* Many tables have a row per tile, so a small file must not claim millions. */
 static popliner_status check_claim(const pl_database *database, size_t num_tiles,
                                    popliner_error *error) {
     uint64_t size_bytes =
@@ -149,17 +148,17 @@ static popliner_status check_claim(const pl_database *database, size_t num_tiles
                    database->path, num_tiles, (unsigned long long)size_bytes);
 }
 
-/* ---- facts and options ---- */
+/* ---- Facts and options ---- */
 
 enum { MAX_FACTS = 5 };
 
-/* Which facts the first row of a table tells. */
+/* The facts in the first row of a table. */
 typedef struct fact_table {
     const char *name;
     size_t num_columns;
     pl_column columns[MAX_FACTS];
     pl_fact facts[MAX_FACTS];
-    size_t num_texts; /* the first columns hold texts */
+    size_t num_texts; /* the first columns are texts */
 } fact_table;
 
 static const fact_table fact_tables[] = {

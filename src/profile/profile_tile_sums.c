@@ -14,22 +14,22 @@ typedef struct extent {
     uint64_t end;
 } extent;
 
-/* Variables of a tile, one behind the other in the file and in memory: most are. */
+/* Variables of a tile that are adjacent in the file and in memory, as most are. */
 typedef struct run {
     uint64_t end;   /* address */
-    uint32_t first; /* place on the tile */
-    uint32_t next;  /* behind the last */
+    uint32_t first; /* position on the tile */
+    uint32_t next;  /* position after the last */
 } run;
 
-/* What one thread adds up in. */
+/* The sums and scratch space of one thread. */
 typedef struct worker {
-    run *runs;      /* [most variables of a tile] */
-    uint64_t *keys; /* [the same]: address << 32 | place in `runs` */
+    run *runs;      /* [largest number of variables of a tile] */
+    uint64_t *keys; /* [as runs]: address << 32 | index of `runs` */
     uint64_t *other_keys;
     extent *shared;
     size_t shared_capacity;
     uint64_t *tile_class_bytes; /* [num_classes]: of one tile; 0 between tiles */
-    uint32_t *tile_classes;     /* [num_classes]: those that the tile has */
+    uint32_t *tile_classes;     /* [num_classes]: classes of the tile */
     int64_t *change_bytes;      /* [num_steps + 1]; 0 between tiles */
     uint64_t *class_bytes;      /* [num_classes]: of all tiles of this thread */
 } worker;
@@ -40,7 +40,7 @@ typedef struct adding {
     worker *workers;
 } adding;
 
-/* ---- addresses ---- */
+/* ---- Addresses ---- */
 
 static void sort_few(uint64_t *keys, size_t count) {
     for (size_t i = 1; i < count; i++) {
@@ -52,8 +52,8 @@ static void sort_few(uint64_t *keys, size_t count) {
     }
 }
 
-/* Sorts the keys by address, by digits from the lowest: time that no order of the file can stretch.
- * Returns where they are then, in `keys` or in `other`. */
+/* Sorts the keys by address with a radix sort, whose time does not depend on the order of the file.
+ * Returns the sorted array, `keys` or `other`. */
 static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
     enum { FEW = 48, MAX_BITS = 11 };
     if (count <= FEW) {
@@ -93,9 +93,9 @@ static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
     return keys;
 }
 
-/* The runs of a tile by address: each key leads to one. */
+/* The runs of a tile by address; each key refers to one. */
 typedef struct tile_layout {
-    const uint32_t *size_bytes; /* of the tile's variables, like the next */
+    const uint32_t *size_bytes; /* of the tile's variables, like `category` */
     const uint8_t *category;
     const run *runs;
     const uint64_t *keys;
@@ -111,8 +111,8 @@ static const run *run_of(const tile_layout *l, size_t i) {
     return &l->runs[(uint32_t)l->keys[i]];
 }
 
-/* The addresses that several of the runs [first, end) have, which cover memory without a gap. They
- * come out in order, and none touches the next. */
+/* Finds the addresses that several of the runs [first, end) use; the runs cover memory without a
+ * gap. The extents ascend and do not touch each other. */
 static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *w, size_t *count) {
     *count = 0;
     if (!pl_grow(&w->shared, &w->shared_capacity, end - first, sizeof *w->shared))
@@ -133,8 +133,8 @@ static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *
     return true;
 }
 
-/* Adds what variables of a run share to their categories. What lies between two extents belongs to
- * one run alone, so all walks over them together are short. */
+/* Adds the bytes that variables of a run share to their categories. Between two extents there is
+ * one run, so all iterations together are short. */
 static void add_shared(const tile_layout *l, size_t i, const extent *shared,
                        const extent *shared_end) {
     const run *own = run_of(l, i);
@@ -156,7 +156,7 @@ static void add_shared(const tile_layout *l, size_t i, const extent *shared,
     }
 }
 
-/* Goes over the runs in the order of their addresses. */
+/* Iterates over the runs by address. */
 static bool add_layout(const tile_layout *l, worker *w, uint64_t *covered_bytes,
                        uint64_t *last_end) {
     size_t i = 0;
@@ -185,9 +185,9 @@ static bool add_layout(const tile_layout *l, worker *w, uint64_t *covered_bytes,
     return true;
 }
 
-/* ---- liveness ---- */
+/* ---- Liveness ---- */
 
-/* Adds what the tile has of each class, and leaves the worker's sums of the tile 0. */
+/* Adds the tile's bytes of each class, and resets the worker's sums of the tile. */
 static void add_classes(const popliner_profile *p, worker *w, size_t count,
                         uint64_t *always_live_bytes, uint64_t *most_bytes, uint32_t *peak_step) {
     for (size_t i = 0; i < count; i++) {
@@ -217,7 +217,7 @@ static void add_classes(const popliner_profile *p, worker *w, size_t count,
     *most_bytes = (uint64_t)most;
 }
 
-/* The variables of a tile as runs, with what each class and each category has of them. */
+/* The numbers of runs and classes of a tile. */
 typedef struct tile_runs {
     size_t num_runs;
     size_t num_classes;
@@ -237,7 +237,7 @@ static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
     uint64_t *restrict keys = w->keys;
     size_t num_runs = 0;
     size_t num_classes = 0;
-    uint64_t end = UINT64_MAX; /* of the run */
+    uint64_t end = UINT64_MAX; /* of the current run */
     for (uint32_t i = 0; i < num_variables; i++) {
         uint64_t size_bytes = sizes[i];
         if (size_bytes == 0)
@@ -296,7 +296,7 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
     return true;
 }
 
-/* ---- all tiles ---- */
+/* ---- All tiles ---- */
 
 static bool begin_worker(const popliner_profile *p, size_t most_variables, worker *w) {
     w->runs = pl_new_array(most_variables, sizeof *w->runs);

@@ -1,5 +1,5 @@
-/* Variables: categories, unlowered variables, equivalence classes, and when these live. The lowered
- * variables have a file of their own.
+/* Reads categories, unlowered variables, equivalence classes, and when these are live.
+ * profile_lowered.c reads the lowered variables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/profile_readers.h"
@@ -10,13 +10,13 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* While a table of (id, name) is read into a map and an array of names. */
+/* The state of reading a table of (id, name) into a map and an array of names. */
 typedef struct name_reader {
     popliner_profile *profile;
     pl_id_map *ids;
     pl_string **names;
     size_t *count;
-    size_t capacity; /* of all arrays with one item for each */
+    size_t capacity; /* of all arrays with one item per row */
     size_t max_count;
 } name_reader;
 
@@ -37,7 +37,7 @@ static popliner_status take_name(void *user, pl_rows *rows, popliner_error *erro
     return POPLINER_OK;
 }
 
-/* The table may be missing: then there are no names. */
+/* The table is optional: without it there are no names. */
 static popliner_status read_names(const pl_database *database, const char *name, name_reader *r,
                                   popliner_error *error) {
     static const pl_column columns[] = {{"id", true}, {"name", true}};
@@ -49,7 +49,7 @@ static popliner_status read_names(const pl_database *database, const char *name,
     return status;
 }
 
-/* The debug contexts of an unlowered variable; of several the first. */
+/* Reads the first debug context of an unlowered variable. */
 static popliner_status take_variable_contexts(void *user, pl_rows *rows, popliner_error *error) {
     pl_reading *r = user;
     uint64_t id = 0;
@@ -109,7 +109,7 @@ popliner_status pl_profile_read_variables(pl_reading *r, popliner_error *error) 
                              .max_count = PL_NONE - 1};
     popliner_status status = read_names(&r->database, "var_categories", &categories, error);
     if (status == POPLINER_OK && p->num_categories == 0) {
-        /* every variable needs one; without the table all are of one nameless category */
+        /* every variable needs a category; without the table there is one nameless category */
         if (!pl_profile_reserve(p, &p->num_categories, &capacity))
             return pl_fail_memory(error, "the categories of variables");
         p->num_categories = 1;
@@ -125,7 +125,7 @@ popliner_status pl_profile_read_variables(pl_reading *r, popliner_error *error) 
     return status;
 }
 
-/* ---- when the equivalence classes live ---- */
+/* ---- Live ranges of equivalence classes ---- */
 
 /* The ranges in the order of the file. */
 typedef struct range_reader {
@@ -138,7 +138,7 @@ typedef struct range_reader {
     size_t capacity;
 } range_reader;
 
-/* Reads a range, and counts it at its class. */
+/* Reads a range, and counts it for its class. */
 static popliner_status take_range(void *user, pl_rows *rows, popliner_error *error) {
     range_reader *r = user;
     popliner_profile *p = r->profile;
@@ -167,7 +167,7 @@ static popliner_status take_range(void *user, pl_rows *rows, popliner_error *err
     return POPLINER_OK;
 }
 
-/* Brings the ranges into the order of their classes; false when memory is short. */
+/* Sorts the ranges by class; false if memory is short. */
 static bool sort_by_class(const range_reader *r) {
     popliner_profile *p = r->profile;
     for (size_t i = 0; i < p->num_classes; i++)
@@ -195,8 +195,8 @@ static int compare_keys(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Brings the ranges start ... end - 1 into the order of their first steps, those of one step in
- * that of the file; nearly always they are. `keys` and `ends` have room for all of them. */
+/* Sorts the ranges start ... end - 1 by their first steps, stably; nearly always they are sorted.
+ * `keys` and `ends` have space for all of them. */
 static void sort_ranges(popliner_profile *p, uint32_t start, uint32_t end, uint64_t *keys,
                         uint32_t *ends) {
     bool is_sorted = true;
@@ -216,15 +216,15 @@ static void sort_ranges(popliner_profile *p, uint32_t start, uint32_t end, uint6
     }
 }
 
-/* Brings the ranges of each class into order, joins those that overlap or touch, and leaves out the
- * empty ones: then two files that say the same of every step have the same ranges, and what lives
- * from before a step until after it does so in one range. False when memory is short. */
+/* Sorts the ranges of each class, merges those that overlap or touch, and drops empty ones: then
+ * files with equal liveness have equal ranges, and a variable that is live before and after a step
+ * has one range. False if memory is short. */
 static bool merge_ranges(popliner_profile *p) {
     uint64_t *keys = pl_new_array(p->num_ranges, sizeof *keys);
     uint32_t *ends = pl_new_array(p->num_ranges, sizeof *ends);
     bool memory = keys != NULL && ends != NULL;
     uint32_t kept = 0;
-    uint32_t start = 0; /* of the class, as it was read */
+    uint32_t start = 0; /* of the class, before merging */
     for (size_t c = 0; memory && c < p->num_classes; c++) {
         uint32_t end = p->class_ranges_start[c + 1];
         uint32_t first_kept = kept;

@@ -1,4 +1,4 @@
-/* What a profile tells of its program and of its execution, one thing at a time.
+/* Access to single items of a profile, its program and its execution.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stddef.h>
@@ -19,7 +19,7 @@ popliner_status pl_walk_check_index(size_t index, size_t count, const char *what
                    "the profile has %zu %s, but number %zu is asked for", count, what, index);
 }
 
-/* ---- What the profile is of ---------------------------------------------------------------- */
+/* ---- The profile as a whole ------------------------------------------------------------------ */
 
 static const char *fact_text(const popliner_profile *p, pl_fact fact) {
     return pl_profile_string(p, (pl_string)pl_profile_fact(p, fact));
@@ -67,7 +67,7 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
     return pl_struct_fill(info, &told, sizeof told, "popliner_profile_info", error);
 }
 
-/* What popliner_profile_get fills. */
+/* The structures that popliner_profile_get fills. */
 typedef union item {
     popliner_engine_option engine_option;
     popliner_tile_memory tile_memory;
@@ -108,12 +108,13 @@ static void tell_tile_memory(const popliner_profile *p, size_t tile, item *told)
     };
 }
 
-/* How the i-th part of a category's account is called: the columns are read in this order. */
+/* Returns the popliner_by_tile of the i-th part of a category's account: columns are read in this
+ * order. */
 static int part_of(int i) {
     return POPLINER_BY_TILE_NON_INTERLEAVED_NON_OVERLAPPED + i;
 }
 
-/* The parts of a category's account; NULL if there is none. */
+/* Returns the parts of a category's account; NULL if there is none. */
 static const pl_series *category_parts(const popliner_profile *p, size_t category) {
     return p->num_category_parts == 0 ? NULL
                                       : p->category_memory + category * PL_NUM_CATEGORY_PARTS;
@@ -142,7 +143,7 @@ static void tell_category(const popliner_profile *p, size_t category, item *told
 
 popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_tile what,
                                          size_t index, uint64_t *by_tile, popliner_error *error) {
-    const pl_series *all = NULL; /* but of categories, which have several parts */
+    const pl_series *all = NULL; /* NULL for categories, which have several parts */
     size_t count = 0;
     const char *name = "";
     switch (what) {
@@ -247,7 +248,7 @@ static void tell_step(const popliner_profile *p, size_t step, item *told) {
                                  .parent_step = pl_walk_index(p->step_parent[step])};
 }
 
-/* ---- What programs execute ------------------------------------------------------------------ */
+/* ---- Compute sets and vertices -------------------------------------------------------------- */
 
 static void tell_compute_set(const popliner_profile *p, size_t compute_set, item *told) {
     size_t start = p->compute_set_vertices_start[compute_set];
@@ -264,7 +265,7 @@ static void tell_compute_set(const popliner_profile *p, size_t compute_set, item
     told->compute_set = own;
 }
 
-/* The sum of `values` over those tiles where `marks` is not 0, and the number of these. */
+/* Adds up `values` over the tiles where `marks` is not 0, and counts these tiles. */
 static uint64_t sum_up_marked(const popliner_profile *p, pl_series values, pl_series marks,
                               size_t *num_tiles) {
     pl_runs value_runs = pl_series_runs(p, values);
@@ -314,7 +315,7 @@ static void tell_vertex_type(const popliner_profile *p, size_t vertex_type, item
     };
 }
 
-/* ---- The execution ---- */
+/* ---- Execution ---- */
 
 static void tell_run(const popliner_profile *p, size_t run, item *told) {
     told->run = (popliner_run){
@@ -327,9 +328,9 @@ static void tell_run(const popliner_profile *p, size_t run, item *told) {
     };
 }
 
-/* The run that a step belongs to, or SIZE_MAX. */
+/* Returns the run that a step belongs to, or SIZE_MAX. */
 static size_t run_of(const popliner_profile *p, size_t step) {
-    size_t low = 0; /* the first run that ends behind the step is not before it */
+    size_t low = 0; /* the first run that ends after the step is at or after `low` */
     size_t high = p->num_runs;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -364,7 +365,7 @@ static void tell_ipu_step(const popliner_profile *p, size_t i, item *told) {
     };
 }
 
-/* ---- Any of these ---- */
+/* ---- Any item ---- */
 
 #define ROW(kind, structure, count, what)                                                          \
     [POPLINER_ITEM_##kind] = {what, offsetof(popliner_profile, count), "popliner_" #structure,     \
@@ -372,7 +373,7 @@ static void tell_ipu_step(const popliner_profile *p, size_t i, item *told) {
 
 static const struct {
     const char *what;
-    size_t count_offset; /* in the profile: how many there are */
+    size_t count_offset; /* offset of its count in the profile */
     const char *structure;
     size_t size;
     void (*tell)(const popliner_profile *p, size_t index, item *told);
@@ -405,7 +406,7 @@ popliner_status popliner_profile_get(const popliner_profile *p, popliner_item ki
     return pl_struct_fill(result, &told, kinds[kind].size, kinds[kind].structure, error);
 }
 
-/* ---- Visiting the programs in the order of the tree ---- */
+/* ---- Visiting programs in the order of the tree ---- */
 
 typedef struct visit {
     const popliner_profile *profile;
@@ -415,7 +416,7 @@ typedef struct visit {
     uint8_t *visited; /* by program */
 } visit;
 
-/* Visits a program, unless it has been or is of another type. */
+/* Visits a program, unless it was visited or has another type. */
 static popliner_status visit_program(visit *v, size_t program, popliner_error *error) {
     popliner_program_type type = (popliner_program_type)v->profile->program_type[program];
     if (v->visited[program] || (v->type != POPLINER_PROGRAM_ANY && v->type != type))

@@ -1,4 +1,4 @@
-/* Programs and compute sets.
+/* Checks of programs and compute sets.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/checks.h"
@@ -13,7 +13,7 @@ static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the checks of the profile");
 }
 
-/* ---- the programs that a table names ---- */
+/* ---- The programs that a table lists ---- */
 
 typedef struct program_list {
     const pl_profile_ids *ids;
@@ -33,7 +33,7 @@ static popliner_status take_listed(void *user, pl_rows *rows, popliner_error *er
     return POPLINER_OK;
 }
 
-/* Those of control_programs or function_programs, in the order of their ids. */
+/* Reads control_programs or function_programs, in the order of their ids. */
 static popliner_status read_listed(const pl_database *database, const char *table,
                                    program_list *list, popliner_error *error) {
     static const pl_column columns[] = {{"program", true}, {"id", true}};
@@ -41,22 +41,22 @@ static popliner_status read_listed(const pl_database *database, const char *tabl
     return pl_table_read(database, &listed, take_listed, list, error);
 }
 
-/* ---- relation 9 ---- */
+/* ---- Relation 9 ---- */
 
-/* A walk over the liveness steps: those around the current one, the outermost first. */
+/* A walk over the liveness steps: the steps around the current one, the outermost first. */
 typedef struct step_walk {
     const popliner_profile *profile;
     const program_list *roots;
-    uint8_t *is_function; /* by program: the body of one, which may stand at the top, too */
-    size_t num_roots;     /* that have come */
+    uint8_t *is_function; /* by program: the body of a function, which may also be at the top */
+    size_t num_roots;     /* that were visited */
     uint32_t *open;       /* [num_steps]: steps */
     size_t depth;
     uint8_t *is_open;     /* by step */
-    uint32_t *num_inside; /* by step: programs that have come inside it */
+    uint32_t *num_inside; /* by step: programs that were visited inside it */
 } step_walk;
 
-/* The program that comes next inside a step: a child, or, after the last of them, the body of the
- * function that is called; PL_NONE if there is none left. */
+/* Returns the next program inside a step: a child or, after the last child, the body of the called
+ * function; PL_NONE if there is none left. */
 static uint32_t next_inside(const step_walk *w, uint32_t step) {
     const popliner_profile *p = w->profile;
     uint32_t program = p->step_program[step];
@@ -75,7 +75,7 @@ static bool close_step(step_walk *w) {
            pl_profile_num_children(w->profile, w->profile->step_program[step]);
 }
 
-/* Goes on to a step; false if it is not where the walk in pre-order has it. */
+/* Moves on to a step; false if it is not at its position in pre-order. */
 static bool enter_step(step_walk *w, uint32_t step) {
     const popliner_profile *p = w->profile;
     uint32_t parent = p->step_parent[step];
@@ -111,8 +111,8 @@ static void walk_steps(step_walk *w, pl_tally *t) {
         pl_tally_note(t, 1, "the last that there is", "");
 }
 
-/* Whether the file tells what comes inside what: where a table or column is missing, there is a
- * warning of its own. */
+/* Sets *is_told to whether the file records the nesting of steps: a missing table or column has its
+ * own warning. */
 static popliner_status find_nesting(const pl_database *database, const popliner_profile *p,
                                     bool *is_told, popliner_error *error) {
     bool has_parents = false;
@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-/* ---- relation 20 ---- */
+/* ---- Relation 20 ---- */
 
 static void check_types(const popliner_profile *p, pl_tally *t) {
     for (size_t i = 0; i < p->num_programs; i++) {
@@ -181,10 +181,10 @@ static void check_types(const popliner_profile *p, pl_tally *t) {
     }
 }
 
-/* ---- relation 10 ---- */
+/* ---- Relation 10 ---- */
 
-/* Code of one program, and of its children together; [num_tiles] each. What several have as a child
- * or execute counts with the first of them: no real program does, and work stays in bounds. */
+/* Code of one program, and of its children together; [num_tiles] each. A child or compute set of
+ * several programs counts only for the first, which limits the work; real programs have none. */
 typedef struct control_code {
     const popliner_profile *profile;
     uint64_t *own;
@@ -193,7 +193,7 @@ typedef struct control_code {
     uint8_t *is_executed; /* by compute set */
 } control_code;
 
-/* A program has at least the code of its children on each tile. */
+/* Checks that a program has at least the code of its children on each tile. */
 static void check_children(control_code *c, size_t program, pl_tally *t) {
     const popliner_profile *p = c->profile;
     size_t num_tiles = p->target.num_tiles;
@@ -212,7 +212,8 @@ static void check_children(control_code *c, size_t program, pl_tally *t) {
     }
 }
 
-/* A program that executes a compute set has code on each tile where this has vertices. */
+/* Checks that a program that executes a compute set has code on each tile where the set has
+ * vertices. */
 static void check_executing(const control_code *c, size_t program, pl_tally *t) {
     const popliner_profile *p = c->profile;
     uint32_t set = p->program_compute_set[program];
@@ -247,7 +248,7 @@ static void check_programs(control_code *c, pl_tally *t) {
     }
 }
 
-/* All the code that the roots have is in the variables of its category. */
+/* Checks that the code of the roots is within the variables of its category. */
 static void check_roots(control_code *c, const program_list *roots, const pl_tile_sums *sums,
                         pl_tally *t) {
     const popliner_profile *p = c->profile;
@@ -297,7 +298,7 @@ done:
     return status;
 }
 
-/* ---- relations 19 and 21 ---- */
+/* ---- Relations 19 and 21 ---- */
 
 static bool *mark_never_named(const popliner_profile *p) {
     bool *marks = pl_new_array(p->num_categories, sizeof *marks);
@@ -306,7 +307,7 @@ static bool *mark_never_named(const popliner_profile *p) {
     return marks;
 }
 
-/* The first step of each list's programs. */
+/* Returns the first step of the programs of each list. */
 static uint32_t *find_list_steps(const popliner_profile *p) {
     uint32_t *step_of = pl_new_array(p->num_lists, sizeof *step_of);
     for (size_t i = 0; step_of != NULL && i < p->num_lists; i++)
@@ -348,7 +349,7 @@ void pl_list_check(const pl_list_checks *c, uint32_t list, pl_tally *t, uint64_t
             before = variable;
             by_tile[tile] += size_bytes;
         }
-        if (size_bytes == 0) /* perhaps it was not allocated, and has no class or category */
+        if (size_bytes == 0) /* it may not be allocated, without class or category */
             continue;
         if (c->is_never_named[category])
             pl_tally_note(t, size_bytes, "names a variable of",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700 /* O_NONBLOCK, fstat */
+#define _XOPEN_SOURCE 700 /* for O_NONBLOCK, fstat */
 
 #include "profile/profile_readers.h"
 
@@ -17,25 +17,25 @@
 #include "base/json_reader.h"
 #include "base/plain_locale.h"
 
-/* What is kept of one file: names repeat the keys above them, so a small file may have long ones.
- */
+/* Limits of what is stored of one file: names repeat the keys above them, so a small file may have
+ * long names. */
 enum { MAX_FILE_BYTES = 1 << 20, MAX_ROWS = 10000, MAX_TEXT_BYTES = 4 << 20, MAX_DEPTH = 64 };
 
 const char *const pl_note_files[POPLINER_NUM_NOTE_FILES] = {POPLINER_NOTE_FILES};
 
-/* What the rows of a file are added to. */
+/* The state of adding the rows of a file. */
 typedef struct notes {
     popliner_profile *profile;
     uint8_t group;
     size_t capacity; /* of the arrays of all groups */
-    size_t num_rows; /* of this one */
+    size_t num_rows; /* of this group */
     size_t text_bytes;
-    pl_text name;    /* of the value that is looked at */
-    bool is_cut;     /* there is more */
-    bool is_too_low; /* on memory */
+    pl_text name;    /* of the current value */
+    bool is_cut;     /* some values were left out */
+    bool is_too_low; /* memory is short */
 } notes;
 
-/* ---- the rows ---- */
+/* ---- Rows ---- */
 
 static void add_row(notes *n, pl_note_kind kind, const char *value) {
     popliner_profile *p = n->profile;
@@ -66,7 +66,7 @@ static void add_number(notes *n, json_int_t number) {
     add_row(n, is_large ? PL_NOTE_TEXT : PL_NOTE_NUMBER, digits);
 }
 
-/* With as many digits as it takes to read the same number again. */
+/* Writes enough digits to read back the same number. */
 static void add_real(notes *n, double number) {
     enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
     char digits[40];
@@ -80,7 +80,7 @@ static void add_real(notes *n, double number) {
 
 static void add_value(notes *n, json_t *value, size_t depth);
 
-/* A value below the one whose name is at hand. */
+/* Adds a value below the one that n->name names. */
 static void add_member(notes *n, const char *key, json_t *value, size_t depth) {
     const size_t length = n->name.length;
     pl_text_add(&n->name, length > 0 ? "." : "");
@@ -148,10 +148,10 @@ static void add_value(notes *n, json_t *value, size_t depth) {
     }
 }
 
-/* ---- the file ---- */
+/* ---- Files ---- */
 
-/* Reads a file that is there; *why is what is wrong with it, else NULL. False when memory is short.
- */
+/* Reads a file that exists; sets *why to the reason if it cannot be read, else to NULL. False if
+ * memory is short. */
 static bool read_file(int file, char **bytes, size_t *length, const char **why) {
     struct stat info;
     *bytes = NULL;

@@ -9,7 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* What answers rest on, in words. */
+/* What depends on tables and columns, in words. */
 #define NEEDS "what stages need"
 #define ACCOUNT "what is compared with the compiler's account"
 #define CYCLES "cycles"
@@ -17,14 +17,14 @@
 /* A table, or a column of it. */
 typedef struct use {
     const char *table;
-    const char *column;       /* NULL: the table as a whole */
-    const char *tells;        /* see pl_schema_tells */
-    const char *untrusted;    /* without it; NULL: a profile without it is refused, when it is
-                               * read */
-    const char *program_type; /* it matters where there are programs of this type; NULL: always */
+    const char *column; /* NULL: the table as a whole */
+    const char *tells;  /* see pl_schema_tells */
+    /* what is unreliable without it; NULL: a profile without it is rejected when it is read */
+    const char *untrusted;
+    const char *program_type; /* required only if there are programs of this type; NULL: always */
 } use;
 
-/* The rows of a table stand together. */
+/* Rows of one table are adjacent. */
 static const use uses[] = {
     {"version_info", "major", "the version of the format", NULL, NULL},
 
@@ -195,7 +195,7 @@ const char *pl_schema_tells(const char *table, const char *column) {
     return NULL;
 }
 
-/* Whether a query, with `text` as its parameter if that is not NULL, has a row. */
+/* Sets *has to whether a query, with `text` as its parameter unless NULL, has a row. */
 static popliner_status has_row(const pl_database *database, const char *query, const char *text,
                                bool *has, popliner_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -212,7 +212,7 @@ static popliner_status has_row(const pl_database *database, const char *query, c
     return status;
 }
 
-/* Whether a table has a row; it must exist. */
+/* Sets *has to whether a table has a row; it must exist. */
 static popliner_status has_rows(const pl_database *database, const char *table, bool *has,
                                 popliner_error *error) {
     char query[120];
@@ -220,7 +220,7 @@ static popliner_status has_rows(const pl_database *database, const char *table, 
     return has_row(database, query, NULL, has, error);
 }
 
-/* While what is missing is looked for. */
+/* The state of searching for missing tables and columns. */
 typedef struct search {
     const pl_database *database;
     popliner_profile *profile;
@@ -245,7 +245,7 @@ static popliner_status add_absence(search *s, const use *u, popliner_error *erro
     return POPLINER_OK;
 }
 
-/* Looks for a table, and for its columns if it has rows: `count` rows of uses[]. */
+/* Searches for a table, and for its columns if it has rows: `count` rows of uses[]. */
 static popliner_status search_table(search *s, const use *of_table, size_t count,
                                     popliner_error *error) {
     bool found = false;

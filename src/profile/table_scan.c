@@ -8,12 +8,12 @@
 #include "base/growth.h"
 #include "base/threads.h"
 
-/* Small enough that threads finish together and progress moves, large enough that finding the
- * beginning of a piece does not count. */
+/* Small enough that threads finish together and progress moves, large enough that the cost of
+ * finding the start of a piece is negligible. */
 enum { MAX_PIECES = 256 };
 
-/* Sets *is_number and the bounds if all keys are numbers, which SQLite knows without a look at
- * every row where the key is the rowid or has an index. */
+/* Sets *is_number and the bounds if all keys are numbers, which SQLite finds without reading every
+ * row if the key is the rowid or has an index. */
 static popliner_status find_bounds(pl_scan *scan, bool *is_number, popliner_error *error) {
     sqlite3 *sqlite = scan->database->sqlite;
     sqlite3_stmt *statement = NULL;
@@ -26,7 +26,7 @@ static popliner_status find_bounds(pl_scan *scan, bool *is_number, popliner_erro
                    scan->key, scan->table, scan->key, scan->table, scan->table, scan->key);
     if (sql.failed)
         status = pl_fail_memory(error, "a query");
-    /* a view, for example, has no rowid: then it is not cut */
+    /* for example, a view has no rowid: then it is one piece */
     else if (sqlite3_prepare_v2(sqlite, sql.data, -1, &statement, NULL) == SQLITE_OK &&
              sqlite3_step(statement) == SQLITE_ROW &&
              sqlite3_column_type(statement, 0) == SQLITE_INTEGER &&
@@ -89,10 +89,10 @@ void pl_scan_close(pl_scan *scan) {
     scan->column_list = NULL;
 }
 
-/* A run over the pieces. */
+/* The state of reading the pieces. */
 typedef struct run {
     pl_scan *scan;
-    popliner_error *errors; /* of each worker: that of the smallest piece that failed */
+    popliner_error *errors; /* of each worker: that of its first piece that failed */
 } run;
 
 typedef struct piece_user {
@@ -153,7 +153,7 @@ static popliner_status fail_stopped(const pl_scan *scan, popliner_error *error) 
                    scan->database->path, scan->table, num_rows);
 }
 
-/* Whether a run that failed was stopped: then there may be no error at all. */
+/* True if a run that failed was stopped: then there may be no error. */
 static bool is_stopped(const run *r, size_t num_threads) {
     for (size_t i = 0; i < num_threads; i++)
         if (r->errors[i].status != POPLINER_OK)
@@ -179,8 +179,8 @@ popliner_status pl_scan_run(pl_scan *scan, popliner_error *error) {
     if (failed < scan->num_pieces && is_stopped(&r, num_threads)) {
         status = fail_stopped(scan, error);
     } else if (failed < scan->num_pieces) {
-        /* only now is it known how many rows come before: the piece is read again, for a message
-         * with the number of the row */
+        /* reads the piece again now that the number of earlier rows is known, for a message with
+         * the number of the row */
         size_t rows_before = 0;
         for (size_t i = 0; i < failed; i++)
             rows_before += scan->pieces[i].num_rows;

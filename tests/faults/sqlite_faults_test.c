@@ -189,7 +189,7 @@ static void begin(subject *s, const char *directory) {
     *s = (subject){.directory = directory, .path = test_path(directory, "profile.pop")};
     copy_sample(s->path);
     if (pl_read_profile(s->path, NULL, &s->profile, &error) != POPLINER_OK ||
-        pl_debug_info_read(debug, NULL, &s->info, &error) != POPLINER_OK ||
+        pl_debug_info_read(NULL, debug, NULL, &s->info, &error) != POPLINER_OK ||
         pl_operations_find(s->profile, s->info, &s->operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     free(debug);

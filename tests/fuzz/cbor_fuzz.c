@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     strcpy(name, path);
     listener.user = name;
     listener.message = on_message;
-    const popliner_status status = pl_debug_info_read(path, &listener, &info, &error);
+    const popliner_status status = pl_debug_info_read(NULL, path, &listener, &info, &error);
     fuzz_check_status(status, &error, 1u << POPLINER_ERROR_INPUT, path);
     FUZZ_CHECK((status == POPLINER_OK) == (info != NULL));
     if (info == NULL)
