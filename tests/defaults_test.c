@@ -20,7 +20,7 @@
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "solve/plan.h"
-#include "store/store.h"
+#include "stored.h"
 #include "tables/reports.h"
 #include "test_data.h"
 
@@ -210,8 +210,7 @@ static void errors(void **state) {
     assert_int_equal(popliner_analysis_read(missing, NULL, NULL, &analysis, NULL),
                      POPLINER_ERROR_INPUT);
     assert_int_equal(popliner_analysis_load(missing, NULL, &analysis, NULL), POPLINER_ERROR_INPUT);
-    assert_int_equal(pl_stored_analysis_load(missing, &profile, &operations, NULL),
-                     POPLINER_ERROR_INPUT);
+    assert_int_equal(load_stored(missing, &profile, &operations, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_stored_analysis_open(missing, &stored, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, missing, NULL),
                      POPLINER_ERROR_OUTPUT);

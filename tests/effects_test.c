@@ -463,7 +463,7 @@ static void check_pipeline(const naive_passes *n, const popliner_pipeline *pipel
     }
     assert_int_equal(pl_stage_meter_create(n->chain, &meter, NULL), POPLINER_OK);
     size_t most = costs[0]->max_stages_to_end;
-    bool keeps = n->trains && pl_schedule_keeps(pipeline->schedule);
+    bool keeps = n->trains && pl_pipeline_keeps(pipeline);
     assert_int_equal(most, !keeps                             ? 1
                            : pipeline->max_stages < num_units ? pipeline->max_stages
                                                               : num_units);

@@ -19,7 +19,7 @@
 #include "profile/profile_readers.h"
 #include "profile/read.h"
 #include "scarce_memory.h"
-#include "store/store.h"
+#include "stored.h"
 #include "test_data.h"
 
 /* ---- files of costs ------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ static popliner_status load(void *user, char **result, popliner_error *error) {
     popliner_operations *operations;
     pl_field fields[2 * PL_MAX_FIELDS];
     uint64_t sum = 0;
-    popliner_status status = pl_stored_analysis_load(stored_path, &profile, &operations, error);
+    popliner_status status = load_stored(stored_path, &profile, &operations, error);
     if (status != POPLINER_OK)
         return status;
     size_t count = pl_profile_fields(profile, fields);

@@ -73,7 +73,7 @@ static void keeps_nothing_otherwise(void **state) {
         popliner_pipeline other = {
             .schedule = others[i], .recompute = POPLINER_RECOMPUTE_NONE, .max_stages = 16};
         assert_int_equal(pl_pipeline_copies(&other, 4), 0);
-        assert_false(pl_schedule_keeps(others[i]));
+        assert_false(pl_pipeline_keeps(&other));
     }
     /* in the words of --schedule */
     assert_string_equal(pl_schedule_name(POPLINER_SCHEDULE_INFERENCE), "inference");
@@ -151,7 +151,8 @@ static void knows_kinds_of_schedules(void **state) {
         PL_SCHEDULE_PLAIN,     PL_SCHEDULE_PLAIN,     PL_SCHEDULE_IN_CYCLES, PL_SCHEDULE_IN_CYCLES,
         PL_SCHEDULE_IN_SLICES, PL_SCHEDULE_IN_SLICES, PL_SCHEDULE_PLAIN};
     for (size_t i = 0; i < NUM_BY_HAND; i++)
-        assert_int_equal(pl_schedule_kind_of(by_hand[i].schedule), kinds[i]);
+        assert_int_equal(pl_pipeline_kind(&(popliner_pipeline){.schedule = by_hand[i].schedule}),
+                         kinds[i]);
 }
 
 /* A stage may need less when it grows if it recomputes, hands something on, or if what operations

@@ -24,7 +24,7 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/store.h"
+#include "stored.h"
 #include "test_data.h"
 #include "test_sql.h"
 #include "whole_walk.h"
@@ -82,7 +82,7 @@ static bool loads(const golden_case *c, const char *path, const char *how) {
     popliner_profile *profile;
     popliner_operations *operations;
     popliner_error error = {.message = ""};
-    popliner_status status = pl_stored_analysis_load(path, &profile, &operations, &error);
+    popliner_status status = load_stored(path, &profile, &operations, &error);
     if (status != POPLINER_OK) {
         assert_null(profile);
         assert_null(operations);
@@ -109,8 +109,7 @@ static void assert_reason(const char *path, const char *reason) {
     popliner_profile *profile;
     popliner_operations *operations;
     popliner_error error = {.message = ""};
-    assert_int_equal(pl_stored_analysis_load(path, &profile, &operations, &error),
-                     POPLINER_ERROR_INPUT);
+    assert_int_equal(load_stored(path, &profile, &operations, &error), POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, path));
     if (strstr(error.message, reason) == NULL)
         fail_msg("'%s' does not tell that it %s", error.message, reason);
@@ -473,7 +472,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
             replace_array(&d, fields[i].name, bytes, size, true);
             golden_case c = {.name = fields[i].name};
             popliner_error error;
-            if (pl_stored_analysis_load(d.path, &c.profile, &c.operations, &error) != POPLINER_OK) {
+            if (load_stored(d.path, &c.profile, &c.operations, &error) != POPLINER_OK) {
                 assert_int_equal(error.status, POPLINER_ERROR_INPUT);
                 continue;
             }
@@ -544,7 +543,7 @@ static void refuses_compute_sets_of_other_programs(void **state) {
     begin_damage(&d, state);
     popliner_profile *profile;
     popliner_operations *operations;
-    assert_int_equal(pl_stored_analysis_load(d.path, &profile, &operations, NULL), POPLINER_OK);
+    assert_int_equal(load_stored(d.path, &profile, &operations, NULL), POPLINER_OK);
     const size_t count = profile->num_programs;
     size_t changed = count;
     uint8_t *types = malloc(count);
@@ -608,7 +607,7 @@ static void replace_categories(const damage *d, size_t num_categories) {
 static bool diagnoses(const char *path) {
     golden_case c = {.name = "categories"};
     popliner_error error;
-    if (pl_stored_analysis_load(path, &c.profile, &c.operations, &error) != POPLINER_OK) {
+    if (load_stored(path, &c.profile, &c.operations, &error) != POPLINER_OK) {
         assert_int_equal(error.status, POPLINER_ERROR_INPUT);
         if (strstr(error.message, "categories") == NULL)
             fail_msg("%s", error.message);
@@ -915,8 +914,7 @@ static void says_that_a_path_is_too_long(void **state) {
     assert_int_equal(count_files(path), 0);
     snprintf(path + length, sizeof path - length, "/stored");
     test_write_bytes(path, "SQLite format 3", 16);
-    assert_int_equal(pl_stored_analysis_load(path, &profile, &operations, &error),
-                     POPLINER_ERROR_INPUT);
+    assert_int_equal(load_stored(path, &profile, &operations, &error), POPLINER_ERROR_INPUT);
     assert_non_null(strstr(error.message, "is longer than SQLite can open; use a shorter one"));
     golden_free(&c);
 }
@@ -952,7 +950,7 @@ static void those_who_store_at_once_do_not_mix(void **state) {
         popliner_profile *profile;
         popliner_operations *operations;
         popliner_error error = {.message = ""};
-        if (pl_stored_analysis_load(path, &profile, &operations, &error) != POPLINER_OK &&
+        if (load_stored(path, &profile, &operations, &error) != POPLINER_OK &&
             strstr(error.message, "changed while it was being read") == NULL)
             fail_msg("%s", error.message);
         pl_profile_free(profile);

@@ -114,8 +114,8 @@ static void assert_same_details(const stored_case *s, const pl_measured_stages *
                                 const popliner_pipeline *pipeline, popliner_interval stage) {
     popliner_stage_detail a = pl_stage_details_get(s->measured[place_of(pipeline)].details,
                                                    s->c.profile, pipeline, &stage);
-    popliner_stage_detail b = pl_stage_details_get(
-        found->details, pl_stored_analysis_profile(analysis), pipeline, &stage);
+    popliner_stage_detail b =
+        pl_stage_details_get(found->details, analysis->profile, pipeline, &stage);
     assert_same_detail(&a, &b);
     assert_int_equal(a.tile_bytes, popliner_costs_peak(costs, stage.first_unit, stage.last_unit,
                                                        stage.stages_to_end));
@@ -381,8 +381,8 @@ static void what_needs_variables_asks_for_them(void **state) {
     popliner_error error = {.message = ""};
     begin(&s, state);
     assert_int_equal(pl_stored_analysis_open(s.path, &analysis, NULL), POPLINER_OK);
-    const popliner_profile *p = pl_stored_analysis_profile(analysis);
-    const popliner_operations *o = pl_stored_analysis_operations(analysis);
+    const popliner_profile *p = analysis->profile;
+    const popliner_operations *o = analysis->operations;
     popliner_profile_info info = info_of(p);
     size_t num_tiles = p->target.num_tiles;
     assert_int_equal(info.num_variables, 0);
@@ -457,7 +457,7 @@ static void stays_usable_when_variables_are_damaged(void **state) {
         assert_int_equal(pl_stored_analysis_load_variables(analysis, NULL, &error),
                          POPLINER_ERROR_INPUT);
         assert_non_null(strstr(error.message, "tile_variables_start"));
-        assert_int_equal(info_of(pl_stored_analysis_profile(analysis)).num_variables, 0);
+        assert_int_equal(info_of(analysis->profile).num_variables, 0);
     }
     pl_measured_stages found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL,
                                     POPLINER_SCHEDULE_NONE, POPLINER_RECOMPUTE_NONE);
@@ -502,8 +502,8 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
             for (size_t place = 1; place <= PLACES; place++) {
                 popliner_interval stage = {first, popliner_chain_num_units(found->chain) - 1,
                                            place};
-                popliner_stage_detail d = pl_stage_details_get(
-                    found->details, pl_stored_analysis_profile(analysis), &pipeline, &stage);
+                popliner_stage_detail d =
+                    pl_stage_details_get(found->details, analysis->profile, &pipeline, &stage);
                 for (size_t i = 0; i < d.num_variables; i++)
                     assert_true(strlen(d.variables[i].name) + strlen(d.variables[i].category) <
                                 1000);

@@ -18,7 +18,7 @@
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/store.h"
+#include "stored.h"
 
 #define ASK(...) assert_int_equal((__VA_ARGS__), POPLINER_OK)
 
@@ -893,7 +893,7 @@ static void check_stored(const golden_case *c) {
     popliner_error error = {.message = ""};
     if (pl_stored_analysis_save(c->profile, c->operations, NULL, 0, NULL, path, &error) !=
             POPLINER_OK ||
-        pl_stored_analysis_load(path, &profile, &operations, &error) != POPLINER_OK)
+        load_stored(path, &profile, &operations, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     assert_int_equal(whole_walk(profile), whole_walk(c->profile));
     pl_profile_free(profile);

@@ -228,8 +228,8 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
         popliner_analysis_free(a);
         return status;
     }
-    a->profile = pl_stored_analysis_profile(a->stored);
-    a->operations = pl_stored_analysis_operations(a->stored);
+    a->profile = a->stored->profile;
+    a->operations = a->stored->operations;
     pl_step(&a->listener, "Loading the analysis", start);
     tell_operations(a);
     take_checks(a);

@@ -29,7 +29,7 @@ static bool allocate(pl_account *account, const popliner_profile *p) {
     return !own->failed;
 }
 
-/* Marks the variables by what is known of the operations that touch them. */
+/* Marks the variables by the operations that touch them. */
 static popliner_status mark_known(pl_account *account, const popliner_profile *p,
                                   const pl_operation_usage *usage, popliner_error *error) {
     uint8_t *flags = pl_new_array(usage->sets.count, sizeof *flags);
@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-/* Sorts every variable: code, touched by an operation, or left over. */
+/* Classifies every variable: code, touched by an operation, or neither. */
 static popliner_status sort_variables(pl_account *account, const popliner_profile *p,
                                       popliner_error *error) {
     int group_of_category[UINT8_MAX + 1];

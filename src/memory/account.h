@@ -1,8 +1,8 @@
-/* The compiler's account of a profile, and what operations explain of it.
+/* The compiler's account of a profile, and the part of it that operations explain.
  *
- * A memory model that follows the account gives every stage what no operation explains, and no
- * stage more code than the compiler counts. The account of a model that does not is empty: it adds
- * nothing and limits nothing, so that nobody else has to ask which it is.
+ * With a memory model that follows the account, every stage has the unattributed memory, and no
+ * stage has more code than the compiler counts. For any other model the account is empty: it adds
+ * nothing and limits nothing, so that callers need not distinguish the models.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_ACCOUNT_H
@@ -19,37 +19,40 @@
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 
-/* By tile. For a group of code, `truth` is what the compiler's always-live variables of the group
- * take, `explained` what the programs of all operations explain. A stage whose own programs explain
- * e bytes of the group has
- *     min(e, truth) + max(0, truth - explained)
- * of it: what nothing explains is there in every stage, and no stage has more than the whole. For
- * all operations together this is the truth, whichever of the two is larger. The second summand of
- * all groups, and all other always-live variables that no operation touches, are `fixed`. */
+/* By tile. For a group of code, `truth` is the bytes of the compiler's always-live variables of the
+ * group, `explained` those that the programs of all operations explain. A stage whose own programs
+ * explain e bytes of the group has
+ *
+ *       min(e, truth) + max(0, truth - explained)
+ *
+ * of it: unattributed code is in every stage, and no stage has more than the total. For all
+ * operations together this is the truth, whichever of the two is larger. `fixed` is the second
+ * summand of all groups, and all other always-live variables that no operation touches. */
 typedef struct pl_account {
     size_t num_tiles; /* 0 for an empty account, whose arrays are all NULL */
-    pl_arrays arrays; /* own the next, but `unexplained` */
+    pl_arrays arrays; /* own the arrays below, except `unexplained` */
     uint64_t *truth_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *explained_bytes[PL_NUM_CODE_GROUPS];
     uint64_t *fixed_bytes;
 
-    /* [num_variables]: bits of how a stage has to count the variable. */
+    /* [num_variables]: bits that say how a stage counts the variable. */
     uint8_t *variable_flags;
 
-    /* The variables that are not always live and that no operation touches, by tile. */
+    /* The not always-live variables that no operation touches, by tile. */
     uint64_t *unexplained_start; /* [num_tiles + 1] */
     uint32_t *unexplained;
 } pl_account;
 
 enum {
-    PL_VARIABLE_IS_CODE = 1,        /* always live, of a group of code: counted there */
-    PL_VARIABLE_IS_TOUCHED = 2,     /* some operation's program touches it */
-    PL_VARIABLE_IS_COMPUTED_ON = 4, /* some operation's program that is no host copy touches it */
+    PL_VARIABLE_IS_CODE = 1,    /* always live, of a group of code: counted there */
+    PL_VARIABLE_IS_TOUCHED = 2, /* some operation's program touches it */
+    /* some program of an operation other than a host copy touches it */
+    PL_VARIABLE_IS_COMPUTED_ON = 4,
 };
 
 struct pl_operation_usage;
 
-/* Finds out, or leaves the account empty if the model does not follow it; zero-initialise before,
+/* Fills the account, or leaves it empty if the model does not follow it. Zero-initialise before,
  * free with pl_account_free, also after an error. `usage` may be NULL. Errors: MEMORY. Cost: one
  * pass over the variables and, without `usage`, one over what programs touch. */
 popliner_status pl_account_create(pl_account *account, const pl_memory_model *model,
@@ -58,12 +61,12 @@ popliner_status pl_account_create(pl_account *account, const pl_memory_model *mo
                                   const struct pl_operation_usage *usage, popliner_error *error);
 void pl_account_free(pl_account *account);
 
-/* The variables that a program makes count where it runs: walk with pl_account_touches_next. A copy
- * from or to the host does not make a variable count that anything else touches: each stage copies
- * what it computes on, wherever the one copy of the whole model is. */
+/* An iteration over the variables that a program makes count in its stage. A copy from or to the
+ * host counts no variable that anything else touches: each stage copies what it computes on,
+ * wherever the whole model has its one copy. */
 typedef struct pl_account_touches {
     pl_touches touches;
-    const uint8_t *variable_flags; /* of a host copy; NULL where all count */
+    const uint8_t *variable_flags; /* of a host copy; NULL if all count */
 } pl_account_touches;
 
 static inline pl_account_touches pl_account_touches_of(const pl_account *account,
@@ -74,7 +77,7 @@ static inline pl_account_touches pl_account_touches_of(const pl_account *account
                                 is_host_copy ? account->variable_flags : NULL};
 }
 
-/* The next of them; false behind the last one. */
+/* Gets the next variable; false after the last one. */
 static inline bool pl_account_touches_next(pl_account_touches *t, uint32_t *variable) {
     while (pl_touches_next(&t->touches, variable)) {
         if (t->variable_flags == NULL ||
@@ -84,13 +87,13 @@ static inline bool pl_account_touches_next(pl_account_touches *t, uint32_t *vari
     return false;
 }
 
-/* Whether an always-live variable is counted as code, so that it is no data. */
+/* True if an always-live variable is counted as code, so that it is no data. */
 static inline bool pl_account_is_code(const pl_account *account, size_t variable) {
     return account->variable_flags != NULL &&
            (account->variable_flags[variable] & PL_VARIABLE_IS_CODE) != 0;
 }
 
-/* Whether a variable is data of a stage whose operations touch it, or do not. */
+/* True if a variable is data of a stage whose operations touch it, or do not. */
 static inline bool pl_account_is_data(const pl_account *account, const popliner_profile *profile,
                                       size_t variable, bool is_touched) {
     if (account->variable_flags == NULL)
@@ -100,8 +103,8 @@ static inline bool pl_account_is_data(const pl_account *account, const popliner_
     return is_touched || (account->variable_flags[variable] & PL_VARIABLE_IS_TOUCHED) == 0;
 }
 
-/* The variables of a tile that are not always live and that no operation touches; returns how many
- * they are. */
+/* Sets *variables to the not always-live variables of a tile that no operation touches; returns
+ * their number. */
 static inline size_t pl_account_unexplained(const pl_account *account, size_t tile,
                                             const uint32_t **variables) {
     *variables = NULL;
@@ -111,7 +114,8 @@ static inline size_t pl_account_unexplained(const pl_account *account, size_t ti
     return (size_t)(account->unexplained_start[tile + 1] - account->unexplained_start[tile]);
 }
 
-/* Bytes of a group on a tile in a stage that explains so many itself, without the fixed part. */
+/* Returns the bytes of a group on a tile in a stage that explains explained_bytes, without the
+ * fixed part. */
 static inline uint64_t pl_account_limit(const pl_account *account, int group, size_t tile,
                                         uint64_t explained_bytes) {
     if (account->truth_bytes[group] == NULL)
@@ -120,7 +124,8 @@ static inline uint64_t pl_account_limit(const pl_account *account, int group, si
     return explained_bytes < truth_bytes ? explained_bytes : truth_bytes;
 }
 
-/* Code of a tile that no operation explains, which every stage has: part of the next. */
+/* Returns the unattributed code of a group on a tile, which every stage has: part of
+ * pl_account_fixed. */
 static inline uint64_t pl_account_fixed_code(const pl_account *account, int group, size_t tile) {
     if (account->truth_bytes[group] == NULL)
         return 0;
@@ -129,7 +134,7 @@ static inline uint64_t pl_account_fixed_code(const pl_account *account, int grou
     return truth_bytes > explained_bytes ? truth_bytes - explained_bytes : 0;
 }
 
-/* Bytes of a tile that every stage has. */
+/* Returns the bytes of a tile that every stage has. */
 static inline uint64_t pl_account_fixed(const pl_account *account, size_t tile) {
     return account->fixed_bytes == NULL ? 0 : account->fixed_bytes[tile];
 }

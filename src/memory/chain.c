@@ -52,8 +52,8 @@ bool pl_chain_has_operations(const popliner_chain *chain, size_t unit) {
     return chain->unit_operations_start[unit] < chain->unit_operations_start[unit + 1];
 }
 
-/* Every step gets the operation that it runs for, or that of the last step that has one, or, before
- * all of them, the first one; PL_NONE throughout if there is none. */
+/* Sets the operation of every step: the one that it runs for, or that of the last step with one,
+ * or, before all of them, the first one; PL_NONE throughout if there is none. */
 static bool place_steps(popliner_chain *chain) {
     const popliner_operations *operations = chain->operations;
     chain->num_steps = operations->num_steps;
@@ -76,7 +76,7 @@ uint32_t pl_layer_key(const popliner_layers *layers, size_t operation) {
            (pl_layer_is_guess(layers, operation) ? 1 : 0);
 }
 
-/* Lists the units that exist, and turns places into their numbers. */
+/* Lists the units that exist, and converts places into their numbers. */
 static void number_units(popliner_chain *chain) {
     size_t num_layers = pl_layers_num_units(chain->layers) - 1;
     bool has_unlayered_unit = chain->model->has_unlayered_unit;
@@ -119,7 +119,7 @@ static const char *label_of(popliner_unit_kind kind, const char *name) {
     return "None";
 }
 
-/* Makes what is handed out of the units. */
+/* Makes chain->units from kinds and layers. */
 static bool describe_units(popliner_chain *chain) {
     chain->units = pl_new_array(chain->num_units, sizeof *chain->units);
     for (size_t unit = 0; chain->units != NULL && unit < chain->num_units; unit++) {
@@ -295,7 +295,7 @@ popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_
     return POPLINER_OK;
 }
 
-/* ---- memory models ---- */
+/* ---- Memory models ---- */
 
 const pl_memory_model *pl_memory_model_find(popliner_memory_model id) {
     static const pl_memory_model *const models[] = {

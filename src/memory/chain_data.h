@@ -1,4 +1,4 @@
-/* What a chain is inside the library.
+/* The contents of a chain.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_CHAIN_DATA_H
@@ -16,86 +16,86 @@
 #include "popliner/profile.h"
 
 struct popliner_chain {
-    const popliner_profile *profile; /* what it is made of: none of the next three is owned */
+    const popliner_profile *profile; /* not owned, like the next three */
     const popliner_operations *operations;
     const popliner_layers *layers;
     const pl_memory_model *model;
     size_t num_units;
     popliner_unit_kind *kind;   /* [num_units] */
-    size_t *layer;              /* [num_units]: its number in `layers`, 0 for a unit that is none */
-    popliner_chain_unit *units; /* [num_units], as they are handed out; made of these two */
+    size_t *layer;              /* [num_units]: number in `layers`, 0 for a unit that is no layer */
+    popliner_chain_unit *units; /* [num_units], made of `kind` and `layer` */
     size_t num_operations;
     uint32_t *unit_of_operation;
     size_t *unit_operations_start; /* [num_units + 1] into unit_operation */
     size_t *unit_operation;        /* ascending within each unit */
     size_t num_steps;
     uint32_t *operation_of_step;      /* the one that it runs for, or the last one before it */
-    struct pl_operation_usage *usage; /* owned; NULL if making the chain did not take it */
+    struct pl_operation_usage *usage; /* owned; NULL if the chain was made without it */
 };
 
-/* Makes the chain for a memory model, which says what is in it: popliner/operations.h. It refers to
- * the profile, operations and layers. Owned by the caller; free with pl_chain_free.
- * Errors: MEMORY; for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one
- * pass over the variables that programs touch. */
+/* Creates the chain for a memory model, which defines its units: popliner/operations.h. Refers to
+ * the profile, operations and layers. Owned by the caller; free with pl_chain_free. Errors: MEMORY;
+ * for FULL, USAGE if the variables are not loaded. Cost: O(steps), and for FULL one pass over the
+ * variables that programs touch. */
 popliner_status pl_chain_create(const popliner_profile *profile,
                                 const popliner_operations *operations,
                                 const popliner_layers *layers, popliner_memory_model model,
                                 popliner_chain **chain, popliner_error *error);
 void pl_chain_free(popliner_chain *chain);
 
-/* The unit in place `unit` < num_units. */
+/* Like popliner_chain_unit_at, for a unit in range. */
 static inline const popliner_chain_unit *pl_chain_unit_at(const popliner_chain *chain,
                                                           size_t unit) {
     return &chain->units[unit];
 }
 
-/* "head", "layer", "tail" or "unlayered". */
+/* Returns "head", "layer", "tail" or "unlayered". */
 const char *pl_unit_kind_name(popliner_unit_kind kind);
 
-/* The unit of an operation that there is. */
+/* Like popliner_chain_unit_of, for an operation in range. */
 static inline size_t pl_chain_unit_of(const popliner_chain *chain, size_t operation) {
     return chain->unit_of_operation[operation];
 }
 
-/* Whether the unit has any operation. */
+/* True if the unit has any operation. */
 bool pl_chain_has_operations(const popliner_chain *chain, size_t unit);
 
-/* The arrays that a stored chain has, of which there must be room for three; returns how many. All
- * others follow from them. */
+/* Lists the arrays of a stored chain, at most three, and returns their number. All others follow
+ * from them. */
 size_t pl_chain_fields(popliner_chain *chain, pl_field *fields);
 
-/* Completes a chain whose memory model and whose arrays above are known; *is_right is whether they
- * belong to these operations and layers. Errors: MEMORY. */
+/* Completes a chain whose memory model and stored arrays are set; *is_right becomes true if they
+ * fit these operations and layers. Errors: MEMORY. */
 popliner_status pl_chain_complete(popliner_chain *chain, const popliner_profile *profile,
                                   const popliner_operations *operations,
                                   const popliner_layers *layers, bool *is_right,
                                   popliner_error *error);
 
-/* Whether both have the same units and the same operations in each. Cost: O(operations). */
+/* True if both have the same units with the same operations. Cost: O(operations). */
 bool pl_chain_is_same(const popliner_chain *chain, const popliner_chain *other);
 
-/* The first unit whose data counts: what is in no layer, if that is a unit, is unit 0. */
+/* Returns the first unit whose data counts: unit 0, unless it holds the operations in no layer. */
 static inline uint32_t pl_chain_first_data_unit(const popliner_chain *chain) {
     return chain->kind[0] == POPLINER_UNIT_UNLAYERED ? 1 : 0;
 }
 
-/* Whether the layer of an operation is but a guess from what follows it. */
+/* True if the layer of an operation is only a guess from the next operation. */
 static inline bool pl_layer_is_guess(const popliner_layers *layers, size_t operation) {
     return pl_layer_at(layers, operation)->rule == POPLINER_LAYER_RULE_FOLLOWING;
 }
 
-/* All that the chain depends on beside the profile: the unit of the operation in `layers`, and
- * whether that is but a guess. Two assignments with the same keys have the same chain. */
+/* Returns the unit of the operation in `layers`, and whether it is a guess: all that the chain
+ * depends on in addition to the profile. Equal keys give equal chains. */
 uint32_t pl_layer_key(const popliner_layers *layers, size_t operation);
 
 /* Marks the IPUs of the profile on which operations of the stages compute, in
- * is_used[target.num_ipus], which is 0; where that is not known, all of them. Returns how many are
- * marked. A stage of more than one was never compiled for one IPU: no tile tells what it would need
- * there. O(steps * runs of their vertices); of a profile of one IPU O(1). */
+ * is_used[target.num_ipus], which is 0 before; all of them if unknown. Returns the number of marked
+ * IPUs. A stage on several was never compiled for one IPU, so no tile shows what it would need
+ * there. O(steps * runs of their vertices); O(1) for a profile of one IPU. */
 size_t pl_stage_ipus_mark(const popliner_chain *chain, const popliner_interval *stages,
                           size_t num_stages, uint8_t *is_used);
 
-/* How many there are. Errors: MEMORY. */
+/* Like pl_stage_ipus_mark, but only counts the IPUs. Errors: MEMORY. */
 popliner_status pl_stage_ipus_count(const popliner_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, size_t *num_ipus, popliner_error *error);
 

@@ -76,7 +76,7 @@ void pl_code_counter_reset(pl_code_counter *counter) {
     memset(counter->type_seen, 0, p->num_vertex_types * p->target.num_tiles);
 }
 
-/* The vertices of a compute set: their state, and a mark for their types. */
+/* Adds the state of a compute set, and marks the types of its vertices. */
 static void add_compute_set(pl_code_counter *counter, uint32_t set, uint64_t *state_bytes) {
     const popliner_profile *p = counter->profile;
     size_t num_tiles = p->target.num_tiles;

@@ -1,4 +1,4 @@
-/* What programs need beside their data: vertex code, vertex state, exchange code, control code.
+/* The memory of programs other than data: vertex code, vertex state, exchange code, control code.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_CODE_H
@@ -13,28 +13,29 @@
 #include "popliner/error.h"
 #include "popliner/profile.h"
 
-/* The vertex types as a memory model tells them apart. */
+/* The vertex types that a memory model distinguishes. */
 typedef struct pl_vertex_kinds {
-    uint32_t *kind_of_type; /* [num_vertex_types]: the type that stands for its kind */
+    uint32_t *kind_of_type; /* [num_vertex_types]: the type that represents its kind */
     uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
 } pl_vertex_kinds;
 
-/* Errors: MEMORY. O(types log types). Free with pl_vertex_kinds_free, also after an error. */
+/* Finds the kinds. Errors: MEMORY. O(types log types). Free with pl_vertex_kinds_free, also after
+ * an error. */
 popliner_status pl_vertex_kinds_find(pl_vertex_kinds *kinds, const pl_memory_model *model,
                                      const popliner_profile *profile, popliner_error *error);
 void pl_vertex_kinds_free(pl_vertex_kinds *kinds);
 
-/* Adds to by_tile_bytes[num_tiles] the instances of a compute set's vertices, times the size of
- * their type. */
+/* Adds the instances of a compute set's vertices, times the size of their type, to
+ * by_tile_bytes[num_tiles]. */
 void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_set,
                              uint64_t *by_tile_bytes);
 
-/* Whether the state of a compute set is what the compiler tells of it: the profile has to tell it,
- * and the model to take it. */
+/* True if the state of a compute set is the compiler's figure: the profile must have it, and the
+ * model use it. */
 bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *profile);
 
-/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: what is told, else that
- * of the instances. */
+/* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: the compiler's figure,
+ * else that of the instances. */
 void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
 
@@ -43,15 +44,15 @@ typedef struct pl_code_counter {
     const pl_memory_model *model;
     const popliner_profile *profile;
     pl_vertex_kinds kinds;
-    pl_arrays arrays;           /* own the next */
-    uint32_t number;            /* what the current set has seen carries it */
+    pl_arrays arrays;           /* own the arrays below */
+    uint32_t number;            /* marks what the current set has counted */
     uint32_t *program_seen;     /* [num_programs] */
     uint32_t *compute_set_seen; /* [num_compute_sets] */
     uint8_t *type_seen;         /* [num_vertex_types * num_tiles] */
-    uint64_t *code_bytes;       /* [num_tiles]: of one type */
+    uint64_t *code_bytes;       /* [num_tiles], for one type */
 } pl_code_counter;
 
-/* Errors: MEMORY. Free with pl_code_counter_free, also after an error. */
+/* Initialises the counter. Errors: MEMORY. Free with pl_code_counter_free, also after an error. */
 popliner_status pl_code_counter_begin(pl_code_counter *counter, const pl_memory_model *model,
                                       const popliner_profile *profile, popliner_error *error);
 void pl_code_counter_free(pl_code_counter *counter);

@@ -1,4 +1,4 @@
-/* Bytes live at each liveness step, and where they are most.
+/* Bytes live at each liveness step, and their maximum.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_CURVE_H
@@ -10,8 +10,8 @@
 
 #include "popliner/profile.h"
 
-/* The bytes live on one tile over the steps first_step ... end_step - 1, kept as changes from step
- * to step, so that adding a variable costs two additions per live range. */
+/* The bytes live on one tile over the steps first_step ... end_step - 1, stored as changes from
+ * step to step, so that adding a variable costs two additions per live range. */
 typedef struct pl_curve {
     int64_t *change_bytes; /* [end_step - first_step + 1]; owned */
     size_t capacity;
@@ -19,28 +19,30 @@ typedef struct pl_curve {
     size_t end_step;
 } pl_curve;
 
-/* Makes the curve zero on [first_step, end_step); false when memory is short. Zero-initialise the
- * curve before the first use; free its change_bytes in the end. */
+/* Resets the curve to zero on [first_step, end_step); false if memory is short. Zero-initialise the
+ * curve before the first use; free its change_bytes at the end. */
 bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step);
 
-/* Adds `size_bytes` wherever the equivalence class is live. Live ranges are half-open; what lies
- * outside the curve's steps is left out. */
+/* Adds `size_bytes` wherever the equivalence class is live. Live ranges are half-open; ignores
+ * their parts outside the curve's steps. */
 void pl_curve_add(pl_curve *curve, const popliner_profile *profile, uint32_t class_index,
                   uint64_t size_bytes);
 
-/* The same wherever first_step <= step < end_step, which must lie in the curve's steps. */
+/* Like pl_curve_add, for the steps first_step <= step < end_step, which must be within the
+ * curve. */
 void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes);
 
-/* The largest sum over the steps in [first_step, end_step), which must lie in the curve's, and the
- * first step that has it; 0 and first_step for no step. O(end_step - curve's first step). */
+/* Returns the largest sum over the steps in [first_step, end_step), which must be within the curve,
+ * and sets *peak_step to the first step with it; 0 and first_step for no step. O(end_step - curve's
+ * first step). */
 uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step,
                        size_t *peak_step);
 
-/* The same over those of these steps that have a mark: is_marked[step] != 0. False if none has. */
+/* Like pl_curve_peak, over the steps with is_marked[step] != 0. False if there is none. */
 bool pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked, size_t first_step,
                              size_t end_step, uint64_t *peak_bytes, size_t *peak_step);
 
-/* The sum at each of the curve's steps, into bytes[end_step - first_step]. */
+/* Sets bytes[end_step - first_step] to the sum at each of the curve's steps. */
 void pl_curve_read(const pl_curve *curve, uint64_t *bytes);
 
 #endif

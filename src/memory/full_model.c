@@ -1,4 +1,4 @@
-/* The full memory model: everything that the compiler counts. popliner/stage.h tells its rules.
+/* The full memory model: everything that the compiler counts. popliner/stage.h has its rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/memory_model.h"
@@ -19,7 +19,7 @@
 /* The place of variables that belong nowhere. */
 static const uint32_t PLACE_UNKNOWN = UINT32_MAX;
 
-/* The layer of an operation, 0 for one that is in none, or not surely. */
+/* Returns the layer of an operation, 0 if it is in none, or only by a guess. */
 static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
     return pl_layer_is_guess(layers, operation) ? 0
                                                 : (uint32_t)pl_layers_unit_of(layers, operation);
@@ -28,20 +28,20 @@ static uint32_t sure_layer(const popliner_layers *layers, size_t operation) {
 /* A place that a variable belongs to because of an operation in no layer. */
 typedef struct claim {
     uint32_t place;
-    uint32_t next; /* of the same variables: number + 1, 0 for none */
+    uint32_t next; /* claim of the same variables: number + 1, 0 for none */
 } claim;
 
-/* Everything that placing operations needs, together. */
+/* The state of placing operations. */
 typedef struct placing {
     const popliner_profile *profile;
     pl_unit_usage usage;   /* of the layers */
-    uint32_t *touched;     /* [num_variables]: the last operation + 1 that did */
-    uint32_t *first_claim; /* [sets of operations]: number + 1; what the same touch is alike */
+    uint32_t *touched;     /* [num_variables]: last operation + 1 that touched it */
+    uint32_t *first_claim; /* [sets of operations]: number + 1; equal for all variables of a set */
     claim *claims;
     size_t num_claims;
     size_t capacity;
-    size_t num_places; /* head, layers, tail: the last of these */
-    uint64_t *shares;  /* [num_places]: of one operation's variables that belong to each */
+    size_t num_places; /* head, layers, tail: tail is the last */
+    uint64_t *shares;  /* [num_places]: shares of one operation's variables */
     size_t first_layer_step;
     size_t last_layer_step;
 } placing;
@@ -54,7 +54,7 @@ static void free_placing(placing *w) {
     free(w->shares);
 }
 
-/* The places that a variable belongs to: adds `share` to each and returns how many they are. */
+/* Adds `share` to each place that a variable belongs to, and returns their number. */
 static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
     uint64_t count = 0;
     for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
@@ -73,9 +73,8 @@ static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
     return count;
 }
 
-/* The place to which most bytes of the variables belong that the operation in place `index`
- * touches, a variable of several places counting for each by its part; PLACE_UNKNOWN if none has
- * any. */
+/* Returns the place that has most bytes of the variables that the operation touches, where a
+ * variable of several places counts for each with its part; PLACE_UNKNOWN if none has any. */
 static uint32_t most_touched(placing *w, const popliner_operation *operation, uint32_t index) {
     const popliner_profile *p = w->profile;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
@@ -97,7 +96,7 @@ static uint32_t most_touched(placing *w, const popliner_operation *operation, ui
     return w->shares[best] == 0 ? PLACE_UNKNOWN : (uint32_t)best;
 }
 
-/* Whether the variable belongs to the place already. */
+/* True if the variable belongs to the place already. */
 static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
     for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
          set = w->usage.sets.rest[set]) {
@@ -112,7 +111,8 @@ static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
     return false;
 }
 
-/* What an operation in no layer touches belongs where the operation is, but for host copies. */
+/* Assigns the variables that an operation in no layer touches to its place, except for host
+ * copies. */
 static bool claim_variables(placing *w, const popliner_operation *operation, uint32_t place) {
     const popliner_profile *p = w->profile;
     for (size_t k = 0; k < operation->num_programs; k++) {
@@ -135,7 +135,7 @@ static bool claim_variables(placing *w, const popliner_operation *operation, uin
     return true;
 }
 
-/* The place of an operation in no layer; `before` is that of the operation before it. */
+/* Returns the place of an operation in no layer; `before` is that of the operation before it. */
 static uint32_t place_operation(placing *w, const popliner_operation *operation, uint32_t index,
                                 uint32_t before) {
     uint32_t tail = (uint32_t)w->num_places - 1;
@@ -157,7 +157,7 @@ static popliner_status place_by_touches(popliner_chain *chain, popliner_error *e
     w.num_places = pl_layers_num_units(chain->layers) + 1;
     w.touched = pl_new_array(profile->num_variables, sizeof *w.touched);
     w.shares = pl_new_array(w.num_places, sizeof *w.shares);
-    /* first the layers that are sure; from them the places of all */
+    /* first the layers that are sure, which determine the places of all operations */
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = sure_layer(chain->layers, i);
     chain->usage = calloc(1, sizeof *chain->usage);
@@ -198,11 +198,11 @@ static popliner_status place_by_touches(popliner_chain *chain, popliner_error *e
     return status;
 }
 
-/* The model's own part of a meter: which steps are the stage's. */
+/* The model's own state in a meter: the steps of the stage. */
 typedef struct own_steps {
-    uint32_t *operation_seen; /* [operations]: the number of the last stage that had it */
+    uint32_t *operation_seen; /* [operations]: number of the last stage that had it */
     uint8_t *is_own;          /* [num_steps] */
-    size_t first;             /* of these; both 0 if there are none */
+    size_t first;             /* of the own steps; both 0 if there are none */
     size_t end;
 } own_steps;
 
@@ -235,7 +235,7 @@ static void find_own_steps(pl_stage_meter *meter, const size_t *operations, size
     steps->first = steps->end = 0;
     for (size_t step = 0; step < meter->profile->num_steps; step++) {
         uint32_t operation = meter->chain->operation_of_step[step];
-        /* without any operation the one stage there is has all the steps */
+        /* without any operation the only stage has all steps */
         steps->is_own[step] =
             operation == PL_NONE || steps->operation_seen[operation] == meter->stage_number;
         if (steps->is_own[step] != 0) {
@@ -245,15 +245,15 @@ static void find_own_steps(pl_stage_meter *meter, const size_t *operations, size
     }
 }
 
-/* The most live bytes at steps of one pass, and the first step with them. */
+/* The maximum of the live bytes over the steps of one pass, and the first step with it. */
 typedef struct pass_peak {
     bool has_steps;
     uint64_t bytes;
     size_t step;
-    uint64_t buffer_bytes; /* that are there at all of its steps */
+    uint64_t buffer_bytes; /* in addition, at all of its steps */
 } pass_peak;
 
-/* The larger one, with the buffers or without them; the first of equals. */
+/* Returns the larger one, with the buffers or without them; the first of equals. */
 static const pass_peak *larger_of(const pass_peak *first, const pass_peak *second,
                                   bool with_buffers) {
     uint64_t first_bytes = first->bytes + (with_buffers ? first->buffer_bytes : 0);
@@ -261,7 +261,7 @@ static const pass_peak *larger_of(const pass_peak *first, const pass_peak *secon
     return second->has_steps && (!first->has_steps || second_bytes > first_bytes) ? second : first;
 }
 
-/* Adds what passes through the stage on a tile, at the steps of the pass in which it does. */
+/* Adds what passes through the stage on a tile, at the steps of its passes. */
 static void add_passing(pl_stage_meter *meter, size_t tile) {
     const popliner_profile *p = meter->profile;
     size_t turn_step = meter->pass_usage.passes.turn_step < p->num_steps
@@ -292,7 +292,7 @@ static void add_passing(pl_stage_meter *meter, size_t tile) {
     }
 }
 
-/* What no operation touches at the step of a peak. */
+/* Returns the bytes that no operation touches at the step of a peak. */
 static uint64_t unexplained_at(const pl_stage_meter *meter, size_t tile, const pass_peak *peak) {
     const popliner_profile *p = meter->profile;
     const uint32_t *unexplained;
@@ -304,8 +304,8 @@ static uint64_t unexplained_at(const pl_stage_meter *meter, size_t tile, const p
     return bytes;
 }
 
-/* The peak on one tile of the stage's variables meter->variables[first ... end - 1] and those that
- * no operation touches, over the stage's own steps. */
+/* Computes the peak on one tile of the stage's variables meter->variables[first ... end - 1] and
+ * those that no operation touches, over the stage's own steps. */
 static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t first, size_t end,
                                     popliner_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;

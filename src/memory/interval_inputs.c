@@ -20,7 +20,7 @@ static void free_stash(pl_stash *stash) {
     *stash = (pl_stash){0};
 }
 
-/* Which passes of each unit touch a variable of one set, and which units are among them. */
+/* The passes of each unit that touch a variable of one set, and the range of these units. */
 enum { FORWARD = 1, BACKWARD = 2 };
 
 typedef struct touching {
@@ -41,13 +41,14 @@ static void spread_set(touching *t, const pl_passes *passes, const pl_unit_sets 
     }
 }
 
-/* Where a variable arrives that is kept if both passes of the stage touch it: the stage i ... j has
- * it if i <= min(last unit <= j of the forward pass, last unit <= j of the backward pass). */
+/* Lists where a variable arrives that is stored if both passes of the stage touch it: the stage i
+ * ... j has it if i <= min(last unit <= j of the forward pass, last unit <= j of the backward
+ * pass). */
 static size_t list_of_both(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
     size_t count = 0;
     uint32_t forward_end = 0; /* the last unit + 1 so far */
     uint32_t backward_end = 0;
-    uint32_t starts_end = 0; /* the stages that begin before it have the variable */
+    uint32_t starts_end = 0; /* stages that begin before it have the variable */
     for (uint32_t unit = skips_unit_0 && t->first == 0 ? 1 : t->first; unit < t->end; unit++) {
         if ((t->passes[unit] & FORWARD) != 0)
             forward_end = unit + 1;
@@ -61,10 +62,10 @@ static size_t list_of_both(const touching *t, bool skips_unit_0, pl_stash_arriva
     return count;
 }
 
-/* Where an input arrives: units before the stage and units of the stage touch it forward. */
+/* Lists where an input arrives: units before the stage and units of the stage touch it forward. */
 static size_t list_of_inputs(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
     size_t count = 0;
-    uint32_t starts_begin = PL_NO_UNIT; /* in stages that begin there or behind it is missing */
+    uint32_t starts_begin = PL_NO_UNIT; /* stages that begin there or later lack it */
     for (uint32_t unit = t->first; unit < t->end; unit++) {
         if ((t->passes[unit] & FORWARD) == 0)
             continue;
@@ -77,8 +78,8 @@ static size_t list_of_inputs(const touching *t, bool skips_unit_0, pl_stash_arri
     return count;
 }
 
-/* Where an input that comes from the host arrives, whenever the host brings it: at each unit
- * that touches it forward, in the stages that have no such unit before. */
+/* Lists where an input from the host arrives, whenever the host sends it: at each unit that touches
+ * it forward, in stages without an earlier such unit. */
 static size_t list_of_fed(const touching *t, bool skips_unit_0, pl_stash_arrival *arrivals) {
     size_t count = 0;
     uint32_t starts_begin = 0;
@@ -91,7 +92,7 @@ static size_t list_of_fed(const touching *t, bool skips_unit_0, pl_stash_arrival
     return count;
 }
 
-/* Lists where the variables of the set arrive, of which the host brings some or none. */
+/* Lists where the variables of the set arrive, from the host or not. */
 static size_t list_arrivals(const touching *t, popliner_recompute recompute, bool is_fed,
                             bool skips_unit_0, pl_stash_arrival *arrivals) {
     if (recompute == POPLINER_RECOMPUTE_STANDARD)
@@ -114,7 +115,7 @@ static bool mark_classes(pl_stash *stash, const popliner_profile *p) {
     return stash->class_matters != NULL;
 }
 
-/* Finds out for a usage of a pl_pass_usage. Errors: MEMORY. O(units of all sets). */
+/* Fills the stash for a usage of a pl_pass_usage. Errors: MEMORY. O(units of all sets). */
 static popliner_status create_stash(pl_stash *stash, const popliner_profile *profile,
                                     const popliner_chain *chain, const pl_passes *passes,
                                     const pl_unit_usage *usage, popliner_recompute recompute,
@@ -154,23 +155,24 @@ static popliner_status create_stash(pl_stash *stash, const popliner_profile *pro
     return memory ? POPLINER_OK : pl_fail_memory(error, "what a pipeline keeps");
 }
 
-/* Adds to the stages that begin at first_start ... last_start and grow to `unit`. */
+/* Adds bytes to the stages that begin at first_start ... last_start and grow to `unit`. */
 static void add_to_starts(const pl_stash *stash, uint32_t unit, uint32_t first_start,
                           uint32_t last_start, uint64_t bytes, uint64_t *arriving_bytes) {
     arriving_bytes[first_start * stash->num_units + unit] += bytes;
     arriving_bytes[(last_start + 1) * stash->num_units + unit] -= bytes;
 }
 
-/* Behind the last unit before `end` that touches in the pass; 0 for none from `first` on. */
+/* Returns the end of the last unit before `end` that touches it in the pass; 0 if none from `first`
+ * on does. */
 static uint32_t end_of_pass(const touching *t, uint8_t pass, uint32_t first, uint32_t end) {
     while (end > first && (t->passes[end - 1] & pass) == 0)
         end--;
     return end > first ? end : 0;
 }
 
-/* Which stages that end with one unit keep a variable, by where they begin. */
+/* The stages ending with one unit that store a variable, by where they begin. */
 typedef struct keeping_starts {
-    bool is_output;       /* they hand it on */
+    bool is_output;       /* they send it */
     uint32_t forward_end; /* those that begin before it touch it forward */
     uint32_t both_end;    /* those that begin before it need it backward */
 } keeping_starts;
@@ -179,8 +181,8 @@ static bool keeps(const keeping_starts *k, uint32_t start, bool is_input) {
     return start < k->forward_end && (k->is_output || is_input || start < k->both_end);
 }
 
-/* Adds a variable as POPLINER_RECOMPUTE_STANDARD counts it, which a stage that grows may keep no
- * longer. */
+/* Adds a variable by the rule of POPLINER_RECOMPUTE_STANDARD, by which a stage that grows may stop
+ * storing it. */
 static void add_standard(const pl_stash *stash, const popliner_profile *p, const touching *t,
                          uint64_t variable, uint8_t *crosses, uint64_t *arriving_bytes) {
     const pl_passes *passes = stash->passes;
@@ -298,7 +300,7 @@ static popliner_status sum_programs(pl_interval_inputs *inputs, popliner_error *
     return POPLINER_OK;
 }
 
-/* Adds the current unit to the kinds that a compute set has instances of, on their tiles. */
+/* Adds the current unit to the vertex kinds of a compute set, on their tiles. */
 static bool add_compute_set(pl_interval_inputs *inputs, uint32_t compute_set) {
     const popliner_profile *p = inputs->profile;
     size_t num_tiles = p->target.num_tiles;
@@ -351,7 +353,7 @@ static popliner_status find_vertex_code(pl_interval_inputs *inputs, popliner_err
     return POPLINER_OK;
 }
 
-/* What operations explain, and who touches what in which pass: found already, or now. */
+/* Gets the account and the pass usage of the options' meter, or computes them. */
 static popliner_status find_account(pl_interval_inputs *inputs, popliner_error *error) {
     pl_stage_meter *meter = inputs->options->meter;
     if (meter != NULL) {
@@ -367,7 +369,7 @@ static popliner_status find_account(pl_interval_inputs *inputs, popliner_error *
     return status;
 }
 
-/* What a pipeline of so many stages keeps. */
+/* Computes the stash for pipelines of up to max_stages. */
 static popliner_status find_stash(pl_interval_inputs *inputs, size_t max_stages,
                                   popliner_error *error) {
     const popliner_pipeline *pipeline = &inputs->options->pipeline;
@@ -383,7 +385,7 @@ static popliner_status find_stash(pl_interval_inputs *inputs, size_t max_stages,
                         &inputs->pass_usage->usage, pipeline->recompute, error);
 }
 
-/* Which needs are wanted, and what of the effects they ask for. */
+/* Determines the wanted needs, and the effects on them. */
 static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_needs,
                                     popliner_error *error) {
     const popliner_profile *p = inputs->profile;
@@ -420,7 +422,7 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     return status;
 }
 
-/* The unit that a step belongs to. */
+/* Returns the unit that a step belongs to. */
 static uint32_t unit_of_step(const popliner_chain *chain, size_t step) {
     uint32_t operation = chain->operation_of_step[step];
     return operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
@@ -436,7 +438,8 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
     inputs->run_of_step = pl_arrays_new(&inputs->arrays, num_steps, sizeof *inputs->run_of_step);
     if (inputs->arrays.failed)
         return pl_fail_memory(error, "the intervals");
-    /* counted two places up and filled one place up, so that the starts are right in the end */
+    /* counted two positions up and filled one position up, so that the starts are right at the
+     * end */
     for (int is_filling = 0; is_filling < 2; is_filling++) {
         for (size_t step = 0; step < num_steps;) {
             uint32_t unit = unit_of_step(inputs->chain, step);
@@ -456,14 +459,14 @@ static popliner_status find_unit_steps(pl_interval_inputs *inputs, popliner_erro
     return POPLINER_OK;
 }
 
-/* Before and from the turn on other units may count a variable, and other buffers are there. */
+/* From the turn on, other units may count a variable, and other buffers exist. */
 static void break_at_turn(pl_interval_inputs *inputs) {
     if (inputs->pass_usage->passes.turn_step <= inputs->profile->num_steps)
         inputs->is_break[inputs->pass_usage->passes.turn_step] = 1;
 }
 
-/* The steps that count in a stage are those of its units, or all from its first to its last
- * operation: see peak_of_stage in tile_meter.c. */
+/* Marks where the steps of a stage may begin or end: those of its units, or all from its first to
+ * its last operation. See peak_of_stage in tile_meter.c. */
 static popliner_status find_breaks(pl_interval_inputs *inputs, popliner_error *error) {
     const popliner_chain *chain = inputs->chain;
     inputs->is_break = pl_arrays_new(&inputs->arrays, inputs->profile->num_steps + 1, 1);

@@ -1,4 +1,4 @@
-/* What is found out once for measuring all stages, before the tiles.
+/* Data for measuring all stages that is the same for every tile.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_INTERVAL_INPUTS_H
@@ -16,11 +16,11 @@
 #include "popliner/error.h"
 #include "popliner/pipeline.h"
 
-/* What a stage in a pipeline keeps of each micro-batch until its backward pass comes, for all
- * stages at once. */
+/* What a stage in a pipeline stores of each micro-batch until its backward pass, for all stages at
+ * once. */
 
-/* A variable arrives at `unit` in the stages that begin at first_start ... last_start, when they
- * are grown to the right. */
+/* A variable is added at `unit` to the stages that begin at first_start ... last_start and grow to
+ * the right. */
 typedef struct pl_stash_arrival {
     uint32_t unit;
     uint32_t first_start;
@@ -32,45 +32,45 @@ typedef struct pl_stash {
     size_t num_units;
     uint32_t first_data_unit;
     const pl_passes *passes; /* not owned */
-    uint8_t *is_fed;         /* [num_variables], where inputs are kept; else NULL */
+    uint8_t *is_fed;         /* [num_variables], if inputs are stored; else NULL */
     /* Two lists for each set of the usage of the passes, the second for variables that were copied
-     * from the host: if it is live at the right time, a variable of list l arrives as said by
-     * arrivals[start[l] ... start[l + 1] - 1]. None for POPLINER_RECOMPUTE_STANDARD, where that
-     * depends on when the variable is live. */
+     * from the host: a variable of list l that is live at the right time is added as
+     * arrivals[start[l] ... start[l + 1] - 1] say. Empty for POPLINER_RECOMPUTE_STANDARD, where
+     * arrivals depend on when the variable is live. */
     size_t *start;
     pl_stash_arrival *arrivals;
-    /* [num_classes], for POPLINER_RECOMPUTE_STANDARD: whether it crosses the turn, or the begin
-     * of a unit's forward pass */
+    /* [num_classes], for POPLINER_RECOMPUTE_STANDARD: true if it crosses the turn, or the start of
+     * a unit's forward pass */
     uint8_t *class_matters;
 } pl_stash;
 
-/* What each thread that adds tiles has for itself, each [num_units]; the first one is all 0. */
+/* Scratch space of each thread that adds tiles, each [num_units]; the first array is all 0. */
 typedef struct pl_stash_work {
     uint8_t *passes;  /* that touch a variable */
     uint8_t *crosses; /* whether it is live when the unit begins its forward pass */
 } pl_stash_work;
 
-/* Adds what the variables of a tile add to the stash of the stages beginning at s when they grow to
- * unit u, as differences over s, to arriving_bytes[(num_units + 1) * num_units], at s * num_units +
- * u. They may be below zero: unsigned, they wrap around and come out right in the sums. */
+/* Adds the variables of a tile to the stash of the stages that begin at s when they grow to unit u,
+ * as differences over s, to arriving_bytes[(num_units + 1) * num_units], at s * num_units + u.
+ * Differences may be negative: as unsigned numbers they wrap around, and the sums are right. */
 void pl_stash_add_tile(const pl_stash *stash, const popliner_profile *profile,
                        const pl_unit_usage *usage, size_t tile, pl_stash_work *work,
                        uint64_t *arriving_bytes);
 
-/* What an IPU can send to its neighbour, and receive from it, at the same time. */
+/* The bandwidth of an IPU to its neighbour, and from it, at the same time. */
 #define PL_LINK_BYTES_PER_SECOND ((double)POPLINER_LINK_BYTES_PER_SECOND)
 
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
-    popliner_need need;           /* that is to be known; with details all are */
-    uint64_t max_bytes;           /* that a tile may need: what is beyond need not be known */
-    bool with_cycles;             /* fill the table of cycles, too */
-    double link_bytes_per_second; /* for the cycles of what crosses a cut; 0: it takes none */
-    /* 0: as many as there are processors; the answer is the same */
+    popliner_need need;           /* to compute; with details all are */
+    uint64_t max_bytes;           /* limit of a tile: beyond it the need is not computed */
+    bool with_cycles;             /* also fill the table of cycles */
+    double link_bytes_per_second; /* for the transfer time of cuts; 0: no time */
+    /* 0: one per processor; the result does not depend on it */
     size_t num_threads;
-    const popliner_listener *listener; /* of the progress; may be NULL */
-    bool with_tile_needs;              /* details have tile_needs */
-    /* of the chain, whose account and pass usage are then taken, or NULL */
+    const popliner_listener *listener; /* gets progress; may be NULL */
+    bool with_tile_needs;              /* also fill tile_needs of the details */
+    /* of the chain: uses its account and pass usage; or NULL */
     pl_stage_meter *meter;
     pl_bounds *bounds; /* or NULL */
 } pl_interval_options;
@@ -83,40 +83,41 @@ typedef struct pl_interval_options {
             NULL, NULL                                                                             \
     }
 
-/* Liveness steps one after another that belong to the same unit. */
+/* Consecutive liveness steps of one unit. */
 typedef struct pl_step_run {
     uint32_t first_step;
     uint32_t end_step;
     uint32_t unit;
 } pl_step_run;
 
-/* What is the same for all tiles, and for all threads that meter them. */
+/* Data for all tiles, and for all threads that measure them. */
 typedef struct pl_interval_inputs {
     const popliner_profile *profile;
     const popliner_operations *operations;
     const popliner_chain *chain;
     const pl_interval_options *options;
-    const pl_memory_model *model; /* that of the chain */
-    const pl_account *account;    /* those of the options' meter, or the next */
+    const pl_memory_model *model; /* of the chain */
+    /* those of the options' meter, or own_account and own_pass_usage */
+    const pl_account *account;
     const pl_pass_usage *pass_usage;
     pl_arrays arrays; /* own all arrays below */
     pl_account own_account;
     pl_pass_usage own_pass_usage;
-    uint32_t first_data_unit; /* data that only units before it touch does not count */
-    pl_passing passing;       /* which units touch and count what its sets stand for */
+    uint32_t first_data_unit; /* data that only earlier units touch does not count */
+    pl_passing passing;       /* the units that touch and count the variables of each set */
     uint8_t *was_kept;        /* [classes], only if it trains: it is live across the turn */
-    pl_stash stash;           /* only for a pipeline that keeps something */
-    size_t max_stages;        /* of the pipeline: 1 for one that keeps nothing */
+    pl_stash stash;           /* only for a pipeline that stores something */
+    size_t max_stages;        /* of the pipeline: 1 if it stores nothing */
     bool keeps;
     bool frees_originals;  /* see pl_pipeline_frees_originals */
-    bool has_buffers;      /* a stage hands on what stays */
+    bool has_buffers;      /* sent data stays in the stage */
     bool has_accumulators; /* the profile */
     uint64_t accumulator_factor;
-    pl_need_rule rule;      /* of stages with others behind them */
-    pl_need_rule last_rule; /* of those that end with the last unit */
+    pl_need_rule rule;      /* of stages before the last unit */
+    pl_need_rule last_rule; /* of stages that end with the last unit */
     bool wants_need[POPLINER_NUM_NEEDS];
 
-    /* State and code of all programs with the same set of pass_usage: [sets][tiles]. */
+    /* State and code of all programs with one set of pass_usage: [sets][tiles]. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     /* The units that need each vertex kind on each tile: [types][tiles], sets of kind_sets. */
     pl_vertex_kinds kinds;
@@ -135,13 +136,13 @@ typedef struct pl_interval_inputs {
     uint64_t *set_bits;
 } pl_interval_inputs;
 
-/* The units that touch a variable: a set of passing.sets. O(1). */
+/* Returns the units that touch a variable: a set of passing.sets. O(1). */
 static inline uint32_t pl_units_touching(const pl_interval_inputs *inputs, uint64_t variable) {
     return inputs->passing.touching[pl_unit_usage_of(&inputs->pass_usage->usage, variable)];
 }
 
-/* The units that count a variable, if it is not always live, at steps before the turn or from it
- * on: a set of passing.sets. O(1). */
+/* Returns the units that count a variable, if it is not always-live, at steps before the turn or
+ * from it on: a set of passing.sets. O(1). */
 static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint64_t variable,
                                          bool is_before_turn) {
     uint32_t set = pl_unit_usage_of(&inputs->pass_usage->usage, variable);
@@ -155,11 +156,11 @@ static inline uint32_t pl_units_counting(const pl_interval_inputs *inputs, uint6
                : inputs->passing.backward[set];
 }
 
-/* Finds them out for a pipeline of at most so many stages, and for all needs or the one of the
- * options. The caller has set the chain and options, to which the inputs refer, and all
- * else to 0; free with pl_interval_inputs_free, also after an error. Errors: MEMORY. Cost:
- * two passes over the variables that programs touch, unless the options have a meter that made
- * them, and O((vertex types + sets) * tiles). */
+/* Fills the inputs for a pipeline of at most max_stages stages, and for all needs or that of the
+ * options. The caller has set the chain and options, to which the inputs refer, and everything else
+ * to 0; free with pl_interval_inputs_free, also after an error. Errors: MEMORY. Cost: two passes
+ * over the variables that programs touch, unless the options have a meter that made them, and
+ * O((vertex types + sets) * tiles). */
 popliner_status pl_interval_inputs_find(pl_interval_inputs *inputs, size_t max_stages,
                                         bool with_all_needs, popliner_error *error);
 void pl_interval_inputs_free(pl_interval_inputs *inputs);

@@ -1,5 +1,5 @@
-/* What every stage of a chain would cost: what is the same for all tiles is found once, then the
- * tiles are measured by several threads, each with a table of its own, and the largest peaks count.
+/* The costs of every stage of a chain: computes what all tiles have in common once, then measures
+ * the tiles on several threads, each with its own table, and merges their largest peaks.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/intervals.h"
@@ -20,7 +20,7 @@
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 
-/* Whether a unit of the set is in the stage. */
+/* True if a unit of the set is in the stage. */
 static bool counts(const pl_interval_inputs *inputs, const pl_unit_sets *sets, uint32_t set,
                    size_t first_unit, size_t last_unit) {
     set = pl_unit_sets_up_to(sets, set, (uint32_t)last_unit);
@@ -28,9 +28,9 @@ static bool counts(const pl_interval_inputs *inputs, const pl_unit_sets *sets, u
            sets->last_unit[set] >= inputs->first_data_unit;
 }
 
-/* ---- parameters ---- */
+/* ---- Parameters ---- */
 
-/* Adds up by set of units what is always live and of the category "variable". */
+/* Adds up always-live variables of the category "variable" by set of units. */
 static void sum_by_set(const pl_interval_inputs *inputs, uint64_t *set_bytes) {
     const popliner_profile *p = inputs->profile;
     for (size_t i = 0; i < p->num_variables; i++) {
@@ -51,7 +51,7 @@ static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stag
     if (memory)
         sum_by_set(inputs, set_bytes);
     for (uint32_t all = 1; memory && all < sets->count; all++) {
-        size_t place = num_units; /* descending: from the last place on */
+        size_t place = num_units; /* descending: filled from the end */
         if (set_bytes[all] == 0)
             continue;
         for (uint32_t set = all; set != 0 && sets->last_unit[set] >= inputs->first_data_unit;
@@ -71,9 +71,9 @@ static popliner_status find_parameters(const pl_interval_inputs *inputs, pl_stag
     return memory ? POPLINER_OK : pl_fail_memory(error, "the details of the stages");
 }
 
-/* ---- the largest variables ---- */
+/* ---- The largest variables ---- */
 
-/* A variable of the tile that is looked at. */
+/* A variable of the current tile. */
 typedef struct tile_variable {
     uint32_t size_bytes;
     uint32_t variable;
@@ -87,7 +87,7 @@ static int compare_tile_variables(const void *left, const void *right) {
     return (a->variable > b->variable) - (a->variable < b->variable);
 }
 
-/* Whether the variable counts as data in a stage, at a step, by the rules of pl_stage_measure. */
+/* True if the variable counts as data in a stage, at a step, by the rules of pl_stage_measure. */
 static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, size_t step,
                         size_t first_unit, size_t last_unit) {
     uint32_t set = pl_units_counting(inputs, variable, step < inputs->pass_usage->passes.turn_step);
@@ -95,7 +95,7 @@ static bool is_of_stage(const pl_interval_inputs *inputs, uint32_t variable, siz
     return pl_account_is_data(inputs->account, inputs->profile, variable, is_counted);
 }
 
-/* Picks the first of these variables, largest first, that are of the stage. */
+/* Picks the first of these variables, largest first, that are in the stage. */
 static void pick(const pl_interval_inputs *inputs, const tile_variable *variables, size_t count,
                  size_t step, size_t first_unit, size_t last_unit, pl_detail_variables *picked) {
     const popliner_profile *p = inputs->profile;
@@ -111,7 +111,7 @@ static void pick(const pl_interval_inputs *inputs, const tile_variable *variable
     }
 }
 
-/* A piece of details->largest, and whose it is. */
+/* A piece of details->largest, and its stage. */
 typedef struct tile_piece {
     uint32_t tile;
     uint32_t step;
@@ -120,7 +120,7 @@ typedef struct tile_piece {
     uint32_t last_unit;
 } tile_piece;
 
-/* By tile and step, so that what is live there is found once. */
+/* Sorts by tile and step, so that the live variables there are found once. */
 static int compare_tile_pieces(const void *left, const void *right) {
     const tile_piece *a = left;
     const tile_piece *b = right;
@@ -147,7 +147,7 @@ static tile_piece *sort_pieces(const pl_stage_details *details) {
     return sorted;
 }
 
-/* The variables of a tile, largest first; returns how many. */
+/* Lists the variables of a tile, largest first; returns their number. */
 static size_t list_of_tile(const popliner_profile *p, size_t tile, tile_variable *variables) {
     size_t count = 0;
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
@@ -158,7 +158,8 @@ static size_t list_of_tile(const popliner_profile *p, size_t tile, tile_variable
     return count;
 }
 
-/* Those of variables[count] that are live at a step, in the same order; returns how many. */
+/* Lists those of variables[count] that are live at a step, in the same order; returns their
+ * number. */
 static size_t list_live(const popliner_profile *p, const tile_variable *variables, size_t count,
                         size_t step, tile_variable *live) {
     size_t num_live = 0;
@@ -178,7 +179,8 @@ static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_d
     }
     tile_piece *pieces = sort_pieces(details);
     tile_variable *variables = pl_new_array(max_variables, sizeof *variables); /* of one tile */
-    tile_variable *live = pl_new_array(max_variables, sizeof *live); /* those at one step */
+    /* live at one step */
+    tile_variable *live = pl_new_array(max_variables, sizeof *live);
     popliner_status status = pieces == NULL || variables == NULL || live == NULL
                                  ? pl_fail_memory(error, "the details of the stages")
                                  : POPLINER_OK;
@@ -201,10 +203,10 @@ static popliner_status find_largest(const pl_interval_inputs *inputs, pl_stage_d
     return status;
 }
 
-/* Fills in the parameters and the variables of the largest tiles, once all tiles have been added.
- * Errors: MEMORY. Cost: O(variables + sets of units * units + units^2), and for each tile that is
- * some stage's largest one sorting its variables, and a pass over them for each step of such a
- * stage's peak. */
+/* Fills the parameters and the variables of the fullest tiles, after all tiles were added. Errors:
+ * MEMORY. Cost: O(variables + sets of units * units + units^2), and for each tile that is some
+ * stage's fullest one sorting its variables, and a pass over them for each step of such a stage's
+ * peak. */
 static popliner_status find_variables(const pl_interval_inputs *inputs, pl_stage_details *details,
                                       popliner_error *error) {
     popliner_status status = find_parameters(inputs, details, error);
@@ -213,9 +215,9 @@ static popliner_status find_variables(const pl_interval_inputs *inputs, pl_stage
     return status;
 }
 
-/* ---- of no tile ---- */
+/* ---- Cuts and cycles ---- */
 
-/* The bytes that are carried over the cuts. */
+/* Sets the bytes that are carried over the cuts. */
 static popliner_status fill_cuts(const pl_interval_inputs *inputs, popliner_costs *costs,
                                  popliner_error *error) {
     size_t num_units = inputs->chain->num_units;
@@ -232,7 +234,7 @@ static popliner_status fill_cuts(const pl_interval_inputs *inputs, popliner_cost
     return status;
 }
 
-/* The cycles that the bytes over the cuts of an interval take on a link. */
+/* Returns the transfer time of the cuts of an interval on a link, in cycles. */
 static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                             double bytes_per_second, uint64_t clock_hz) {
     uint64_t bytes = popliner_costs_cut(costs, first_unit);
@@ -243,7 +245,7 @@ static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size
     return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
 }
 
-/* The cycles of all stages, if the profile tells them; the cuts are known. */
+/* Sets the cycles of all stages, if the profile has cycles; the cuts are set before. */
 static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_costs *costs,
                                    popliner_error *error) {
     size_t num_units = inputs->chain->num_units;
@@ -272,31 +274,31 @@ static popliner_status fill_cycles(const pl_interval_inputs *inputs, popliner_co
     return status;
 }
 
-/* All of that, which one thread finds while others measure tiles. */
+/* Cuts and cycles, which the calling thread computes while others measure tiles. */
 typedef struct cut_work {
     popliner_costs *costs;
     popliner_status status;
     popliner_error error;
 } cut_work;
 
-/* ---- the tiles, by several threads ---- */
+/* ---- The tiles, on several threads ---- */
 
-/* One thread's part of the tiles. */
+/* The tiles of one thread. */
 typedef struct worker {
     pl_tile_meter meter; /* begun with its first tile */
     bool has_begun;
-    size_t failed_tile; /* the one that ended in the error, if there is one */
+    size_t failed_tile; /* the tile of the error, if there is one */
     popliner_error error;
 } worker;
 
-/* What the threads share. */
+/* Shared by the threads. */
 typedef struct tile_work {
     const pl_interval_inputs *inputs;
     const popliner_listener *listener;
     bool with_details;
     pl_tile_need *tile_needs; /* or NULL */
     worker *workers;
-    cut_work *cuts; /* of the calling thread */
+    cut_work *cuts; /* for the calling thread */
 } tile_work;
 
 static void fill_cuts_and_cycles(void *user) {
@@ -319,14 +321,14 @@ static bool measure_tile(void *user, size_t number, size_t tile) {
         status = pl_tile_meter_measure(&w->meter, tile, &w->error);
     if (status != POPLINER_OK)
         w->failed_tile = tile;
-    /* worker 0 is the calling thread, which alone may call the listener */
+    /* only worker 0, the calling thread, may call the listener */
     if (number == 0 && tile % 16 == 15)
         pl_progress(t->listener, "Measuring all stages", tile,
                     t->inputs->profile->target.num_tiles);
     return status == POPLINER_OK;
 }
 
-/* As many threads as are wanted, but not more than have a few tiles each. */
+/* Returns the number of threads, limited so that each has a few tiles. */
 static size_t count_threads(const pl_interval_inputs *inputs) {
     enum { MIN_TILES = 4 };
     size_t max = inputs->profile->target.num_tiles / MIN_TILES;
@@ -337,8 +339,8 @@ static size_t count_threads(const pl_interval_inputs *inputs) {
     return wanted > 0 ? wanted : 1;
 }
 
-/* Measures all tiles by several threads, into one meter, which is zero before, and into
- * tile_needs, if these are wanted; and what is of no tile, into the costs. */
+/* Measures all tiles on several threads, into one meter, which is zero before, and into tile_needs
+ * unless NULL; and cuts and cycles into the costs. */
 static popliner_status measure_tiles(const pl_interval_inputs *inputs,
                                      const popliner_listener *listener, bool with_details,
                                      pl_tile_need *tile_needs, pl_tile_meter *meter,
@@ -382,7 +384,7 @@ static popliner_status measure_tiles(const pl_interval_inputs *inputs,
     return status;
 }
 
-/* ---- the results ---- */
+/* ---- Results ---- */
 
 void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
     size_t num_units = popliner_costs_num_units(costs);
@@ -396,7 +398,7 @@ void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
         }
 }
 
-/* The peaks in the pipeline, of what was measured. */
+/* Sets the measured peaks of the pipeline. */
 static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *costs,
                                   popliner_error *error) {
     const popliner_chain *chain = meter->inputs->chain;
@@ -409,7 +411,7 @@ static popliner_status fill_peaks(const pl_tile_meter *meter, popliner_costs *co
     return status;
 }
 
-/* The details of what was measured, which is then theirs. */
+/* Moves what was measured into details. */
 static popliner_status make_details(pl_tile_meter *meter, const popliner_costs *costs,
                                     pl_stage_details **details, popliner_error *error) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)

@@ -24,8 +24,8 @@ bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_
     return false;
 }
 
-/* Fills the curve with the tile's variables that are not always live; returns the bytes of those
- * that are. */
+/* Fills the curve with the tile's not always-live variables, and sets *always_live_bytes to those
+ * of the others. False if memory is short. */
 static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
                        const uint8_t *selection, size_t first_step, size_t end_step,
                        uint64_t *always_live_bytes) {
@@ -43,7 +43,7 @@ static bool fill_curve(pl_curve *curve, const popliner_profile *p, size_t tile,
     return true;
 }
 
-/* USAGE where the arguments lead nowhere, or the variables are not loaded. */
+/* Fails with USAGE for steps out of range, or if the variables are not loaded. */
 static popliner_status check_steps(const popliner_profile *p, size_t first_step, size_t end_step,
                                    popliner_error *error) {
     if (first_step > end_step || end_step > p->num_steps)
@@ -78,7 +78,7 @@ popliner_status popliner_liveness_peaks(const popliner_profile *profile, const u
     return status;
 }
 
-/* The same for the variables of all tiles: class by class, as there are fewer of these. */
+/* Like fill_curve, for the variables of all tiles: class by class, as there are fewer classes. */
 static bool fill_curve_of_all(pl_curve *curve, const popliner_profile *p, const uint8_t *selection,
                               size_t first_step, size_t end_step) {
     uint64_t *class_bytes = pl_new_array(p->num_classes, sizeof *class_bytes);
@@ -165,7 +165,7 @@ popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
     return POPLINER_OK;
 }
 
-/* ---- curves ---- */
+/* ---- Curves ---- */
 
 bool pl_curve_begin(pl_curve *curve, size_t first_step, size_t end_step) {
     size_t count = end_step > first_step ? end_step - first_step + 1 : 1;
@@ -213,7 +213,7 @@ uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step
 bool pl_curve_peak_of_marked(const pl_curve *curve, const uint8_t *is_marked, size_t first_step,
                              size_t end_step, uint64_t *peak_bytes, size_t *peak_step) {
     int64_t live = 0;
-    int64_t peak = -1; /* of no step yet */
+    int64_t peak = -1; /* no step yet */
     *peak_step = first_step;
     for (size_t step = curve->first_step; step < end_step; step++) {
         live += curve->change_bytes[step - curve->first_step];

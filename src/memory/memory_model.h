@@ -1,5 +1,5 @@
-/* What a memory model counts, as rules that everything else asks: a table of them for each model,
- * in a file of its own. Another model is another such file, and a row in memory_model.c.
+/* The rules of a memory model: one table for each model, in its own file, which all other code
+ * reads. To add a model, add such a file, and a row in chain.c.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_MEMORY_MODEL_H
@@ -16,46 +16,46 @@
 struct pl_vertex_kinds;
 struct pl_stage_meter;
 
-/* The place of an operation behind all layers, while a chain is made. Those before all layers, or
- * in none, are in place 0, and each layer is in that of its number. */
+/* The place of an operation after all layers, while a chain is made. Operations before all layers,
+ * or in none, have place 0; layers have their number. */
 static const uint32_t PL_PLACE_TAIL = UINT32_MAX - 1;
 
 typedef struct pl_memory_model {
     popliner_memory_model id;
     const char *name; /* in reports */
 
-    /* ---- the chain ---- */
+    /* ---- The chain ---- */
 
-    /* Unit 0 is what is in no layer, wherever it runs. Its data is taken to be spread over all IPUs
-     * and counts in no stage. Otherwise the chain has a head and a tail. */
+    /* Unit 0 holds the operations in no layer, wherever they run. Its data is assumed to be spread
+     * over all IPUs and counts in no stage. Otherwise the chain has a head and a tail. */
     bool has_unlayered_unit;
 
-    /* Gives every operation of a chain without units its place, as its unit. Errors: MEMORY; USAGE
+    /* Sets the unit of every operation of a chain without units to its place. Errors: MEMORY; USAGE
      * if it needs the variables and they are not loaded. */
     popliner_status (*place_operations)(popliner_chain *chain, popliner_error *error);
 
-    /* ---- code and vertex state ---- */
+    /* ---- Code and vertex state ---- */
 
-    /* Changes the kinds, of which each vertex type has its own, where types count as one. NULL:
+    /* Merges the kinds of types that count as one; at first each vertex type has its own. NULL:
      * none do. Errors: MEMORY. */
     popliner_status (*merge_vertex_types)(struct pl_vertex_kinds *kinds,
                                           const popliner_profile *profile, popliner_error *error);
 
-    /* The state of a compute set is what the compiler tells of it, where it does. Otherwise it is
+    /* The state of a compute set is the compiler's figure, if there is one. Otherwise it is
      * instances times the size of their type. */
     bool takes_told_state;
 
-    /* The state of a compute set counts again for every program that executes it. */
+    /* The state of a compute set counts for every program that executes it. */
     bool repeats_state;
 
-    /* ---- data ---- */
+    /* ---- Data ---- */
 
-    /* What the compiler counts and no operation explains is in every stage, and no stage has more
-     * code than the compiler counts; see memory/account.h. */
+    /* Unattributed memory is in every stage, and no stage has more code than the compiler counts;
+     * see memory/account.h. */
     bool follows_account;
 
     /* Always-live data is added to the peak of the other data. Otherwise it is data like any other,
-     * live at the steps that the compiler tells. */
+     * live at the steps that the compiler lists. */
     bool adds_always_live;
 
     /* The steps of a stage are those of its units, wherever they are. Otherwise they are all steps
@@ -69,18 +69,18 @@ typedef struct pl_memory_model {
      * Otherwise it compares what is explained at the step of the account. */
     bool compares_own_step;
 
-    /* ---- one stage, see memory/stage_data.h ---- */
+    /* ---- One stage, see memory/stage_meter.h ---- */
 
-    /* Makes meter->work, what measuring needs beside the meter, and frees it, also after an error.
+    /* Creates meter->work, additional state for measuring, and frees it, also after an error.
      * Errors: MEMORY. */
     popliner_status (*begin_work)(struct pl_stage_meter *meter, popliner_error *error);
     void (*free_work)(struct pl_stage_meter *meter);
 
-    /* Forgets the peaks that it remembered; NULL if it never does. */
+    /* Drops the remembered peaks; NULL if the model remembers none. */
     void (*forget_peaks)(struct pl_stage_meter *meter);
 
-    /* Marks the variables of a stage and finds variables_bytes, peak_step, and of unexplained_bytes
-     * what is not always live, of each tile, which are 0 before. Errors: MEMORY. */
+    /* Marks the variables of a stage and computes variables_bytes, peak_step, and the not
+     * always-live part of unexplained_bytes, of each tile, which are 0 before. Errors: MEMORY. */
     popliner_status (*measure_data)(struct pl_stage_meter *meter, const size_t *operations,
                                     size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error);
@@ -89,7 +89,7 @@ typedef struct pl_memory_model {
 extern const pl_memory_model pl_popliner_model;
 extern const pl_memory_model pl_full_model;
 
-/* The rules of a model, which are static; NULL if there is no such model. */
+/* Returns the rules of a model, which are static; NULL if there is no such model. */
 const pl_memory_model *pl_memory_model_find(popliner_memory_model id);
 
 #endif

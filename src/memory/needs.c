@@ -10,7 +10,7 @@ pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
     uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
     uint64_t live_bytes =
         p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
-    /* where the profile tells no total, or one that contradicts itself */
+    /* if the profile has no total, or an inconsistent one */
     uint64_t total_bytes =
         p->tile_total_bytes[tile] > live_bytes ? p->tile_total_bytes[tile] : live_bytes;
     return (pl_layout){
@@ -20,13 +20,13 @@ pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
     };
 }
 
-/* Whether a larger share of the live bytes fragments. */
+/* True if a larger share of the live bytes fragments. */
 static bool fragments_more(const pl_layout *layout, const pl_layout *other) {
     if (layout->live_bytes == 0)
         return false;
     if (other->live_bytes == 0 || other->fragmented_bytes == 0)
         return other->live_bytes == 0 || layout->fragmented_bytes > 0;
-    /* what fragments and what is live are a tile's together, so the products are of 64 bits */
+    /* a tile has both less than 2^32 bytes, so the products fit 64 bits */
     return layout->fragmented_bytes * other->live_bytes >
            other->fragmented_bytes * layout->live_bytes;
 }
@@ -40,7 +40,7 @@ pl_layout pl_layout_worst(const popliner_profile *p) {
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         pl_layout own = pl_layout_of_tile(p, tile);
-        /* what an almost empty tile wastes says nothing of others */
+        /* the layout overhead of an almost empty tile is not typical */
         if (own.live_bytes >= most_live_bytes / 2 && fragments_more(&own, &worst)) {
             worst.fragmented_bytes = own.fragmented_bytes;
             worst.live_bytes = own.live_bytes;
@@ -51,9 +51,9 @@ pl_layout pl_layout_worst(const popliner_profile *p) {
     return worst;
 }
 
-/* bytes * part / whole, rounded up, also where the product is beyond 64 bits. */
+/* Returns bytes * part / whole, rounded up, also if the product exceeds 64 bits. */
 static uint64_t share_of(uint64_t bytes, uint64_t part, uint64_t whole) {
-    if (part == whole || bytes == 0) /* most are */
+    if (part == whole || bytes == 0) /* as for most calls */
         return bytes;
     uint64_t rest = bytes % whole;
     return bytes / whole * part + (rest * part + whole - 1) / whole;
@@ -69,7 +69,7 @@ static uint64_t at_most_one(uint64_t per_million) {
     return per_million < MILLION ? per_million : MILLION;
 }
 
-/* The scales of a need; of what is needed at least, only those that make it less. */
+/* Returns the factors for a need; for NEED_LEAST only those that reduce it. */
 static popliner_scales scales_of(const pl_need_rule *rule, popliner_need need) {
     popliner_scales s = rule->scales;
     if (s.data_per_million == 0)
@@ -90,8 +90,8 @@ static void lay_out(const pl_layout *layout, uint64_t per_million, pl_need_line 
         share_of(pl_layout_fragments(layout, line->copy_bytes), per_million, MILLION);
 }
 
-/* The worst layout of any for a tile with a layout of its own: of an almost empty tile that may be
- * worse. So the most is never less than what is expected. */
+/* Returns the worst layout for a tile with its own layout, which may be worse if the tile is almost
+ * empty. So NEED_MOST is never less than NEED_EXPECTED. */
 static pl_layout worst_of_tile(const pl_layout *worst, const pl_layout *own) {
     pl_layout result = *worst;
     if (fragments_more(own, worst)) {

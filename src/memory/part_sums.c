@@ -1,8 +1,8 @@
-/* Each step belongs to one share. So one row of places, first those of the steps of share 0, then
- * those of share 1, holds what is live on a tile in all shares, and the variables of the tile are
- * gone through once, in the order in which they lie in memory. Where in the row a variable begins
- * and ends to be live follows from its class and the set of shares that touch it; thousands of such
- * pairs serve millions of variables, so that is found out once for each.
+/* Each step belongs to one share. So one row of places, first for the steps of share 0, then for
+ * those of share 1, holds the live bytes of a tile in all shares, and one pass over the variables
+ * of the tile, in the order of memory, fills it. The places where a variable begins and ends to be
+ * live follow from its class and the set of shares that touch it; thousands of such pairs serve
+ * millions of variables, so they are computed once for each pair.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/part_sums.h"
@@ -16,24 +16,23 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* Steps of a share one after another, and the place of the first. */
+/* Consecutive steps of a share, and the place of the first. */
 typedef struct step_run {
     size_t first_step;
     size_t end_step;
     size_t place;
 } step_run;
 
-/* The place where something begins to be live, and where it ends; of what is always live: the
- * share, and nothing. */
+/* The places where something begins and ends to be live; for always-live data: the share, and 0. */
 typedef struct life {
     size_t first_place;
     size_t end_place;
 } life;
 
-/* A class of variables and a set of shares that touch them. Mostly a class has one such set. */
+/* A class of variables and a set of shares that touch them. Most classes have one such set. */
 typedef struct pair {
     uint32_t set;
-    uint32_t next; /* of the same list, or PL_NONE */
+    uint32_t next; /* pair of the same list, or PL_NONE */
     size_t first_life;
     size_t num_lives;
 } pair;
@@ -42,27 +41,27 @@ typedef struct work {
     const pl_stage_meter *meter;
     const pl_shares *shares;
     pl_part_sums *sums;
-    pl_arrays arrays;   /* owns all below but what grows */
+    pl_arrays arrays;   /* own the arrays below, except those that grow */
     size_t *runs_start; /* [shares + 1] */
     step_run *runs;
-    size_t *end_place;     /* [shares]: behind the steps of each; a place of its own */
+    size_t *end_place;     /* [shares]: after the steps of each; its own place */
     int64_t *change_bytes; /* [steps + shares], by place; all 0 between two tiles */
 
-    pair *pairs; /* those that were met */
+    pair *pairs; /* pairs so far */
     size_t num_pairs;
     size_t pairs_capacity;
     uint32_t *first_pair; /* [classes + sets], or PL_NONE: see list_of_pair */
     life *lives;
     size_t num_lives;
     size_t lives_capacity;
-    size_t *last_pair; /* [shares]: that has the share, counted from 1 */
+    size_t *last_pair; /* [shares]: the last pair with the share, counted from 1 */
 
-    /* Of one tile. */
+    /* For one tile. */
     uint64_t *always_live_bytes; /* [shares] */
     pl_curve unexplained;
     uint64_t *unexplained_bytes; /* [steps] */
 
-    uint64_t *tile_bytes; /* [shares][tiles]: data; NULL if nobody asks */
+    uint64_t *tile_bytes; /* [shares][tiles]: data; NULL if not wanted */
 
     /* Code of one share. */
     pl_code_counter code;
@@ -106,7 +105,7 @@ static popliner_status begin_work(work *w, popliner_error *error) {
                        : pl_code_counter_begin(&w->code, w->meter->chain->model, p, error);
 }
 
-/* ---- places ---- */
+/* ---- Places ---- */
 
 static uint32_t share_of_step(const work *w, size_t step) {
     return w->shares->share_of_operation[w->meter->chain->operation_of_step[step]];
@@ -115,7 +114,7 @@ static uint32_t share_of_step(const work *w, size_t step) {
 /* Lists the runs of each share. */
 static void find_runs(work *w) {
     const size_t num_steps = w->meter->profile->num_steps;
-    size_t *next = w->end_place; /* the next run of each share, until that is known */
+    size_t *next = w->end_place; /* the next run of each share, until the end places are known */
     for (size_t step = 0; step < num_steps; step++)
         if (step == 0 || share_of_step(w, step) != share_of_step(w, step - 1))
             w->runs_start[share_of_step(w, step) + 1]++;
@@ -139,10 +138,11 @@ static void find_runs(work *w) {
     }
 }
 
-/* The place of the first step in the runs of a share that is not before `step`, or behind them. */
+/* Returns the place of the first step in the runs of a share that is not before `step`, or the end
+ * of the runs. */
 static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
     const step_run *run = runs;
-    for (size_t left = num_runs - 1; left > 0;) { /* the first run that ends behind the step */
+    for (size_t left = num_runs - 1; left > 0;) { /* finds the first run that ends after the step */
         size_t half = (left + 1) / 2;
         bool is_behind = run[half - 1].end_step <= step;
         run += is_behind ? half : 0;
@@ -152,7 +152,7 @@ static size_t place_from(const step_run *runs, size_t num_runs, size_t step) {
     return run->place + (within > run->first_step ? within - run->first_step : 0);
 }
 
-/* ---- pairs ---- */
+/* ---- Pairs ---- */
 
 static bool add_life(work *w, size_t first_place, size_t end_place) {
     if (!pl_grow(&w->lives, &w->lives_capacity, w->num_lives + 1, sizeof *w->lives))
@@ -161,7 +161,7 @@ static bool add_life(work *w, size_t first_place, size_t end_place) {
     return true;
 }
 
-/* When variables of a class are live in a share. */
+/* Adds the live ranges of a class in a share. */
 static bool add_lives(work *w, uint32_t class_index, size_t share) {
     const popliner_profile *p = w->meter->profile;
     const step_run *run = &w->runs[w->runs_start[share]];
@@ -182,14 +182,14 @@ static bool add_lives(work *w, uint32_t class_index, size_t share) {
     return memory;
 }
 
-/* Where the list begins that a pair is in: one for each class, or, of what is always live, which
- * many sets of shares touch, for each set. */
+/* Returns the head of a pair's list: one list for each class or, for always-live data, which many
+ * sets of shares touch, for each set. */
 static uint32_t *list_of_pair(const work *w, uint32_t class_index, uint32_t set) {
     const popliner_profile *p = w->meter->profile;
     return &w->first_pair[p->class_always_live[class_index] ? p->num_classes + set : class_index];
 }
 
-/* Makes a pair, the first of its list; NULL without memory. */
+/* Makes a pair, the first of its list; NULL if memory is short. */
 static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
     const pl_unit_sets *sets = &w->shares->usage->sets;
     uint32_t *first = list_of_pair(w, class_index, set);
@@ -210,7 +210,7 @@ static const pair *make_pair(work *w, uint32_t class_index, uint32_t set) {
     return memory ? made : NULL;
 }
 
-/* The pair, which is made when it is met first; NULL without memory. */
+/* Returns the pair, and makes it if it is new; NULL if memory is short. */
 static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
     uint32_t found = *list_of_pair(w, class_index, set);
     while (found != PL_NONE && w->pairs[found].set != set)
@@ -218,9 +218,9 @@ static const pair *find_pair(work *w, uint32_t class_index, uint32_t set) {
     return found != PL_NONE ? &w->pairs[found] : make_pair(w, class_index, set);
 }
 
-/* ---- data ---- */
+/* ---- Data ---- */
 
-/* Adds a variable that is always live to the shares that touch it. */
+/* Adds an always-live variable to the shares that touch it. */
 static void add_always_live(work *w, const pair *of, uint32_t variable) {
     const popliner_profile *p = w->meter->profile;
     const uint64_t bytes = p->variable_size_bytes[variable];
@@ -259,7 +259,7 @@ static bool add_variables(work *w, size_t tile) {
     return true;
 }
 
-/* What no operation touches on a tile, at each step. */
+/* Computes what no operation touches on a tile, at each step. */
 static bool find_unexplained(work *w, size_t tile) {
     const popliner_profile *p = w->meter->profile;
     const uint32_t *variables;
@@ -273,8 +273,7 @@ static bool find_unexplained(work *w, size_t tile) {
     return true;
 }
 
-/* Adds the most that is live in a share on a tile at one of its steps, the first of these, and
- * clears its places. */
+/* Adds the peak of a share on a tile over its steps, the first of equals, and clears its places. */
 static void add_peak(work *w, size_t share, size_t tile) {
     int64_t live_bytes = 0;
     uint64_t peak_bytes = 0;
@@ -304,11 +303,11 @@ static void add_peak(work *w, size_t share, size_t tile) {
     w->always_live_bytes[share] = 0;
 }
 
-/* ---- code ---- */
+/* ---- Code ---- */
 
 static void sort_operations(work *w) {
     const size_t count = popliner_operations_count(w->meter->operations);
-    size_t *next = w->end_place; /* which is not needed any more */
+    size_t *next = w->end_place; /* no longer needed */
     for (size_t i = 0; i < count; i++)
         w->operations_start[w->shares->share_of_operation[i] + 1]++;
     for (size_t share = 0; share < w->shares->count; share++) {
@@ -319,7 +318,7 @@ static void sort_operations(work *w) {
         w->operations[next[w->shares->share_of_operation[i]]++] = i;
 }
 
-/* Adds the code of a share, and finds its largest tile. */
+/* Adds the code of a share, and finds its fullest tile. */
 static void add_code(work *w, size_t share) {
     const size_t num_tiles = w->meter->profile->target.num_tiles;
     pl_part_sums *own = &w->sums[share];
@@ -349,7 +348,7 @@ static void add_code(work *w, size_t share) {
     own->total_bytes = pl_parts_sum(own->part_bytes);
 }
 
-/* ---- all of it ---- */
+/* ---- All shares ---- */
 
 pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_memory *memory) {
     const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
@@ -392,9 +391,9 @@ popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_share
     return status;
 }
 
-/* ---- operations ---- */
+/* ---- Operations ---- */
 
-/* An operation in the order of contexts, those of one context as they are listed. */
+/* An operation, for sorting by context, then by index. */
 typedef struct context_of {
     uint64_t debug_context;
     size_t operation;

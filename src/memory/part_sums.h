@@ -1,4 +1,4 @@
-/* What each of several shares of a model needs by itself, all at once.
+/* Measures several shares of a model separately, all at once.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_PART_SUMS_H
@@ -12,42 +12,42 @@
 #include "memory/unit_usage.h"
 #include "popliner/error.h"
 
-/* Operations in shares, each in one: every operation by itself, or every unit of a chain. */
+/* Operations in disjoint shares: single operations, or the units of a chain. */
 typedef struct pl_shares {
     size_t count;
     const uint32_t *share_of_operation; /* [operations] */
-    /* By the account of the meter. Members of its sets stand for themselves, modulo `count`: so it
-     * may be that of a pl_pass_usage. */
+    /* By the account of the meter. Its members are shares modulo `count`, so it may be that of a
+     * pl_pass_usage. */
     const pl_unit_usage *usage;
-    bool wants_tiles; /* which is the largest, too */
+    bool wants_tiles; /* also compute the fullest tile */
 } pl_shares;
 
-/* Over all tiles. */
+/* Sums over all tiles. */
 typedef struct pl_part_sums {
     uint64_t part_bytes[POPLINER_NUM_PARTS];
     uint64_t total_bytes;
-    size_t largest_tile;         /* the first with the most; only if it is wanted, like the next */
-    uint64_t largest_tile_bytes; /* all of it there */
+    size_t largest_tile;         /* the first one; only if wants_tiles, like largest_tile_bytes */
+    uint64_t largest_tile_bytes; /* its total */
 } pl_part_sums;
 
-/* Those of the stage that was measured last. */
+/* Returns the sums of the stage that was measured last. */
 pl_part_sums pl_part_sums_of(const pl_stage_meter *meter, const popliner_stage_memory *memory);
 
-/* Whether shares can be measured at once: where the steps of a stage are those of its operations
- * alone, and there are some. */
+/* True if shares can be measured at once: if the steps of a stage are only those of its operations,
+ * and there are operations. */
 bool pl_part_sums_are_possible(const pl_stage_meter *meter);
 
-/* Finds into sums[shares->count] what pl_stage_measure, without effects, finds for each share. It
- * does not change which stage was measured last. Where pl_part_sums_are_possible. Errors: MEMORY.
- * Cost: O(variables * live ranges of each that are in a share + tiles * steps), and for each share
- * that of counting its code on all tiles. */
+/* Sets sums[shares->count] to the results of pl_stage_measure, without effects, for each share.
+ * Does not change the stage that was measured last. Only if pl_part_sums_are_possible. Errors:
+ * MEMORY. Cost: O(variables * live ranges of each that are in a share + tiles * steps), and for
+ * each share that of counting its code on all tiles. */
 popliner_status pl_part_sums_measure(const pl_stage_meter *meter, const pl_shares *shares,
                                      pl_part_sums *sums, popliner_error *error);
 
-/* Measures every operation by itself into *sums, [operations], which the caller frees; but those of
- * one debug context once: they all show what the first of them needs, as the original does. The
- * listener hears how far it is. Errors: MEMORY. Cost: that of pl_part_sums_measure where that is
- * possible, else that of pl_stage_measure for each context. */
+/* Measures every operation separately and sets *sums, [operations], which the caller frees.
+ * Operations of one debug context all have the result of the first, as in PopLiner. Reports
+ * progress to the listener. Errors: MEMORY. Cost: that of pl_part_sums_measure if possible, else
+ * that of pl_stage_measure for each context. */
 popliner_status pl_operation_sums_measure(const popliner_operations *operations,
                                           pl_stage_meter *meter, const popliner_listener *listener,
                                           pl_part_sums **sums, popliner_error *error);

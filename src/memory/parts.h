@@ -1,4 +1,4 @@
-/* The parts of a stage's memory: one table, a row for each.
+/* The parts of a stage's memory: one table with a row for each.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_PARTS_H
@@ -8,8 +8,8 @@
 #include "popliner/stage.h"
 #include "profile/category.h"
 
-/* The four kinds of memory that programs need beside their data: code, from the first of their
- * parts on. */
+/* The groups of code: four kinds of memory that programs need in addition to data, from
+ * PL_FIRST_CODE on. */
 enum {
     PL_VERTEX_CODE,
     PL_VERTEX_STATE,
@@ -19,37 +19,37 @@ enum {
     PL_FIRST_CODE = POPLINER_PART_VERTEX_CODE,
 };
 
-/* In what `mem` of a certificate shows a part, in the order in which it does. */
+/* When `mem` of a certificate shows a part; the parts are in its order. */
 typedef enum pl_part_place {
     PL_PART_ALWAYS,
     PL_PART_FULL,     /* in the full model */
-    PL_PART_TRAINING, /* for a pipeline that trains, there */
-    PL_PART_KEPT,     /* for a pipeline that keeps something */
+    PL_PART_TRAINING, /* in the full model, for a pipeline that trains */
+    PL_PART_KEPT,     /* for a pipeline that stores something */
     PL_PART_NOWHERE,
 } pl_part_place;
 
 typedef struct pl_part_row {
     popliner_part_info info;
-    pl_category category; /* whose variables it is, always live; OTHER for none */
-    /* Bits of the needs that have as much of it as was measured. Of the others nothing of it
-     * counts, or it counts by what else is live, see pl_memory_model. */
+    pl_category category; /* the category of its always-live variables; OTHER for none */
+    /* Bits of the estimates that include it as measured. Other estimates do not include it, or
+     * depend on what else is live, see pl_memory_model. */
     unsigned needs;
     pl_part_place place;
 } pl_part_row;
 
 extern const pl_part_row pl_parts[POPLINER_NUM_PARTS];
 
-/* What operations have by themselves, in the order of sections, and in that of PopLiner's tables. */
+/* The parts of single operations, in the order of sections, and in that of PopLiner's tables. */
 enum { PL_NUM_OPERATION_PARTS = PL_NUM_CODE_GROUPS + 1 };
 extern const popliner_part pl_operation_parts[PL_NUM_OPERATION_PARTS];
 extern const popliner_part pl_reported_parts[PL_NUM_OPERATION_PARTS];
 
-/* The group that variables of a category belong to; PL_NUM_CODE_GROUPS for data and everything that
- * programs do not tell of. Vertex field data and copy descriptors are vertex state where the
- * profile tells them by compute set. */
+/* Returns the group of variables of a category; PL_NUM_CODE_GROUPS for data and everything that
+ * programs do not report. Vertex field data and copy descriptors are vertex state if the profile
+ * has them by compute set. */
 int pl_code_group(const popliner_profile *profile, size_t category);
 
-/* Adds bytes on a tile to a part and to the needs that have as much of it. */
+/* Adds bytes on a tile to a part and to the estimates that include it. */
 static inline void pl_part_add(popliner_stage_memory *memory, popliner_part part, size_t tile,
                                uint64_t bytes) {
     memory->part_bytes[part][tile] += bytes;
@@ -58,7 +58,7 @@ static inline void pl_part_add(popliner_stage_memory *memory, popliner_part part
             memory->need_bytes[need][tile] += bytes;
 }
 
-/* The sum of the parts that are not within others. */
+/* Returns the sum of the parts that are not within others. */
 static inline uint64_t pl_parts_sum(const uint64_t part_bytes[POPLINER_NUM_PARTS]) {
     uint64_t bytes = 0;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)

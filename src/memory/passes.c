@@ -18,10 +18,10 @@ void pl_passes_free(pl_passes *passes) {
     *passes = (pl_passes){0};
 }
 
-/* Marks the steps that run: all but those of the control programs that are not the main one. */
+/* Marks the steps that run: all except those of control programs other than the main one. */
 static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
-    /* the step where the branch of a switch begins that a step is in, and by that step how many of
-     * them compute; by the switch's step its branch with the most */
+    /* by step: the step where its branch of a switch begins; by that step: the number of computing
+     * steps in the branch; by the switch's step: its branch with the most */
     uint32_t *branch = pl_new_array(p->num_steps, sizeof *branch);
     uint32_t *num_computing = pl_new_array(p->num_steps, sizeof *num_computing);
     uint32_t *main_branch = pl_new_array(p->num_steps, sizeof *main_branch);
@@ -56,7 +56,7 @@ static bool find_running_steps(pl_passes *passes, const popliner_profile *p) {
     return memory;
 }
 
-/* The unit that works at the step, SIZE_MAX for none. */
+/* Returns the unit that works at the step, SIZE_MAX for none. */
 static size_t working_unit(const pl_passes *passes, const popliner_chain *chain, size_t step) {
     const popliner_profile *p = chain->profile;
     uint8_t type = p->program_type[p->step_program[step]];
@@ -94,8 +94,8 @@ static void mark_behind(const pl_passes *passes, const popliner_chain *chain, si
     const popliner_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
         is_behind[i] = operations->first_step[i] >= step_behind;
-    /* where an operation has steps of its own, those of other calls of its programs do not matter;
-     * its first one comes last here */
+    /* for an operation with own steps, other calls of its programs do not matter; iterating down,
+     * its first step comes last */
     for (size_t step = chain->profile->num_steps; step-- > 0;) {
         uint32_t operation = operations->step_operation[step];
         if (operation != PL_NONE && passes->step_runs[step] != 0)
@@ -105,7 +105,7 @@ static void mark_behind(const pl_passes *passes, const popliner_chain *chain, si
 
 static void find_border_steps(pl_passes *passes, const popliner_chain *chain) {
     size_t num_units = chain->num_units;
-    size_t *backward_of_unit = passes->backward_step; /* shifted by one unit in the end */
+    size_t *backward_of_unit = passes->backward_step; /* shifted by one unit at the end */
     for (size_t unit = 0; unit < num_units; unit++)
         passes->forward_step[unit] = passes->backward_step[unit] = SIZE_MAX;
     for (size_t step = chain->profile->num_steps; step-- > 0;) {
@@ -228,7 +228,7 @@ uint8_t *pl_mark_fed(const popliner_profile *p) {
     return marks;
 }
 
-/* Whether one range of the class crosses both steps. */
+/* True if one range of the class crosses both steps. */
 static bool crosses_both(const popliner_profile *p, uint32_t class_index, size_t step,
                          size_t other) {
     for (uint32_t i = p->class_ranges_start[class_index];
@@ -267,7 +267,7 @@ static void add_carried(const pl_passes *passes, const popliner_profile *p, uint
     }
 }
 
-/* Bytes of the variables of one class that the same units touch, which count as one. */
+/* Bytes of the variables of one class that one set of units touches. */
 typedef struct carried {
     uint32_t set;
     uint32_t next; /* of the same class, or PL_NONE */
@@ -281,7 +281,7 @@ typedef struct carried_list {
     uint32_t *first; /* [num_classes], or PL_NONE */
 } carried_list;
 
-/* Adds a variable to those like it; mostly a class has one set of units. */
+/* Adds a variable to its class and set; most classes have one set of units. */
 static bool add_to_list(carried_list *list, uint32_t class_index, uint32_t set, uint32_t bytes) {
     uint32_t *first = &list->first[class_index];
     uint32_t found = *first;
@@ -330,9 +330,9 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
     }
 }
 
-/* ---- passing ---- */
+/* ---- Tensors that pass through stages ---- */
 
-/* Which units touch what each set stands for, in any pass, as bits: [sets][words]. */
+/* Returns the units that touch each set in any pass, as bits: [sets][words]. */
 static uint64_t *mark_touching(const pl_unit_usage *usage, uint32_t num_units, size_t words) {
     const pl_unit_sets *sets = &usage->sets;
     uint64_t *bits = pl_new_array(sets->count * words, sizeof *bits);
@@ -384,7 +384,7 @@ void pl_passing_free(pl_passing *passing) {
     *passing = (pl_passing){0};
 }
 
-/* ---- parameters ---- */
+/* ---- Parameters ---- */
 
 static bool is_accumulator_name(const char *name) {
     static const char word[] = "accum";
@@ -429,7 +429,7 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
     return 0;
 }
 
-/* ---- cycles ---- */
+/* ---- Cycles ---- */
 
 static uint64_t multiply(uint64_t a, uint64_t b) {
     return b != 0 && a > POPLINER_MAX_CYCLES / b ? POPLINER_MAX_CYCLES : a * b;
@@ -439,11 +439,11 @@ static uint64_t add(uint64_t a, uint64_t b) {
     return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
 }
 
-/* The cycles of the steps that run for operations, how often each runs counted: [num_steps], to be
- * freed; NULL without memory. */
+/* Returns the cycles of the steps that run for operations, times how often each runs: [num_steps],
+ * which the caller frees; NULL if memory is short. */
 static uint64_t *find_step_cycles(const popliner_profile *p, const popliner_operations *operations,
                                   const pl_passes *passes) {
-    uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* that each step runs */
+    uint64_t *times = pl_new_array(p->num_steps, sizeof *times); /* number of runs of each step */
     uint64_t *cycles = pl_new_array(p->num_steps, sizeof *cycles);
     bool memory = times != NULL && cycles != NULL;
     for (size_t step = 0; memory && p->num_timed_programs > 0 && step < p->num_steps; step++) {

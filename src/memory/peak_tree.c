@@ -7,11 +7,11 @@
 #include "base/growth.h"
 
 struct pl_peak_node {
-    uint64_t max_bytes;   /* of its places, without what was added to nodes above */
+    uint64_t max_bytes;   /* over its places, without what was added to nodes above */
     uint64_t added_bytes; /* to all of its places at once */
 };
 
-/* Makes room for so many places; nothing is noted then. */
+/* Allocates num_places places; nothing is noted then. */
 static bool reserve_nodes(pl_peak_tree *tree, size_t num_places) {
     size_t num_leaves = 1;
     int depth = 0;
@@ -39,7 +39,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Lets a node have the most of those below it; whether that changes it. */
+/* Updates a node from those below it; true if it changed. */
 static bool update(pl_peak_tree *tree, size_t node) {
     struct pl_peak_node *nodes = tree->nodes;
     uint64_t before_bytes = nodes[node].max_bytes;
@@ -73,7 +73,7 @@ bool pl_peak_tree_copy(pl_peak_tree *tree, const pl_peak_tree *from) {
     return true;
 }
 
-/* Notes the parent of a node at a depth that has changed. */
+/* Notes the parent of a changed node at a depth. */
 static void note_parent(pl_peak_tree *tree, size_t node, int depth) {
     size_t parent = node / 2;
     if (depth == 0 || tree->is_noted[parent])
@@ -91,8 +91,8 @@ static void add_to_node(pl_peak_tree *tree, size_t node, int depth, uint64_t byt
 void pl_peak_tree_add(pl_peak_tree *tree, size_t first_place, size_t end_place, uint64_t bytes) {
     size_t left = first_place + tree->num_leaves;
     size_t end = end_place + tree->num_leaves;
-    /* what is the second child at the left end, or a first one at the right end, has no parent
-     * inside the range */
+    /* a second child at the left end, or a first child at the right end, has its parent outside the
+     * range */
     for (int depth = tree->depth; left < end; left /= 2, end /= 2, depth--) {
         if (left % 2 == 1)
             add_to_node(tree, left++, depth, bytes);
@@ -117,7 +117,7 @@ uint64_t pl_peak_tree_most(const pl_peak_tree *tree) {
     return tree->nodes[1].max_bytes;
 }
 
-/* The first place below a node that has the node's most. */
+/* Returns the first place below a node that has the node's maximum. */
 static size_t descend(const pl_peak_tree *tree, size_t node) {
     const struct pl_peak_node *nodes = tree->nodes;
     while (node < tree->num_leaves)
@@ -129,7 +129,7 @@ size_t pl_peak_tree_place(const pl_peak_tree *tree) {
     return descend(tree, 1);
 }
 
-/* What was added to the nodes above this one. */
+/* Returns what was added to the nodes above this one. */
 static uint64_t added_above(const pl_peak_tree *tree, size_t node) {
     uint64_t bytes = 0;
     while ((node /= 2) > 0)

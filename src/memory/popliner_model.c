@@ -1,5 +1,4 @@
-/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h tells its
- * rules.
+/* PopLiner 1.0.0's memory model, quirks included, from its source: popliner/stage.h has its rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/memory_model.h"
@@ -15,9 +14,8 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-/* ---- the chain ---- */
+/* ---- The chain ---- */
 
-/* Every operation is where its layer is. */
 static popliner_status place_operations(popliner_chain *chain, popliner_error *error) {
     (void)error;
     for (size_t i = 0; i < chain->num_operations; i++)
@@ -25,7 +23,7 @@ static popliner_status place_operations(popliner_chain *chain, popliner_error *e
     return POPLINER_OK;
 }
 
-/* ---- vertex types ---- */
+/* ---- Vertex types ---- */
 
 /* A vertex type, for sorting. */
 typedef struct vertex_type {
@@ -45,7 +43,7 @@ static int compare_vertex_types(const void *left, const void *right) {
     return (a->type > b->type) - (a->type < b->type);
 }
 
-/* Types of one name and size count as one, with the code of the last type of their name. */
+/* Merges types with equal name and size, with the code of the last type of their name. */
 static popliner_status merge_vertex_types(pl_vertex_kinds *kinds, const popliner_profile *p,
                                           popliner_error *error) {
     size_t count = p->num_vertex_types;
@@ -57,7 +55,7 @@ static popliner_status merge_vertex_types(pl_vertex_kinds *kinds, const popliner
                                  p->vertex_type_size_bytes[i], (uint32_t)i};
     qsort(types, count, sizeof *types, compare_vertex_types);
     for (size_t i = 0; i < count;) {
-        size_t end = i; /* behind the types of this name */
+        size_t end = i; /* end of the types of this name */
         uint32_t last = 0;
         for (; end < count && strcmp(types[end].name, types[i].name) == 0; end++)
             last = types[end].type > last ? types[end].type : last;
@@ -74,7 +72,7 @@ static popliner_status merge_vertex_types(pl_vertex_kinds *kinds, const popliner
     return POPLINER_OK;
 }
 
-/* ---- remembered peaks ---- */
+/* ---- Remembered peaks ---- */
 
 /* The peaks of a set of variables that was measured before. */
 typedef struct remembered_peaks {
@@ -83,7 +81,7 @@ typedef struct remembered_peaks {
     uint64_t *by_tile; /* owned: the bytes, then the steps */
 } remembered_peaks;
 
-/* The model's own part of a meter. */
+/* The model's own state in a meter. */
 typedef struct memory_of_peaks {
     remembered_peaks *peaks;
     size_t num_peaks;
@@ -109,7 +107,7 @@ static void free_work(pl_stage_meter *meter) {
     free(meter->work);
 }
 
-/* The peaks of the same variables, if they were measured before. */
+/* Returns the peaks of equal variables, if they were measured before. */
 static const remembered_peaks *find_peaks(const memory_of_peaks *known, uint64_t hash,
                                           size_t num_variables) {
     for (size_t i = 0; i < known->num_peaks; i++) {
@@ -134,9 +132,9 @@ static popliner_status remember_peaks(memory_of_peaks *known, uint64_t hash, siz
     return POPLINER_OK;
 }
 
-/* ---- one stage ---- */
+/* ---- One stage ---- */
 
-/* The peak of the stage's variables on every tile. */
+/* Computes the peak of the stage's variables on every tile. */
 static popliner_status measure_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
                                          popliner_stage_memory *memory, popliner_error *error) {
     const popliner_profile *p = meter->profile;
@@ -160,8 +158,8 @@ static popliner_status measure_variables(pl_stage_meter *meter, size_t first_ste
     return POPLINER_OK;
 }
 
-/* The same, but what was measured for the same variables before is taken again, whatever the
- * steps. */
+/* Like measure_variables, but returns the peaks that were measured before for equal variables,
+ * whatever the steps. */
 static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step, size_t end_step,
                                         popliner_stage_memory *memory, popliner_error *error) {
     memory_of_peaks *known = meter->work;
@@ -183,7 +181,7 @@ static popliner_status recall_variables(pl_stage_meter *meter, size_t first_step
                                  : status;
 }
 
-/* The variables of operations in layers, over one range of steps. */
+/* Measures the variables of operations in layers, over one range of steps. */
 static popliner_status measure_data(pl_stage_meter *meter, const size_t *operations,
                                     size_t num_operations, popliner_stage_memory *memory,
                                     popliner_error *error) {

@@ -1,4 +1,4 @@
-/* Measuring the memory of stages, one by one.
+/* Measures the memory of single stages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_STAGE_H
@@ -20,102 +20,104 @@ void pl_stage_memory_clear(popliner_stage_memory *memory);
 
 struct pl_stage_meter;
 
-/* The sum of one of the arrays over the tiles, and its largest item. */
+/* Return the sum of an array over the tiles, and its largest item. */
 uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles);
 uint64_t pl_tiles_max(const uint64_t *bytes, size_t num_tiles);
 
-/* Code on a tile of the stage that was measured last, by group: what its programs explain and what
- * no operation does. O(1). */
+/* Returns the code on a tile of the stage that was measured last, by group: what its programs
+ * explain, and the unattributed part. O(1). */
 uint64_t pl_stage_code_bytes(const struct pl_stage_meter *meter,
                              const popliner_stage_memory *memory, int group, size_t tile);
 
 struct pl_pass_usage;
 
 /* Measures stages of one profile, reusing its work space: not for several threads at once. Refers
- * to the chain that it was made from, and to what that is made of. Owned by the caller; free with
+ * to the chain that it was made from, and to what that refers to. Owned by the caller; free with
  * pl_stage_meter_free. */
 typedef struct pl_stage_meter pl_stage_meter;
 
-/* Errors: USAGE if the variables are not loaded; MEMORY. Takes 5 to 6 bytes per lowered variable,
- * and one per vertex type and tile. */
+/* Creates a meter. Errors: USAGE if the variables are not loaded; MEMORY. Takes 5 to 6 bytes per
+ * lowered variable, and one per vertex type and tile. */
 popliner_status pl_stage_meter_create(const popliner_chain *chain, pl_stage_meter **meter,
                                       popliner_error *error);
 void pl_stage_meter_free(pl_stage_meter *meter);
 
-/* Who touches what in which pass, found when it is first asked for; as long as the meter lives.
- * Errors: MEMORY. Cost: that of pl_pass_usage_find, the first time. */
+/* Sets *usage to the units that touch each variable in each pass, computed on the first call; valid
+ * as long as the meter. Errors: MEMORY. Cost: that of pl_pass_usage_find, the first time. */
 popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const struct pl_pass_usage **usage,
                                           popliner_error *error);
 
-/* Lets the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of the
- * variables is remembered by the set of variables alone, so a later stage with the same variables
- * but other steps gets the peak of the earlier one. Off at first; false forgets them. */
+/* Makes the meter repeat a quirk of PopLiner, which its greedy solver can depend on: the peak of
+ * the variables is remembered by the set of variables alone, so a later stage with equal variables
+ * but other steps gets the peak of the earlier one. Off at first; false drops the remembered
+ * peaks. */
 void pl_stage_meter_remember_peaks(pl_stage_meter *meter, bool remembers);
 
 /* Measures the stage of the given operations, in ascending order, into *memory, whose arrays are
- * made or reused. Each program of the operations counts once.
- *
- * popliner/stage.h says what counts.
+ * created or reused. Each program of the operations counts once. popliner/stage.h says what counts.
  *
  * Errors: MEMORY. Cost: O(touched variables + tiles * (steps + programs)). */
 popliner_status pl_stage_measure(pl_stage_meter *meter, const size_t *operations,
                                  size_t num_operations, popliner_stage_memory *memory,
                                  popliner_error *error);
 
-/* The same for all operations of the units first_unit ... last_unit, both included. */
+/* Like pl_stage_measure, for all operations of the units first_unit ... last_unit, both
+ * included. */
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
                                        popliner_stage_memory *memory, popliner_error *error);
 
-/* The bytes by tile of one copy of what the stage first_unit ... last_unit has to keep of a
- * micro-batch until its backward pass comes, into by_tile_bytes[num_tiles]: of the lowered
- * variables, not always live,
+/* Sets by_tile_bytes[num_tiles] to one copy of what the stage first_unit ... last_unit must store
+ * of a micro-batch until its backward pass. It consists of lowered variables, not always-live:
+ *
  *   NONE  those that its forward and its backward operations touch and that are live at the turn
  *   FULL  those that its forward operations touch, that units before it touch forward or a copy
- *         from the host brings, and that are live when its first unit begins its forward pass
+ *         from the host fills, and that are live when its first unit begins its forward pass
  *   STANDARD  those of NONE and of FULL, and those that its forward operations and forward
- *         operations of units behind it touch and that are live when the unit behind it begins its
+ *         operations of units after it touch and that are live when the unit after it begins its
  *         forward pass
- * both times with the step before. pl_intervals_measure tells what these mean. In PopLiner's
- * model operations in no layer do not count in a stage. All 0 for a profile that does not train. It
- * does not change which stage was measured last. Errors: MEMORY. Cost: O(variables), and O(steps)
- * the first time. */
+ *
+ * A variable counts as live at such a step only if it is also live at the step before;
+ * pl_intervals_measure defines the passes. In PopLiner's model operations in no layer do not count
+ * in a stage. All 0 for a profile that does not train. Does not change the stage that was measured
+ * last. Errors: MEMORY. Cost: O(variables), and O(steps) the first time. */
 popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute recompute,
                                        size_t first_unit, size_t last_unit, uint64_t *by_tile_bytes,
                                        popliner_error *error);
 
-/* Measures stages on one IPU, whose units must not overlap, with what they keep in a pipeline (NULL:
- * nothing, and no effects), each so many copies of its stash as its place asks for. It is the stage
- * that the meter has measured last. In PopLiner's model the steps of several end with the last one
- * of any operation, so that they never need less than one of them, nor than they did before one has
- * grown. Errors and cost: those of pl_stage_measure, and of pl_stage_measure_stash for each
+/* Measures stages on one IPU, whose units must not overlap, with what they store in a pipeline
+ * (NULL: nothing, and no effects), in the number of copies for the position of each. They become
+ * the stage that was measured last. In PopLiner's model the steps of several stages end with the
+ * last step of any operation, so that they never need less than one of them, nor less than before
+ * one has grown. Errors and cost: those of pl_stage_measure, and of pl_stage_measure_stash for each
  * stage. */
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error);
 
-/* The parts of the stage that was measured last, over all tiles. */
+/* Sets part_bytes to the parts of the stage that was measured last, over all tiles. */
 void pl_stage_sum_parts(const pl_stage_meter *meter, const popliner_stage_memory *memory,
                         uint64_t part_bytes[POPLINER_NUM_PARTS]);
 
-/* The bytes, over all tiles, of the variables that operations of the stage measured last touch,
- * that are always live and whose category is "variable": its parameters, but also the optimizer's
- * state and whatever else outlives a run. In PopLiner's model those of operations in layers. The
- * profile tells no type of an element, so the number of parameters follows only if it is known
- * otherwise. O(variables of the stage). */
+/* Returns the bytes, over all tiles, of the variables that operations of the stage measured last
+ * touch, that are always-live and of the category "variable": its parameters, but also the
+ * optimizer's state and anything else that outlives a run. In PopLiner's model only those of
+ * operations in layers. The profile has no element types, so the number of parameters is unknown.
+ * O(variables of the stage). */
 uint64_t pl_stage_parameter_bytes(const pl_stage_meter *meter);
 
-/* The largest data variables of the stage that was measured last, on `tile`, that are live at
- * `step`: at most max_count of them into largest[], by size, then by number. Returns how many. In
- * the full model these include what no operation touches, and what passes through. O(variables of
+/* Lists the largest data variables of the stage that was measured last, on `tile`, that are live at
+ * `step`: at most max_count of them into largest[], by size, then by number. Returns their number.
+ * In the full model also variables that no operation touches, or that pass through. O(variables of
  * the tile * max_count). */
 size_t pl_stage_largest_variables(const pl_stage_meter *meter, size_t tile, size_t step,
                                   popliner_stage_variable *largest, size_t max_count);
 
-/* ---- trained parameters ---- */
+/* ---- Trained parameters ---- */
 
-/* Parameters that the same units use, which count once wherever some of them are together. */
+/* Parameters that one set of units uses, which count once wherever some of these units are
+ * together. */
 typedef struct pl_trained_set {
-    uint32_t set; /* of units, as pl_parameter_units tells it */
+    uint32_t set; /* of units, from pl_parameter_units */
     uint64_t bytes;
 } pl_trained_set;
 
@@ -128,9 +130,9 @@ typedef struct pl_trained_parameters {
     uint64_t *interval_bytes; /* in the order of costs/triangle.h */
 } pl_trained_parameters;
 
-/* Finds those of the profile, none if it does not train, by the rule of pl_parameter_units. They
- * refer to the meter. Errors: MEMORY. Cost: O(variables + units^2 + units of the sets), and that of
- * pl_stage_meter_pass_usage. */
+/* Finds the trained parameters of the profile, none if it does not train, by the rule of
+ * pl_parameter_units. They refer to the meter. Errors: MEMORY. Cost: O(variables + units^2 + units
+ * of the sets), and that of pl_stage_meter_pass_usage. */
 popliner_status pl_trained_parameters_find(pl_trained_parameters *trained, pl_stage_meter *meter,
                                            popliner_error *error);
 void pl_trained_parameters_free(pl_trained_parameters *trained);

@@ -38,7 +38,7 @@ static bool is_larger(const pl_peak_piece *tile, const pl_peak_piece *other, siz
     return bytes > other_bytes || (bytes == other_bytes && tile->tile < other->tile);
 }
 
-/* Behind the last number of copies of a piece. */
+/* Returns the end of the numbers of copies of a piece. */
 static size_t end_of(const pl_peak_envelope *tiles, const pl_peak_piece *piece) {
     return piece->next == PL_NONE ? tiles->max_copies + 1 : tiles->pieces[piece->next].from_copies;
 }
@@ -49,8 +49,8 @@ typedef struct copy_range {
     size_t end_copies;
 } copy_range;
 
-/* The copies of a piece with which a tile is larger: as two lines cross once, all, none, or
- * those on one side of a number. */
+/* Returns the numbers of copies in a piece for which a tile is larger: as two lines cross once,
+ * all, none, or those on one side of a number. */
 static copy_range where_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
                                const pl_peak_piece *piece) {
     size_t low = piece->from_copies;
@@ -85,7 +85,7 @@ bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interv
     return false;
 }
 
-/* A piece that is not in use; PL_NONE when memory is short. */
+/* Returns an unused piece; PL_NONE if memory is short. */
 static uint32_t take_piece(pl_peak_envelope *tiles) {
     uint32_t i = tiles->unused;
     if (i != PL_NONE) {
@@ -104,8 +104,8 @@ bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_pea
     uint32_t own = take_piece(tiles);
     if (own == PL_NONE)
         return false;
-    uint32_t *link = &tiles->first[interval]; /* to the piece that is looked at */
-    size_t from_copies = SIZE_MAX;            /* of the tile itself, once it is known */
+    uint32_t *link = &tiles->first[interval]; /* to the current piece */
+    size_t from_copies = SIZE_MAX;            /* of the tile itself, once known */
     while (*link != PL_NONE) {
         uint32_t i = *link;
         pl_peak_piece *piece = &tiles->pieces[i];
@@ -116,7 +116,7 @@ bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_pea
         if (!is_none && from_copies == SIZE_MAX)
             from_copies = larger.from_copies;
         if (is_none || larger.from_copies > piece->from_copies) {
-            link = &piece->next; /* it begins with what is left of it */
+            link = &piece->next; /* it begins with the remaining part */
         } else if (larger.end_copies < end_of(tiles, piece)) {
             piece->from_copies = (uint32_t)larger.end_copies;
             break;
@@ -265,7 +265,7 @@ popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pi
     return status;
 }
 
-/* ---- of all stages ---- */
+/* ---- Details of all stages ---- */
 
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
                                   const pl_details_key *key, const popliner_costs *costs,
@@ -378,7 +378,7 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
         return false;
     if (!measured->is_training)
         return true;
-    /* no more copies than largest tiles are known for: those of any schedule, and its own */
+    /* at most the copies that fullest tiles are known for: those of any schedule, and its own */
     size_t most = pl_most_copies(own->max_stages);
     if (pl_pipeline_has_own_copies(own) && pl_pipeline_copies(own, own->max_stages) > most)
         most = pl_pipeline_copies(own, own->max_stages);
@@ -398,7 +398,7 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const po
     popliner_costs *costs = NULL;
     popliner_pipeline own = *pipeline;
     *result = NULL;
-    if (own.max_stages > details->key.pipeline.max_stages) /* where nothing is kept */
+    if (own.max_stages > details->key.pipeline.max_stages) /* if nothing is stored */
         own.max_stages = details->key.pipeline.max_stages;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK)
@@ -445,7 +445,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
             pl_peak_envelope_find(&details->largest[need], place, own_copies);
         d.need_bytes[need] = piece == NULL ? 0 : pl_peak_piece_bytes(piece, own_copies);
     }
-    if (largest == NULL) /* of no tile */
+    if (largest == NULL) /* there is no tile */
         return d;
     d.tile = largest->tile;
     d.tile_bytes = d.need_bytes[POPLINER_NEED_EXPECTED];

@@ -1,4 +1,4 @@
-/* The details of stages: of one IPU, and of all stages of a chain, as they are gathered and stored.
+/* Details of stages: of one IPU, and of all stages of a chain, as they are computed and stored.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_STAGE_DETAILS_H
@@ -16,115 +16,116 @@
 #include "popliner/pipeline.h"
 #include "popliner/stage.h"
 
-/* The largest tile of every stage of a chain, wherever the stage stands in a pipeline.
+/* The fullest tile of every stage of a chain, in every position of a pipeline.
  *
- * A tile needs the bytes of a plain stage and, the further from the end the stage stands, the more
- * copies of what it keeps: over the number of copies a line, and the largest of all tiles the upper
- * envelope of their lines. It has few pieces, most often one, where a table by place would have as
- * many entries as the pipeline stages; and it serves every schedule. */
+ * A tile needs the bytes of a plain stage and, the further the stage is from the end, more copies
+ * of what it stores: a linear function of the number of copies. The peak over all tiles is the
+ * upper envelope of these lines. It has few pieces, most often one, where a table by position would
+ * have as many entries as the pipeline has stages; and it serves every schedule. */
 
-/* One piece. Made without gaps, for it is stored as it is. */
+/* One piece. Without padding, since it is stored as bytes. */
 typedef struct pl_peak_piece {
     uint64_t bytes;       /* without copies */
-    uint64_t stash_bytes; /* one copy of what it keeps */
+    uint64_t stash_bytes; /* one copy of what it stores */
     uint64_t unexplained_bytes;
-    uint64_t layout_bytes;      /* part of bytes that nothing uses */
+    uint64_t layout_bytes;      /* part of bytes: layout overhead */
     uint64_t copy_layout_bytes; /* part of stash_bytes */
-    uint64_t freed_bytes;       /* not in bytes any more, because copies are kept */
+    uint64_t freed_bytes;       /* no longer in `bytes` if there are copies */
     uint32_t tile;
     uint32_t step;        /* of the peak */
-    uint32_t from_copies; /* from which on, as far as the next piece, this is largest */
-    uint32_t next;        /* piece of the same stage, or PL_NONE */
+    uint32_t from_copies; /* the piece is the maximum from this number up to the next piece */
+    uint32_t next;        /* next piece of the stage, or PL_NONE */
 } pl_peak_piece;
 
 typedef struct pl_peak_envelope {
-    size_t max_copies;    /* that are looked at */
+    size_t max_copies;    /* largest number of copies */
     size_t num_intervals; /* in the order of costs/triangle.h */
-    uint32_t *first;      /* [num_intervals] the piece for no copies, or PL_NONE; owned */
+    uint32_t *first;      /* [num_intervals] the piece without copies, or PL_NONE; owned */
     size_t num_pieces;
     size_t capacity;
     pl_peak_piece *pieces; /* [num_pieces], owned */
-    uint32_t unused;       /* the first of those that are not in use any more, or PL_NONE */
+    uint32_t unused;       /* the first unused piece, or PL_NONE */
 } pl_peak_envelope;
 
-/* Makes them empty; false when memory is short. Zero-initialise before; free with
+/* Empties the envelopes; false if memory is short. Zero-initialise before; free with
  * pl_peak_envelope_free. */
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies);
 void pl_peak_envelope_free(pl_peak_envelope *tiles);
 
-/* Whether a tile of a stage (with its bytes, stash_bytes and number) is the largest for any number
- * of copies; of equals that of the lower number is. O(pieces of the stage). */
+/* True if a tile of a stage (with its bytes, stash_bytes and number) is the fullest for any number
+ * of copies; of equals the tile with the lower number is. O(pieces of the stage). */
 bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interval,
                                     const pl_peak_piece *tile);
 
-/* Lets a tile be the largest for all numbers of copies where it is; from_copies and next do not
- * matter. The tiles may come in any order. False when memory is short. O(pieces of the stage + log
+/* Adds a tile, which becomes the fullest for all numbers of copies where it is; ignores from_copies
+ * and next. The tiles may come in any order. False if memory is short. O(pieces of the stage + log
  * copies). */
 bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile);
 
-/* Adds all tiles of `from`, of as many stages. False when memory is short. */
+/* Adds all tiles of `from`, which must have as many stages. False if memory is short. */
 bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from);
 
-/* Puts the pieces in the order of the stages and copies, so that equal ones are stored as the same
- * bytes. False when memory is short. */
+/* Sorts the pieces by stage and copies, so that equal envelopes are stored as equal bytes. False if
+ * memory is short. */
 bool pl_peak_envelope_pack(pl_peak_envelope *tiles);
 
-/* Whether the arrays, which may come from a file, are packed, have a piece for each number of
- * copies of each stage, and name no other tiles or steps. */
+/* True if the arrays, which may come from a file, are packed, have a piece for each number of
+ * copies of each stage, and name only existing tiles and steps. */
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
 
-/* The piece for so many copies, NULL if no tile was added; and the bytes of its tile then. */
+/* Return the piece for this number of copies, NULL if no tile was added; and the bytes of its
+ * tile. */
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies);
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
 
-/* Gives the costs of a chain the peaks of all stages of a pipeline of max_stages, or of as many as
- * there are copies looked at for, `tiles` being those of a need; the first unit alone is forbidden
- * if nothing runs for it. Errors: MEMORY. O(stages * places). */
+/* Sets the peaks of the costs of a chain for all stages of a pipeline of max_stages, or of the
+ * number that copies are known for; `tiles` are those of `need`. Forbids the first unit alone if
+ * nothing runs for it. Errors: MEMORY. O(stages * positions). */
 popliner_status pl_peak_envelope_fill(const pl_peak_envelope *tiles, const popliner_chain *chain,
                                       const popliner_pipeline *pipeline, popliner_need need,
                                       popliner_costs *costs, popliner_error *error);
 
-/* The details of the stages that the meter measured last, into `memory`. */
+/* Returns the details of the stages that the meter measured last, into `memory`. */
 popliner_stage_detail pl_stage_detail_of(const pl_stage_meter *meter,
                                          const popliner_stage_memory *memory);
 
-/* Measures stages that are together on one IPU, in a pipeline (NULL: none, and no effects). It is
- * the stage that the meter has measured last. Errors and cost: those of pl_stage_measure_ipu. */
+/* Measures stages on one IPU, in a pipeline (NULL: none, and no effects). They become the stage
+ * that the meter measured last. Errors and cost: those of pl_stage_measure_ipu. */
 popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error);
 
-/* The details of every stage that a chain can have, wherever it stands in a pipeline. Owned by the
+/* The details of every stage that a chain can have, in every position of a pipeline. Owned by the
  * caller; free with pl_stage_details_free. */
 typedef struct pl_stage_details pl_stage_details;
 
 void pl_stage_details_free(pl_stage_details *details);
 
-/* About how many bytes they take for so many units, for a caller who is short of memory, and about
- * how many bytes in a stored analysis. O(1). */
+/* Returns approximately how many bytes they take for num_units, in memory and in a stored analysis.
+ * O(1). */
 size_t pl_stage_details_size(size_t num_units);
 
-/* The table of costs that pl_intervals_measure gives for a need of a pipeline that the details
+/* Computes the costs that pl_intervals_measure gives for a need of a pipeline that the details
  * serve, without max_bytes. `chain` is that of the details. The caller frees *costs. Errors:
  * MEMORY. O(units^2 * stages). */
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const popliner_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_need need,
                                        popliner_costs **costs, popliner_error *error);
 
-/* The details of one stage of the profile that they were measured of, in the pipeline (NULL:
- * without one) that they were measured for. As stages_to_end any number is right where a stage
- * costs the same wherever it stands: without a pipeline, or one that does not train. O(1). */
+/* Returns the details of one stage of the profile that they were measured for, in a pipeline (NULL:
+ * without one) that they serve. Any stages_to_end is valid if a stage costs the same in every
+ * position: without a pipeline, or with one that does not train. O(1). */
 popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_profile *profile,
                                            const popliner_pipeline *pipeline,
                                            const popliner_interval *stage);
 
-/* What a stage has over all tiles: its parts, of the stash one copy, of the layout without copies;
- * and what copies change. An array of numbers, which is stored as it is. */
+/* Sums over all tiles: the parts of a stage, the stash of one copy, the layout without copies; and
+ * what copies change. An array of numbers, which is stored as bytes. */
 enum {
     PL_SUM_COPY_LAYOUT = POPLINER_NUM_PARTS, /* of each copy */
-    PL_SUM_FREED,                            /* not live itself, if there are copies */
+    PL_SUM_FREED,                            /* not live itself if there are copies */
     PL_SUM_FREED_LAYOUT,
     PL_NUM_DETAIL_SUMS,
 };
@@ -132,8 +133,8 @@ typedef struct pl_detail_sums {
     uint64_t bytes[PL_NUM_DETAIL_SUMS];
 } pl_detail_sums;
 
-/* The largest variables of a largest tile at its step. Made without gaps, for it is stored as it
- * is. */
+/* The largest variables of a fullest tile at its step. Without padding, since it is stored as
+ * bytes. */
 typedef struct pl_detail_variables {
     uint32_t count;
     uint32_t variable[POPLINER_DETAIL_VARIABLES];
@@ -142,9 +143,9 @@ typedef struct pl_detail_variables {
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
 
-/* What a tile is expected to need in a stage: `bytes` without copies of what it keeps; with copies
- * freed_bytes less, and copy_bytes more for each. Of `bytes` code_bytes are code that operations of
- * the stage explain. */
+/* The expected memory of a tile in a stage: `bytes` without copies of what it stores; with copies
+ * freed_bytes less, and copy_bytes more for each. code_bytes of `bytes` are code of the stage's
+ * operations. */
 typedef struct pl_tile_need {
     uint64_t bytes;
     uint64_t freed_bytes;
@@ -152,10 +153,10 @@ typedef struct pl_tile_need {
     uint64_t code_bytes;
 } pl_tile_need;
 
-/* What they were measured for. */
+/* The pipeline and profile that details were measured for. */
 typedef struct pl_details_key {
-    popliner_pipeline pipeline; /* max_stages 1 if nothing is kept */
-    bool is_training;           /* the profile, here and below */
+    popliner_pipeline pipeline; /* max_stages 1 if nothing is stored */
+    bool is_training;           /* the profile, also below */
     bool has_accumulators;
 } pl_details_key;
 
@@ -165,38 +166,36 @@ struct pl_stage_details {
     pl_detail_sums *sums; /* [num_intervals] */
     pl_details_key key;
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need */
-    pl_detail_variables *variables;               /* [pieces of what is expected] */
-    uint64_t *cuts_bytes;                         /* [num_units], by the unit behind the cut */
-    /* 0 if they are not known, else that of the stages */
+    pl_detail_variables *variables;               /* [pieces of the expected need] */
+    uint64_t *cuts_bytes;                         /* [num_units], of the cut before the unit */
+    /* the number of stages, or 0 if there are no cycles */
     size_t num_cycles;
     uint64_t *cycles;
-    /* Of every stage on every tile, [num_tiles][num_intervals]; NULL unless they were wanted, and
-     * of stages that were stored. */
+    /* Every stage on every tile, [num_tiles][num_intervals]; NULL unless requested, and for stored
+     * stages. */
     pl_tile_need *tile_needs;
 };
 
-/* Takes over sums and largest tiles of the stages, and the cuts and cycles of the costs; there is
- * room for the variables. If it fails, nothing was taken over. Errors: MEMORY. */
+/* Takes ownership of sums and fullest tiles of the stages, copies the cuts and cycles of the costs,
+ * and allocates the variables. On failure nothing changes. Errors: MEMORY. */
 popliner_status pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
                                   const pl_details_key *key, const popliner_costs *costs,
                                   pl_stage_details **details, popliner_error *error);
 
-/* Whether details that were measured for a pipeline tell of another one what they would if they had
- * been measured for it: effects
- * are the same, and where the profile trains, accumulators and the kind of the schedule, too, and
- * what is recomputed and freed, unless nothing is kept. Max_stages do not matter. None tell of a
- * calibration: what it changes depends on the tile. */
+/* True if details that were measured for a pipeline also hold for another one: equal effects and,
+ * if the profile trains, also equal accumulators and kind of schedule, and, unless nothing is
+ * stored, equal recomputation and freed memory. Ignores max_stages. False with a calibration, whose
+ * changes depend on the tile. */
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted);
 
-/* Adds to sums[count] those of other tiles. */
+/* Adds the sums of other tiles to sums[count]. */
 void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count);
 
-/* Its arrays, for storing and loading, of which there must be room for PL_DETAILS_FIELDS; returns
- * how many. */
+/* Lists the arrays for storing and loading, at most PL_DETAILS_FIELDS, and returns their number. */
 enum { PL_DETAILS_FIELDS = 4 + 2 * POPLINER_NUM_NEEDS };
 size_t pl_details_fields(pl_stage_details *details, pl_field *fields);
 
-/* Whether loaded arrays belong to so many units, and name what the profile has. */
+/* True if loaded arrays fit num_units, and name only what the profile has. */
 bool pl_details_check(const pl_stage_details *details, size_t num_units,
                       const popliner_profile *profile);
 

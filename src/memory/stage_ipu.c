@@ -1,4 +1,4 @@
-/* What an IPU needs: its stages, what they keep, and the layout.
+/* The memory of an IPU: its stages, what they store, and the layout.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/stage_meter.h"
@@ -14,7 +14,7 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* ---- effects ---- */
+/* ---- Effects ---- */
 
 popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
                                           popliner_error *error) {
@@ -60,7 +60,7 @@ static popliner_status find_passed(pl_stage_meter *meter, popliner_error *error)
     return POPLINER_OK;
 }
 
-/* What crosses the cuts behind the stages, by tile. */
+/* Measures what is sent over the cuts after the stages, by tile. */
 static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *handed_on,
                                       uint64_t *handed_in, popliner_error *error) {
     size_t num_units = meter->chain->num_units;
@@ -102,9 +102,9 @@ static void add_accumulators(const pl_stage_meter *meter, uint64_t factor,
     }
 }
 
-/* pl_stage_measure for all operations of several stages that share an IPU. Where these are one
- * stage, and `pipeline` (which may be NULL) asks for no effects, it is pl_stage_measure_units. Of
- * the pipeline only schedule, effects and accumulators are looked at. */
+/* Like pl_stage_measure, for all operations of several stages on one IPU; for adjacent stages,
+ * without effects in `pipeline` (which may be NULL), like pl_stage_measure_units. Of the pipeline
+ * only schedule, effects and accumulators count. */
 static popliner_status measure_shared(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                       const popliner_interval *stages, size_t num_stages,
                                       popliner_stage_memory *memory, popliner_error *error) {
@@ -153,9 +153,9 @@ static popliner_status measure_shared(pl_stage_meter *meter, const popliner_pipe
     return status;
 }
 
-/* ---- the stash ---- */
+/* ---- The stash ---- */
 
-/* Marks with `mark` the variables that an operation touches. */
+/* Marks the variables that an operation touches with `mark`. */
 static void mark_touched(pl_stage_meter *meter, const popliner_operation *operation, uint8_t mark) {
     for (size_t k = 0; k < operation->num_programs; k++) {
         pl_account_touches touches =
@@ -166,11 +166,11 @@ static void mark_touched(pl_stage_meter *meter, const popliner_operation *operat
     }
 }
 
-/* By what kind of operation a variable is touched: of units before the stage, in its passes, or
- * behind it. */
+/* The operations that touch a variable: of units before the stage, in its passes, or of units after
+ * it. */
 enum { FORWARD = 1, BACKWARD = 2, BEFORE = 4, BEHIND = 8 };
 
-/* Marks the variables by what touches them. */
+/* Marks the variables by the operations that touch them. */
 static void mark_all_touched(pl_stage_meter *meter, size_t first_unit, size_t last_unit) {
     const pl_passes *passes = &meter->pass_usage.passes;
     memset(meter->touched_by, 0, meter->profile->num_variables);
@@ -222,7 +222,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
         uint32_t class_index = p->variable_class[i];
         if ((marks & FORWARD) == 0 || p->class_always_live[class_index])
             continue;
-        /* the host may bring an input after the stage has begun */
+        /* the host may send an input after the stage has begun */
         bool is_input = meter->is_fed[i] != 0 ||
                         ((marks & BEFORE) != 0 &&
                          pl_class_crosses(p, class_index, passes->forward_step[first_unit]));
@@ -236,7 +236,7 @@ popliner_status pl_stage_measure_stash(pl_stage_meter *meter, popliner_recompute
     return POPLINER_OK;
 }
 
-/* Adds a variable to the units first_unit ... last_unit of which both passes touch it. */
+/* Adds a variable to the units first_unit ... last_unit in which both passes touch it. */
 static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t first_unit,
                          size_t last_unit, uint64_t bytes, uint64_t *unit_bytes) {
     const pl_unit_sets *sets = &own->usage.sets;
@@ -246,7 +246,8 @@ static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t
         pl_pass_member m = pl_pass_member_of(&own->passes, num_units, member);
         if (m.unit < first_unit || m.unit > last_unit)
             continue;
-        /* where the unit is twice in the set, what comes behind it in the chain's order counts */
+        /* if the unit is twice in the set, the member that comes later in the chain's order
+         * counts */
         bool is_both =
             member >= num_units
                 ? m.is_forward || pl_unit_sets_has(sets, sets->rest[set], m.unit)
@@ -256,8 +257,8 @@ static void add_to_units(const pl_pass_usage *own, uint32_t variable_set, size_t
     }
 }
 
-/* pl_stage_measure_stash for NONE of a single unit, for the unit of the stage that keeps most on the
- * tile. */
+/* Like pl_stage_measure_stash for NONE and a single unit: the unit of the stage that stores most on
+ * the tile. */
 static popliner_status measure_unit_stash(pl_stage_meter *meter, size_t first_unit,
                                           size_t last_unit, uint64_t *by_tile_bytes,
                                           popliner_error *error) {
@@ -291,10 +292,10 @@ static popliner_status measure_unit_stash(pl_stage_meter *meter, size_t first_un
     return POPLINER_OK;
 }
 
-/* ---- an IPU ---- */
+/* ---- An IPU ---- */
 
-/* For a need, how many copies there are of copy_bytes[num_tiles]: of one stage its own, of several
- * one of what all of their copies come to. stash_bytes is that of each stage. */
+/* Returns, for a need, the number of copies of copy_bytes[num_tiles]: for one stage its copies, for
+ * several 1, with the total of their copies. stash_bytes is that of each stage. */
 static size_t count_copies(const popliner_pipeline *pipeline, popliner_need need,
                            const popliner_interval *stages, size_t num_stages, size_t num_tiles,
                            const uint64_t *stash_bytes, uint64_t *copy_bytes) {
@@ -316,7 +317,7 @@ uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_m
            pl_account_fixed_code(&meter->account, group, tile);
 }
 
-/* From what was measured of a need to all of it. */
+/* Completes an estimate from what was measured. */
 static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popliner_need need,
                      size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
                      popliner_stage_memory *memory) {
@@ -342,7 +343,7 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
     }
 }
 
-/* Adds what is not live itself where it is kept in copies. */
+/* Adds what is not live itself if copies of it are stored. */
 static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval *stage,
                                  const uint64_t *stash_bytes, uint64_t *freed_bytes,
                                  popliner_error *error) {
@@ -358,7 +359,7 @@ static popliner_status add_freed(pl_stage_meter *meter, const popliner_interval 
     return status;
 }
 
-/* The calibration of the stages. */
+/* Returns the calibration of the stages. */
 static popliner_scales scales_for(const pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                   const popliner_interval *stages, size_t num_stages) {
     bool has_earlier = false;
@@ -413,9 +414,9 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     return status;
 }
 
-/* ---- trained parameters ---- */
+/* ---- Trained parameters ---- */
 
-/* Adds up by set what is trained, and keeps the sets that have something. */
+/* Adds up trained variables by set, and keeps the sets that have some. */
 static bool find_used(pl_trained_parameters *t, const pl_stage_meter *meter,
                       const pl_pass_usage *usage) {
     const popliner_profile *p = meter->profile;
@@ -424,7 +425,7 @@ static bool find_used(pl_trained_parameters *t, const pl_stage_meter *meter,
         return false;
     for (size_t i = 0; i < p->num_variables; i++)
         set_bytes[pl_parameter_units(usage, p, &meter->account, i)] += p->variable_size_bytes[i];
-    set_bytes[0] = 0; /* what nothing trains */
+    set_bytes[0] = 0; /* not trained */
     for (size_t set = 0; set < t->sets->count; set++)
         t->num_used += set_bytes[set] > 0;
     t->used = pl_new_array(t->num_used, sizeof *t->used);
@@ -436,13 +437,13 @@ static bool find_used(pl_trained_parameters *t, const pl_stage_meter *meter,
     return t->used != NULL;
 }
 
-/* What every stage has by itself. */
+/* Sums up every stage alone. */
 static bool sum_intervals(pl_trained_parameters *t) {
     pl_interval_sums sums = {0};
     size_t *units = pl_new_array(t->num_units, sizeof *units);
     bool memory = units != NULL && pl_interval_sums_init(&sums, t->num_units, 1);
     for (size_t i = 0; memory && i < t->num_used; i++) {
-        size_t place = t->num_units; /* descending: from the last place on */
+        size_t place = t->num_units; /* descending: filled from the end */
         for (uint32_t set = t->used[i].set; set != 0; set = t->sets->rest[set])
             units[--place] = t->sets->last_unit[set];
         memory =

@@ -22,7 +22,7 @@ void pl_stage_memory_clear(popliner_stage_memory *memory) {
     *memory = (popliner_stage_memory){0};
 }
 
-/* Makes an array, or reuses it, all 0; false without memory. */
+/* Allocates an array, or reuses it, all 0; false if memory is short. */
 static bool begin_array(uint64_t **array, size_t num_tiles) {
     if (*array == NULL)
         return (*array = pl_new_array(num_tiles, sizeof **array)) != NULL;
@@ -30,7 +30,7 @@ static bool begin_array(uint64_t **array, size_t num_tiles) {
     return true;
 }
 
-/* All arrays but that of the correction, which only an IPU has. Errors: MEMORY. */
+/* Allocates all arrays except correction_bytes, which only an IPU has. Errors: MEMORY. */
 static popliner_status begin_memory(popliner_stage_memory *memory, size_t num_tiles,
                                     popliner_error *error) {
     if (memory->num_tiles != num_tiles)
@@ -62,7 +62,7 @@ popliner_status pl_stage_meter_create(const popliner_chain *chain, pl_stage_mete
     pl_arrays *own = &meter->arrays;
     meter->program_seen = pl_arrays_new(own, profile->num_programs, sizeof(uint32_t));
     meter->variable_seen = pl_arrays_new(own, profile->num_variables, 1);
-    /* not cleared: a meter that measures no stage by itself never touches it */
+    /* not cleared: a meter that measures no single stage never touches it */
     meter->variables = malloc((profile->num_variables + 1) * sizeof *meter->variables);
     meter->operation_buffer = pl_arrays_new(own, chain->num_operations, sizeof(size_t));
     if (own->failed || meter->variables == NULL ||
@@ -128,7 +128,7 @@ void pl_stage_sort_variables(pl_stage_meter *meter) {
     pl_number_sort_ascending(&meter->variable_order, meter->variables, meter->num_variables);
 }
 
-/* Limits what programs explain, adds what nothing explains, and sums up. */
+/* Limits what programs explain, adds the unattributed memory, and sums up. */
 static void complete(const pl_stage_meter *meter, popliner_stage_memory *memory) {
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
         uint64_t fixed_bytes = pl_account_fixed(&meter->account, tile);
@@ -144,7 +144,7 @@ static void complete(const pl_stage_meter *meter, popliner_stage_memory *memory)
             *bytes = 0;
             pl_part_add(memory, (popliner_part)(PL_FIRST_CODE + group), tile, limited_bytes);
         }
-        if (!meter->chain->model->follows_account) /* it has no other needs */
+        if (!meter->chain->model->follows_account) /* it has no other estimates */
             memory->need_bytes[POPLINER_NEED_LEAST][tile] =
                 memory->need_bytes[POPLINER_NEED_MOST][tile] =
                     memory->need_bytes[POPLINER_NEED_EXPECTED][tile];
@@ -229,7 +229,7 @@ void pl_stage_sum_parts(const pl_stage_meter *meter, const popliner_stage_memory
                                : pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
 }
 
-/* Whether the variable counts as data, at a step, in the stage that was measured last. */
+/* True if the variable counts as data, at a step, in the stage that was measured last. */
 static bool is_of_stage(const pl_stage_meter *meter, size_t variable, size_t step) {
     bool is_seen = meter->variable_seen[variable] == meter->variable_mark;
     return pl_account_is_data(

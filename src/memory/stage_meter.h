@@ -1,8 +1,8 @@
-/* What a stage meter is inside the library, and what its memory model measures with.
+/* The contents of a stage meter, and functions for its memory model.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_MEMORY_STAGE_DATA_H
-#define PL_MEMORY_STAGE_DATA_H
+#ifndef PL_MEMORY_STAGE_METER_H
+#define PL_MEMORY_STAGE_METER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,58 +24,57 @@ struct pl_stage_meter {
     pl_code_counter code;
     pl_account account;
     pl_curve curve;
-    pl_arrays arrays; /* own what the meter begins with, but `variables` */
-    void *work;       /* the memory model's own, made by its begin_work */
+    pl_arrays arrays; /* own the arrays that are made with the meter, except `variables` */
+    void *work;       /* the memory model's own state, made by its begin_work */
 
-    /* What the current stage has seen carries its number. */
+    /* The number of the current stage; program_seen holds it for its programs. */
     uint32_t stage_number;
-    uint32_t *program_seen; /* [num_programs]: its variables are marked */
-    /* Of the millions of variables those of the current stage carry a mark that fits a byte: it
-     * comes again only after they were all cleared. */
+    uint32_t *program_seen; /* [num_programs]: the stage whose variables are marked */
+    /* Marks of the current stage's variables, of which there may be millions. The mark fits a byte:
+     * it repeats only after all marks were cleared. */
     uint8_t *variable_seen; /* [num_variables] */
     uint8_t variable_mark;
 
-    uint32_t *variables; /* [num_variables]: those of the stage */
+    uint32_t *variables; /* [num_variables]: of the stage */
     size_t num_variables;
     pl_number_sort variable_order;
     size_t *operation_buffer; /* [operations] */
-    bool is_shared;           /* the stage is several on one IPU */
-    bool remembers_peaks;     /* as pl_stage_meter_remember_peaks asks */
+    bool is_shared;           /* the stage is several stages on one IPU */
+    bool remembers_peaks;     /* see pl_stage_meter_remember_peaks */
 
-    /* What effects ask about the current stage; NULL or 0 for none of them. The stages are the
-     * caller's. */
+    /* The current stages, for effects; NULL or 0 for no effects. The stages are the caller's. */
     unsigned effects;
     const popliner_interval *stages; /* [num_stages] */
     size_t num_stages;
     uint8_t *passed;           /* [sets of pass_usage]; NULL if nothing passes */
-    const uint64_t *handed_on; /* [tiles] over the cuts behind the stages, forward */
-    const uint64_t *handed_in; /* [tiles] the same backward */
+    const uint64_t *handed_on; /* [tiles] sent over the cuts after the stages, forward */
+    const uint64_t *handed_in; /* [tiles] sent over these cuts, backward */
 
-    /* Once a stash or an effect is measured; see stage_stash.c and stage_effects.c. */
+    /* Filled when a stash or an effect is measured; see stage_ipu.c. */
     pl_pass_usage pass_usage;
     bool has_pass_usage;
     uint8_t *touched_by; /* [num_variables] */
     uint8_t *is_fed;     /* [num_variables] */
     bool knows_accumulators;
-    bool has_accumulators; /* the profile, once that is known */
+    bool has_accumulators; /* the profile, if knows_accumulators */
 };
 
-/* In which pass variables of a set pass through a stage. */
+/* The passes in which variables of a set pass through a stage. */
 enum { PL_PASSED_FORWARD = 1, PL_PASSED_BACKWARD = 2 };
 
-/* Whether a variable that the current stage does not touch passes through it, at steps before the
+/* True if a variable that the current stage does not touch passes through it, at steps before the
  * turn, or else from it on. */
 bool pl_stage_is_passed(const pl_stage_meter *meter, size_t variable, bool is_before_turn);
 
-/* Adds to the stage the variables that an operation touches. */
+/* Adds the variables that an operation touches to the stage. */
 void pl_stage_add_variables(pl_stage_meter *meter, const popliner_operation *operation);
 
-/* pl_stage_measure for all operations of several stages that share an IPU. */
+/* Like pl_stage_measure, for all operations of several stages on one IPU. */
 popliner_status pl_stage_measure_intervals(pl_stage_meter *meter, const popliner_interval *stages,
                                            size_t num_stages, popliner_stage_memory *memory,
                                            popliner_error *error);
 
-/* Puts the variables of the stage into the order of their tiles, which is their own. */
+/* Sorts the variables of the stage, which also sorts them by tile. */
 void pl_stage_sort_variables(pl_stage_meter *meter);
 
 #endif

@@ -1,4 +1,4 @@
-/* What of a tile arrives in stages, at which unit; see tile_meter.c.
+/* The data of a tile that arrives in stages, and at which unit; see tile_meter.c.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/tile_meter.h"
@@ -10,7 +10,7 @@
 #include "base/growth.h"
 #include "profile/profile_data.h"
 
-/* ---- variables that the same units touch and that are live at the same time ---- */
+/* ---- Variables that one set of units touches, with one live range ---- */
 
 void pl_live_parts_empty(pl_live_parts *parts) {
     parts->count = 0;
@@ -24,9 +24,8 @@ void pl_live_parts_free(pl_live_parts *parts) {
     *parts = (pl_live_parts){0};
 }
 
-/* Spreads set and steps over all bits: multiplication by odd numbers without pattern carries each
- * bit to those above it, of which the upper half is taken (Knuth, The Art of Computer Programming,
- * vol. 3, 6.4). */
+/* Hashes set and steps: multiplication by odd numbers without pattern carries each bit to those
+ * above it, and the upper half is taken (Knuth, The Art of Computer Programming, vol. 3, 6.4). */
 static size_t hash(uint32_t set, uint32_t first_step, uint32_t end_step) {
     uint64_t mixed = (((uint64_t)first_step << 32 | end_step) ^ (uint64_t)set << 16) *
                      UINT64_C(0x9e3779b97f4a7c15);
@@ -34,7 +33,7 @@ static size_t hash(uint32_t set, uint32_t first_step, uint32_t end_step) {
     return (size_t)(mixed >> 32);
 }
 
-/* The slot of a part, or the empty one where it would be. There is always an empty one. */
+/* Returns the slot of a part, or the empty one for it. There is always an empty slot. */
 static uint32_t *find_slot(const pl_live_parts *parts, uint32_t set, uint32_t first_step,
                            uint32_t end_step) {
     size_t mask = parts->num_slots - 1;
@@ -46,7 +45,7 @@ static uint32_t *find_slot(const pl_live_parts *parts, uint32_t set, uint32_t fi
     }
 }
 
-/* Doubles the slots, so that at most half of them are in use. */
+/* Doubles the slots, so that at most half of them are used. */
 static bool grow_slots(pl_live_parts *parts) {
     size_t num_slots = parts->num_slots == 0 ? 64 : 2 * parts->num_slots;
     uint32_t *slots = pl_new_array(num_slots, sizeof *slots);
@@ -78,9 +77,9 @@ bool pl_live_parts_add(pl_live_parts *parts, uint32_t set, uint32_t first_step, 
     return true;
 }
 
-/* ---- the variables of a tile ---- */
+/* ---- The variables of a tile ---- */
 
-/* Enters something of the units of `set` into the table of arrivals of one sum. */
+/* Adds bytes of the units of `set` to the table of arrivals of one sum. */
 static void add_arrivals(pl_tile_meter *meter, int sum, const pl_unit_sets *sets, uint32_t set,
                          uint64_t bytes) {
     size_t num_units = meter->inputs->chain->num_units;
@@ -112,13 +111,13 @@ static bool has_unit(const pl_interval_inputs *inputs, uint32_t set, uint32_t un
     return (inputs->set_bits[set * inputs->set_words + unit / 64] >> unit % 64 & 1) != 0;
 }
 
-/* Divides a live range of something that the units of `set` touch: what it begins and ends with
- * while one of them runs goes into the base, the rest has to arrive. All of it has to where the
- * steps of other units count, too. */
+/* Divides a live range of data that the units of `set` touch: its beginning and end, while one of
+ * them runs, go into the base; the rest must arrive. All of it must arrive if the steps of other
+ * units also count. */
 static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, size_t end_step,
                          uint64_t bytes) {
-    /* any number would do, since what is not in the base arrives; without one, units that take
-     * turns would make this quadratic */
+    /* any number is correct, since what is not in the base arrives; without a limit, alternating
+     * units would make this quadratic */
     enum { MAX_RUNS = 8 };
     const pl_interval_inputs *inputs = meter->inputs;
     bool has_own_steps = inputs->model->has_own_steps;
@@ -144,7 +143,7 @@ static bool divide_range(pl_tile_meter *meter, uint32_t set, size_t first_step, 
            pl_live_parts_add(&meter->parts, set, (uint32_t)first, (uint32_t)end, bytes);
 }
 
-/* Divides all live ranges of a variable, at the turn, too, where others count it then. */
+/* Divides all live ranges of a variable, also at the turn if other units count it then. */
 static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
     const pl_interval_inputs *inputs = meter->inputs;
     const popliner_profile *p = inputs->profile;
@@ -169,8 +168,8 @@ static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
     return memory;
 }
 
-/* Sorts the tile's variables: sums up the always-live ones, puts into the base what may be there in
- * all stages, and makes parts of everything else. */
+/* Classifies the tile's variables: sums up the always-live ones, adds to the base what may be there
+ * in all stages, and makes parts of everything else. */
 static bool sort_variables(pl_tile_meter *meter, size_t tile) {
     const popliner_profile *p = meter->inputs->profile;
     const pl_pass_usage *usage = meter->inputs->pass_usage;
@@ -200,7 +199,7 @@ static bool sort_variables(pl_tile_meter *meter, size_t tile) {
     return true;
 }
 
-/* Divides the steps into segments, wherever a part begins or ends or others begin to count. */
+/* Divides the steps into segments, wherever a part begins or ends or other units begin to count. */
 static bool find_segments(pl_tile_meter *meter) {
     size_t num_steps = meter->inputs->profile->num_steps;
     size_t num_segments = 0;
@@ -224,14 +223,15 @@ static bool find_segments(pl_tile_meter *meter) {
     return pl_peak_tree_begin(&meter->base_tree, meter->segment_bytes, num_segments);
 }
 
-/* Makes arrivals of the parts, by their set. */
+/* Makes arrivals of the parts, sorted by set. */
 static bool sort_arrivals(pl_tile_meter *meter) {
     size_t num_sets = meter->inputs->passing.sets.count;
     const pl_live_part *parts = meter->parts.parts;
     if (!pl_grow(&meter->arrivals, &meter->arrivals_capacity, meter->parts.count,
                  sizeof *meter->arrivals))
         return false;
-    /* counted two places up and filled one place up, so that the starts are right in the end */
+    /* counted two positions up and filled one position up, so that the starts are right at the
+     * end */
     memset(meter->set_start, 0, (num_sets + 2) * sizeof *meter->set_start);
     for (size_t i = 0; i < meter->parts.count; i++)
         meter->set_start[parts[i].set + 2]++;
@@ -244,7 +244,7 @@ static bool sort_arrivals(pl_tile_meter *meter) {
     return true;
 }
 
-/* Counts a set at each place where it arrives (two places up), or lists it (one place up). */
+/* Counts a set at each place where it arrives (two positions up), or lists it (one position up). */
 static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) {
     const pl_unit_sets *sets = &meter->inputs->passing.sets;
     uint32_t first_data_unit = meter->inputs->first_data_unit;
@@ -261,7 +261,7 @@ static void enter_set(pl_tile_meter *meter, uint32_t arriving, bool is_listing) 
     }
 }
 
-/* Lists the sets that something arrives of. */
+/* Lists the sets of arrivals. */
 static bool list_arriving(pl_tile_meter *meter) {
     size_t num_sets = meter->inputs->passing.sets.count;
     size_t num_places = pl_tile_arrivals_place(meter->inputs->chain->num_units, 0);
@@ -280,7 +280,7 @@ static bool list_arriving(pl_tile_meter *meter) {
     return true;
 }
 
-/* What stages of one unit keep, of the differences over the starts. */
+/* Computes the stash of stages of one unit from the differences over the starts. */
 static void find_unit_stashes(pl_tile_meter *meter) {
     size_t num_units = meter->inputs->chain->num_units;
     const uint64_t *arriving = meter->arriving_bytes[PL_SUM_STASH];

@@ -1,21 +1,21 @@
 /* The memory of all intervals at once, one tile after another.
  *
- * A thing that the units u1 < u2 < ... use is in the stage i ... j exactly if one of them lies in
- * it, and the first one that does is the one where the stage, grown from i to the right, meets it.
- * So each u_k is an "arrival": it adds the thing to the stages that begin behind u_(k-1), at most
- * at u_k, and reach u_k. Costs that add up (code and state) are summed in a table of arrivals; live
- * variables are added to a tree over the steps, which knows their peak after every unit.
+ * Data used by units u1 < u2 < ... is added to a stage that starts at i once the stage reaches the
+ * first u >= i. So each u_k is an "arrival": it adds the data to the stages that begin after
+ * u_(k-1), at most at u_k, and reach u_k. Costs that add up (code and state) are summed in a table
+ * of arrivals; live variables are added to a tree over the steps, which has their peak after every
+ * unit.
  *
- * Where stages have their own steps (pl_memory_model), the steps of a unit count only in stages
- * that have the unit, and there a variable that the unit touches counts in any case. So its bytes
- * at those steps may be in the base, with which all stages begin; a stage without the unit does not
- * look at them. The variable has to arrive only between the first and the last step of other units
- * while it is live. For most variables there are none. The others mostly live between the same
- * units, so that what arrives is few ranges, with the bytes of many variables; and all steps
- * between the ends of two such ranges are one place of the tree.
+ * If stages have their own steps (pl_memory_model), the steps of a unit count only in stages with
+ * that unit, where a variable that the unit touches always counts. So its bytes at those steps may
+ * be in the base of all stages; a stage without the unit ignores these steps. The variable must
+ * arrive only between the first and the last step of other units while it is live. Most variables
+ * have no such steps. The others are mostly live between the same units, so that few ranges arrive,
+ * with the bytes of many variables; and all steps between the ends of two such ranges are one place
+ * of the tree.
  *
- * What a pipeline keeps arrives likewise, but in stages that reach back to units of both passes:
- * see memory/stash.h.
+ * What a pipeline stores also arrives, but in stages that reach back to units of both passes: see
+ * memory/interval_inputs.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/tile_meter.h"
@@ -30,10 +30,10 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* Steps that count are lifted by so much, above all bytes that others can have. */
+/* Raises steps that count above all bytes that other steps can have. */
 static const uint64_t COUNTS = UINT64_C(1) << 62;
 
-/* With details what is measured serves every schedule. */
+/* Returns the largest number of copies; with details, that of every schedule. */
 static size_t most_copies(const pl_interval_inputs *inputs, popliner_need need, bool with_details) {
     size_t own = pl_pipeline_copies_for(&inputs->options->pipeline, need, inputs->max_stages);
     size_t any = with_details ? pl_most_copies(inputs->max_stages) : 0;
@@ -103,8 +103,7 @@ void pl_tile_meter_free(pl_tile_meter *meter) {
     *meter = (pl_tile_meter){0};
 }
 
-/* The first and last step of a stage that grows to the right, by the rules of
- * pl_stage_measure. */
+/* The first and last step of a stage that grows to the right, by the rules of pl_stage_measure. */
 typedef struct stage_steps {
     size_t first_operation; /* in a layer if there is one; SIZE_MAX for none */
     size_t last_operation;
@@ -126,7 +125,7 @@ static void add_unit_steps(stage_steps *steps, const popliner_chain *chain, size
         steps->last_operation = last;
 }
 
-/* Adds to a stage that begins at `start` the unit behind its last one. */
+/* Adds the next unit to a stage that begins at `start`. */
 static void add_unit(pl_tile_meter *meter, size_t start, size_t unit) {
     const pl_interval_inputs *inputs = meter->inputs;
     size_t end = meter->arriving_start[pl_tile_arrivals_place(unit, start) + 1];
@@ -144,17 +143,17 @@ static void add_unit(pl_tile_meter *meter, size_t start, size_t unit) {
     pl_peak_tree_settle(&meter->tree);
 }
 
-/* The most live bytes in a stage. */
+/* The maximum of live bytes in a stage. */
 typedef struct stage_peak {
     bool has_steps;
     uint64_t bytes;
-    uint64_t buffer_bytes; /* that are there beside them */
+    uint64_t buffer_bytes; /* in addition, at the same time */
     size_t segment;
-    uint32_t step;              /* only if that was asked for */
-    uint64_t unexplained_bytes; /* part of bytes; likewise */
+    uint32_t step;              /* only if requested */
+    uint64_t unexplained_bytes; /* part of bytes; only if requested */
 } stage_peak;
 
-/* The same over the steps of its own units between two places of the tree. */
+/* Returns the peak over the steps of its own units between two places of the tree. */
 static stage_peak peak_within(const pl_tile_meter *meter, uint32_t first, uint32_t end,
                               uint64_t buffer_bytes) {
     stage_peak peak = {.buffer_bytes = buffer_bytes};
@@ -164,8 +163,7 @@ static stage_peak peak_within(const pl_tile_meter *meter, uint32_t first, uint32
     return peak;
 }
 
-/* With what stays of what is handed on or in over the cut behind `unit`: the larger of both
- * passes. */
+/* Returns the peak with the buffers for the cut after `unit`: the larger one of both passes. */
 static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit) {
     size_t turn = meter->inputs->pass_usage->passes.turn_step;
     size_t num_steps = meter->inputs->profile->num_steps;
@@ -182,8 +180,8 @@ static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit) {
     return larger;
 }
 
-/* Without that: over the steps of its own units, wherever they are, or over all steps between its
- * first and its last operation. */
+/* Returns the peak without buffers: over the steps of its own units, wherever they are, or over all
+ * steps between its first and its last operation. */
 static stage_peak plain_peak(const pl_tile_meter *meter, const stage_steps *steps,
                              bool with_segment) {
     const popliner_operations *operations = meter->inputs->operations;
@@ -204,7 +202,7 @@ static stage_peak plain_peak(const pl_tile_meter *meter, const stage_steps *step
     return peak;
 }
 
-/* The peak of a stage that ends with `unit`. */
+/* Returns the peak of a stage that ends with `unit`. */
 static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *steps, size_t unit,
                                 bool counts_buffers) {
     bool with_step = meter->sums != NULL || meter->has_unexplained;
@@ -218,8 +216,8 @@ static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *s
     return peak;
 }
 
-/* From differences over the starts to the bytes that arrive in stages beginning at `start`: called
- * for every start in order. */
+/* Converts differences over the starts to the bytes that arrive in stages beginning at `start`:
+ * call it for every start in order. */
 static void begin_start(pl_tile_meter *meter, size_t start) {
     size_t num_units = meter->inputs->chain->num_units;
     size_t num_sums = pl_tile_count_sums(meter->inputs);
@@ -231,18 +229,18 @@ static void begin_start(pl_tile_meter *meter, size_t start) {
     }
 }
 
-/* What of a stage on a tile has nothing to do with steps. */
+/* The bytes of a stage on a tile that do not depend on steps. */
 typedef struct steady_bytes {
     const pl_need_rule *rule;
     size_t interval;
     size_t tile;
     uint64_t code_bytes[PL_NUM_CODE_GROUPS];
     uint64_t all_code_bytes;
-    uint64_t counted_code_bytes; /* the same with what no operation explains */
+    uint64_t counted_code_bytes; /* including unattributed code */
     uint64_t data_bytes;         /* always live */
-    uint64_t fixed_bytes;        /* of no operation */
+    uint64_t fixed_bytes;        /* unattributed */
     uint64_t stash_bytes;        /* one copy */
-    uint64_t freed_bytes;        /* of it, what is not live itself where there are copies */
+    uint64_t freed_bytes;        /* part of it that is not live itself if there are copies */
     uint64_t accumulator_bytes;
 } steady_bytes;
 
@@ -255,7 +253,7 @@ static pl_need_line need_of(const pl_tile_meter *meter, popliner_need need, uint
     return pl_need_of(s->rule, need, &meter->layout, bytes, s->counted_code_bytes, s->stash_bytes);
 }
 
-/* Adds the need of a tile to those of a stage. */
+/* Adds the estimate of a tile to that of a stage. */
 static bool add_need(pl_tile_meter *meter, popliner_need need, const stage_peak *peak,
                      const steady_bytes *s, pl_need_line line) {
     pl_peak_piece piece = {
@@ -293,8 +291,8 @@ static steady_bytes find_steady(const pl_tile_meter *meter, size_t tile, size_t 
     return s;
 }
 
-/* Adds what is told of the stage over all tiles. Here and below, `all` is what the tile is expected
- * to need, and `left` the same without what is not live if there are copies. */
+/* Adds a tile to the sums of a stage. In this and later functions, `all` is the expected memory of
+ * the tile, and `left` the part that remains if there are copies. */
 static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const steady_bytes *s,
                      const pl_need_line *all, const pl_need_line *left) {
     uint64_t layout_bytes = all->bytes - all->live_bytes;
@@ -314,8 +312,8 @@ static void add_sums(pl_tile_meter *meter, const stage_peak *peak, const steady_
     pl_detail_sums_add(&meter->sums[s->interval], &own, 1);
 }
 
-/* Whether the stage and every longer one need more than there may be on the tile, by what never
- * becomes less when a stage grows: the last of them may have smaller scales. */
+/* True if the stage and every longer one exceed the limit on the tile, by parts that never decrease
+ * when a stage grows: the longest may have smaller factors. */
 static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
                         const steady_bytes *s) {
     const pl_interval_inputs *inputs = meter->inputs;
@@ -330,7 +328,7 @@ static bool is_too_much(const pl_tile_meter *meter, const stage_peak *plain,
                    .bytes > inputs->options->max_bytes;
 }
 
-/* Adds what the tile is expected to need. */
+/* Adds the expected memory of a tile. */
 static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, steady_bytes *s,
                          uint64_t unit_stash_bytes) {
     const bool is_told = meter->sums != NULL || meter->tile_needs != NULL;
@@ -355,14 +353,14 @@ static bool add_expected(pl_tile_meter *meter, const stage_peak *peak, steady_by
         return !is_wanted;
     if (s->freed_bytes == 0)
         return true;
-    /* without copies all of it is live: a line of its own, below the other one with any */
+    /* without copies all of it is live: a separate line, below the other one with any copies */
     steady_bytes level = *s;
     level.stash_bytes = level.freed_bytes = 0;
     return add_need(meter, POPLINER_NEED_EXPECTED, peak, &level,
                     need_of(meter, POPLINER_NEED_EXPECTED, bytes, &level));
 }
 
-/* Adds a tile to the stage that ends with `unit`; false when memory is short. *is_end is whether
+/* Adds a tile to the stage that ends with `unit`; false if memory is short. *is_end becomes true if
  * no longer stage counts. */
 static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *steps,
                          steady_bytes *s, uint64_t unit_stash_bytes, bool *is_end) {
@@ -396,7 +394,7 @@ static bool measure_start(pl_tile_meter *meter, size_t tile, size_t start) {
     size_t num_sums = pl_tile_count_sums(meter->inputs);
     stage_steps steps = {SIZE_MAX, SIZE_MAX, false};
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
-    uint64_t unit_stash_bytes = 0; /* the most of one of its units */
+    uint64_t unit_stash_bytes = 0; /* the largest one of its units */
     begin_start(meter, start);
     if (meter->allowed_end[start] == start)
         return true;
@@ -424,7 +422,8 @@ popliner_status pl_tile_meter_measure(pl_tile_meter *meter, size_t tile, popline
     bool memory = pl_tile_arrivals_find(meter, tile);
     for (size_t start = 0; memory && start < num_units; start++)
         memory = measure_start(meter, tile, start);
-    /* what is too much from one unit on is so from an earlier one on, too */
+    /* if stages from a start exceed the limit from one unit on, so do those from an earlier
+     * start */
     for (size_t start = num_units - 1; start-- > 0;) {
         if (meter->allowed_end[start + 1] < meter->allowed_end[start])
             meter->allowed_end[start] = meter->allowed_end[start + 1];

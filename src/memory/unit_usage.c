@@ -42,7 +42,7 @@ bool pl_unit_sets_add_new(pl_unit_sets *sets, uint32_t *set) {
     return true;
 }
 
-/* ---- by operation ---- */
+/* ---- By operation ---- */
 
 /* Adds the current operation, or its copies from and to the host, to its programs of that kind and
  * to their variables. */
@@ -115,10 +115,10 @@ void pl_operation_usage_free(pl_operation_usage *usage) {
     *usage = (pl_operation_usage){0};
 }
 
-/* ---- by unit ---- */
+/* ---- By unit ---- */
 
-/* The part of a set of operations that counts: all of it, or, if copies from and to the host do
- * not where anything else touches the same, what else there is. */
+/* Returns the part of a set of operations that counts: all of it, or, with leaves_out_copies, the
+ * operations other than copies from and to the host, if there are any. */
 static uint32_t counted_part(const pl_operation_usage *by, uint32_t set, bool leaves_out_copies) {
     const size_t count = by->num_operations;
     uint32_t others = leaves_out_copies && count > 0
@@ -132,8 +132,8 @@ static uint32_t unit_of_member(const pl_operation_usage *by, const uint32_t *uni
     return unit_of_operation[member < by->num_operations ? member : member - by->num_operations];
 }
 
-/* Sets of operations in the order of the units that they have a member in: sets[], and where those
- * of each unit begin: start[num_units + 1]. */
+/* Sets of operations, listed by the units of their members: sets[], and where those of each unit
+ * begin: start[num_units + 1]. */
 typedef struct members {
     size_t *start;
     uint32_t *sets;
@@ -145,7 +145,7 @@ static bool sort_members(members *m, const pl_unit_usage *usage, const pl_operat
     m->start = pl_new_array(usage->num_units + 2, sizeof *m->start);
     if (m->start == NULL)
         return false;
-    size_t *next = m->start + 1; /* of each unit, and in the end where the next one begins */
+    size_t *next = m->start + 1; /* of each unit; at the end where the next one begins */
     for (uint32_t set = 1; set < sets->count; set++)
         for (uint32_t s = by->is_used[set] ? counted_part(by, set, map->leaves_out_copies) : 0;
              s != 0; s = sets->rest[s])
@@ -178,7 +178,7 @@ static bool find_units(pl_unit_usage *usage, const pl_operation_usage *by, const
     return memory;
 }
 
-/* The same sets, of units instead of operations. */
+/* Translates sets of operations into sets of units. */
 static uint32_t *translate(const pl_unit_usage *usage, const uint32_t *set, size_t count) {
     uint32_t *translated = pl_new_array(count, sizeof *translated);
     for (size_t i = 0; translated != NULL && i < count; i++)

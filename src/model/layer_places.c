@@ -9,18 +9,20 @@
 #include "base/names.h"
 #include "model/operations.h"
 
-/* More places than this are something else, such as a number before that of the layer. */
+/* More places are something else, such as a number before that of the layer. */
 enum { MOST_PLACES = 64 };
 
-/* Where and when the layers run. */
+/* The steps at which layers run, by place. */
 typedef struct places {
     const popliner_operations *operations;
     const popliner_layers *layers;
     pl_names names;
-    char *stem;         /* of the first match, "layer/"; NULL: layers are not numbered after one */
-    size_t num_units;   /* of the layers */
+    /* of the first match, "layer/"; NULL: layers are not numbered after a stem */
+    char *stem;
+    size_t num_units;   /* number of units of the layers */
     size_t *first_step; /* [MOST_PLACES * num_units], SIZE_MAX where a layer does not run */
-    size_t *order;      /* [num_units]: units that two places share, by the steps of the first */
+    /* [num_units]: units that two places share, by their steps in the first place */
+    size_t *order;
     size_t num_shared;
 } places;
 
@@ -28,7 +30,7 @@ static size_t *step_of(const places *p, size_t place, size_t unit) {
     return &p->first_step[place * p->num_units + unit];
 }
 
-/* Keeps what stands between the place and the number of the layer, if that ends the match. */
+/* Stores the text between the place and the number of the layer, if the number ends the match. */
 static bool keep_stem(places *p, const char *match, size_t length, const char *layer) {
     size_t digits = strlen(layer);
     if (p->stem != NULL || digits == 0 || strspn(layer, "0123456789") != digits ||
@@ -38,7 +40,7 @@ static bool keep_stem(places *p, const char *match, size_t length, const char *l
     return p->stem != NULL;
 }
 
-/* Notes when an operation that was found by its name first runs, and where. */
+/* Notes the first step and the place of an operation whose layer was found by its name. */
 static popliner_status note_operation(places *p, pl_regex *regex, size_t index,
                                       popliner_error *error) {
     const popliner_operation *operation = pl_operation_at(p->operations, index);
@@ -66,7 +68,7 @@ static popliner_status note_operation(places *p, pl_regex *regex, size_t index,
     return POPLINER_OK;
 }
 
-/* Whether something of the unit begins between two steps. */
+/* True if some operation of the unit begins between two steps. */
 static bool begins_between(const places *p, size_t unit, size_t first, size_t end) {
     for (size_t i = 0; i < popliner_operations_count(p->operations); i++) {
         size_t step = pl_operation_at(p->operations, i)->first_step;

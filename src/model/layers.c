@@ -15,12 +15,12 @@
 #include "model/regex.h"
 #include "profile/profile_data.h"
 
-/* While layers are being found an operation's unit is one of these or the number of a name. */
+/* While layers are being found, an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
 
-/* The distinct results of the regex on the texts seen since the last begin. */
+/* The distinct results of the regex since `count` was reset. */
 typedef struct results {
-    pl_names *names; /* where they are kept */
+    pl_names *names; /* the names with these numbers */
     size_t *seen;    /* numbers of names */
     size_t count;
     size_t capacity;
@@ -43,23 +43,23 @@ static bool add_result(void *user, const char *name) {
     return number != SIZE_MAX && add_number(found, number);
 }
 
-/* Everything the rules need, together. */
+/* The state of the rules. */
 typedef struct finder {
     const popliner_profile *profile;
     const popliner_operations *operations;
     pl_regex *name_regex;
     pl_regex *first_layer_regex;
     results found;
-    pl_text inputs;          /* of the current operation, as the regexes see them */
-    uint32_t *touched_by;    /* operation + 1 that last touched each unlowered variable */
+    pl_text inputs;          /* of the current operation, as the regexes read them */
+    uint32_t *touched_by;    /* last operation + 1 that touched each unlowered variable */
     size_t **names_of;       /* results for each unlowered variable: count, then numbers */
     size_t calls_of_several; /* Calls whose inputs name more than one layer */
     size_t num_counted;      /* operations that are no tensors */
-    size_t num_found;        /* of these, how many some rule applied to */
+    size_t num_found;        /* of num_counted: operations that some rule applied to */
     bool any_result;         /* the regex matched something */
 } finder;
 
-/* Results of the regex on one unlowered variable's name, found once and kept. */
+/* Adds the results of the regex on one unlowered variable's name, which are cached. */
 static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
                                                popliner_error *error) {
     if (f->names_of[unlowered] == NULL) {
@@ -91,7 +91,8 @@ static popliner_status add_results_of_variable(finder *f, uint32_t unlowered,
     return POPLINER_OK;
 }
 
-/* Results of the regex on the names of all variables that the operation touches. */
+/* Sets f->found to the results of the regex on the names of all variables that the operation
+ * touches. */
 static popliner_status find_in_variables(finder *f, size_t index,
                                          const popliner_operation *operation,
                                          popliner_error *error) {
@@ -113,7 +114,7 @@ static popliner_status find_in_variables(finder *f, size_t index,
     return POPLINER_OK;
 }
 
-/* Makes f->inputs what the regexes see of an operation's inputs: with slashes for points. */
+/* Sets f->inputs to an operation's inputs as the regexes read them: with slashes for points. */
 static bool set_inputs(finder *f, const char *inputs) {
     f->inputs.length = 0;
     pl_text_add(&f->inputs, inputs);
@@ -124,17 +125,17 @@ static bool set_inputs(finder *f, const char *inputs) {
     return !f->inputs.failed;
 }
 
-/* Makes f->found what the regex finds in a text. */
+/* Sets f->found to the results of the regex on a text. */
 static popliner_status find_in_text(finder *f, const char *text, popliner_error *error) {
     f->found.count = 0;
     return pl_regex_find_all(f->name_regex, text, strlen(text), add_result, &f->found, error);
 }
 
-/* What the rules fill of an operation. */
+/* The results of the rules for an operation. */
 typedef struct assigned {
     popliner_layer_finding *it; /* rule and num_named */
     long *unit;
-    long *current; /* the layer of what follows it, then its own */
+    long *current; /* the layer of the next operation, then its own */
 } assigned;
 
 static popliner_status assign_unit(const assigned *a, popliner_layer_rule rule, long unit) {
@@ -145,14 +146,14 @@ static popliner_status assign_unit(const assigned *a, popliner_layer_rule rule, 
     return POPLINER_OK;
 }
 
-/* Whether exactly one layer was found, which is that of the operation by `rule`. */
+/* True if exactly one layer was found, which becomes that of the operation by `rule`. */
 static bool takes_one(const finder *f, const assigned *a, popliner_layer_rule rule) {
     if (f->found.count == 1)
         assign_unit(a, rule, (long)f->found.seen[0]);
     return f->found.count == 1;
 }
 
-/* What becomes of an operation for which there is no name of just one layer. */
+/* Assigns an operation whose names name no layer, or several. */
 static popliner_status assign_unnamed(finder *f, const popliner_operation *operation,
                                       const assigned *a, popliner_error *error) {
     bool is_call = strncmp(operation->name, "Call", 4) == 0;
@@ -221,12 +222,12 @@ static int compare_naturally(const char *a, const char *b) {
     return (*a != '\0') - (*b != '\0');
 }
 
-/* Orders the layers that some operation has, and turns numbers of names into units. */
+/* Orders the layers that some operation has, and converts numbers of names into units. */
 static popliner_status order_layers(popliner_layers *layers, popliner_layer_order order,
                                     const long *units, popliner_error *error) {
     const pl_names *all = &layers->all_names;
     size_t count = 0;
-    size_t *place = malloc((all->count + 1) * sizeof *place); /* of each name */
+    size_t *place = malloc((all->count + 1) * sizeof *place); /* by name */
     size_t *ordered = pl_new_array(all->count, sizeof *ordered);
     layers->names = pl_new_array(all->count, sizeof *layers->names);
     popliner_status status = POPLINER_OK;
@@ -272,7 +273,7 @@ done:
     return status;
 }
 
-/* The rules in the words of PopLiner's tables; nothing depends on them. */
+/* Writes the rule as PopLiner's tables call it; nothing depends on it. */
 static void write_note(popliner_layers *layers, size_t operation, bool of_framework) {
     static const char *const texts[] = {
         [POPLINER_LAYER_RULE_NAME] = "",
@@ -293,9 +294,9 @@ static void write_note(popliner_layers *layers, size_t operation, bool of_framew
                  of_framework || num_named == 0 ? "input" : "variable");
 }
 
-/* Whether the pattern matches the name or the inputs of any operation; *where is the first that it
- * matches, until the next call. An invalid pattern matches nothing. *is_slow becomes true if it
- * takes too many steps for a name: each of thousands may. */
+/* True if the pattern matches the name or the inputs of any operation; *where is the first match,
+ * until the next call. An invalid pattern matches nothing. *is_slow becomes true if a name takes
+ * too many steps: each of thousands may. */
 static bool matches_any(finder *f, const char *pattern, const char **where, bool *is_slow) {
     pl_regex *regex = NULL;
     bool matches = false;
@@ -303,7 +304,7 @@ static bool matches_any(finder *f, const char *pattern, const char **where, bool
         return false;
     for (size_t i = 0; !matches && !*is_slow && i < popliner_operations_count(f->operations); i++) {
         const popliner_operation *operation = pl_operation_at(f->operations, i);
-        /* tensors are never matched against it */
+        /* tensors are never matched */
         if (operation->is_tensor || !set_inputs(f, operation->inputs))
             continue;
         const char *const texts[] = {operation->name, f->inputs.data};
@@ -317,7 +318,7 @@ static bool matches_any(finder *f, const char *pattern, const char **where, bool
     return matches;
 }
 
-/* Explains why a pattern matches nothing: how far it does match something. */
+/* Explains why a pattern matches nothing: up to which offset it matches something. */
 static void explain_no_match(finder *f, const char *pattern, const popliner_listener *listener) {
     enum { MAX_PATTERN = 400 };
     size_t length = strlen(pattern);
@@ -346,8 +347,8 @@ static void explain_no_match(finder *f, const char *pattern, const popliner_list
     free(part);
 }
 
-/* What a user should know of the outcome, in PopLiner's own words. As there, an operation counts as
- * found as soon as a rule applies, even if what it takes its layer from has none. */
+/* Reports the outcome in PopLiner's words. As in PopLiner, an operation counts as found if a rule
+ * applies, even if that rule takes a layer from an operation without one. */
 static void warn(finder *f, const pl_layer_options *options) {
     const popliner_listener *listener = options->listener;
     const char *name_regex = options->name_regex;
@@ -407,7 +408,7 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
     return status;
 }
 
-/* From the last operation on: what follows one can tell its layer. */
+/* Starts with the last operation, since a Call takes the layer of the next one. */
 static popliner_status assign_all(finder *f, popliner_layers *layers, long *units,
                                   popliner_error *error) {
     bool is_of_framework = popliner_operations_are_of_framework(f->operations);

@@ -1,4 +1,4 @@
-/* Finding the layers of operations, and what they are inside the library.
+/* Finds the layers of operations.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MODEL_LAYERS_H
@@ -15,27 +15,27 @@ typedef struct pl_layer_options {
     const char *first_layer_regex; /* NULL: POPLINER_FIRST_LAYER_REGEX */
     popliner_layer_order order;
     const popliner_listener *listener; /* may be NULL */
-    /* How the user knows the two regexes, and a sentence behind the advice to change the first one.
-     * NULL: by the names of the fields, and none. */
+    /* Names of the two regexes in messages, and a sentence after the advice to change the first
+     * one. NULL: the names of the fields, and no sentence. */
     const char *name_regex_name;
     const char *first_layer_regex_name;
     const char *name_regex_hint;
 } pl_layer_options;
 
-/* Finds the layer of every operation by the rules of PopLiner 1.0.0: the regex (PCRE2 with Unicode;
- * the captured groups are the layer's name, the whole match when there is none) on its name, then
- * on its inputs, then the layer of the operation that follows a Call, then the first layer for what
- * reads the embeddings. For operations that come from no framework the names of the variables that
- * they touch are a further source.
+/* Finds the layer of every operation by the rules of PopLiner 1.0.0. Uses the regex (PCRE2 with
+ * Unicode; the captured groups are the layer's name, or the whole match if there is no group) on
+ * the operation's name, then on its inputs; for a Call then takes the layer of the next operation;
+ * at last assigns operations that read the embeddings to the first layer. For operations that come
+ * from no framework also uses the names of the variables that they touch.
  *
- * Errors: USAGE for a regex that is invalid (the message has the offset) or that takes too long to
+ * Errors: USAGE for a regex that is invalid (the message has the offset) or takes too long to
  * match; MEMORY. Cost: one match per operation name, inputs, and variable name. */
 popliner_status pl_layers_assign(const popliner_profile *profile,
                                  const popliner_operations *operations,
                                  const pl_layer_options *options, popliner_layers **layers,
                                  popliner_error *error);
-/* Whether both regexes are valid, for a caller who wants to know before there is a profile. Errors:
- * USAGE, with the offset in the regex; MEMORY. */
+/* Checks both regexes before there is a profile. Errors: USAGE, with the offset in the regex;
+ * MEMORY. */
 popliner_status pl_layer_options_check(const pl_layer_options *options, popliner_error *error);
 
 void pl_layers_free(popliner_layers *layers);
@@ -44,41 +44,42 @@ void pl_layers_free(popliner_layers *layers);
 
 struct popliner_layers {
     size_t num_operations;
-    popliner_layer_finding *items; /* [num_operations], as they are handed out */
+    popliner_layer_finding *items; /* [num_operations], as popliner_layers_at returns them */
     char (*note)[40];              /* [num_operations] */
     size_t num_layers;
     const char **names; /* unit u > 0 is names[u - 1]; the strings belong to all_names */
-    pl_names all_names; /* every result of the regex, also those that decided nothing */
+    pl_names all_names; /* every result of the regex, even if it decided nothing */
 };
 
-/* The layer of an operation that there is. */
+/* Like popliner_layers_at, for an operation in range. */
 static inline const popliner_layer_finding *pl_layer_at(const popliner_layers *layers,
                                                         size_t operation) {
     return &layers->items[operation];
 }
 
-/* Its unit: 0 for what belongs to no layer, then come the layers in their order. */
+/* Returns the operation's unit: 0 if it is in no layer; layers follow in their order. */
 static inline size_t pl_layers_unit_of(const popliner_layers *layers, size_t operation) {
     return layers->items[operation].unit;
 }
 
-/* 1 + the number of layers. */
+/* Returns the number of layers plus 1. */
 static inline size_t pl_layers_num_units(const popliner_layers *layers) {
     return layers->num_layers + 1;
 }
 
-/* The layer's name; NULL for unit 0. */
+/* Returns the layer's name; NULL for unit 0. */
 static inline const char *pl_layers_name(const popliner_layers *layers, size_t unit) {
     return unit == 0 ? NULL : layers->names[unit - 1];
 }
 
 /* ---- Layers that run in two places ---- */
 
-/* Warns of the first two places that have at least two layers in common. A place is what stands
- * before a layer in the names of operations. Layers run in two places if in both they begin one
- * after another in the order of the layers, in the second place after the last of the first one has
+/* Warns of the first two places that have at least two layers in common. A place is the text before
+ * a layer in the names of operations. Layers run in two places if in both they begin one after
+ * another in the order of the layers, in the second place after the last of the first one has
  * begun, and nothing of the first layer begins in between, as it would in a backward pass. `regex`
- * is what found the layers. Errors: USAGE, MEMORY. O(operations + pairs of places * layers). */
+ * is the one that found the layers. Errors: USAGE, MEMORY. O(operations + pairs of places *
+ * layers). */
 popliner_status pl_layer_places_tell(const popliner_operations *operations,
                                      const popliner_layers *layers, pl_regex *regex,
                                      const pl_layer_options *options, popliner_error *error);

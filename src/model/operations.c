@@ -9,18 +9,18 @@
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
-/* An operation while it is being found. */
+/* An operation that is being found. */
 typedef struct draft {
     uint64_t debug_context;
-    uint32_t context;      /* place in the debug information, or PL_NONE */
+    uint32_t context;      /* index in the debug information, or PL_NONE */
     const char *raw_name;  /* borrowed from the debug information or the profile */
     uint32_t next_of_hash; /* the next draft with the same hash, or PL_NONE */
-    uint32_t *programs;    /* in order of appearance; sorted and without repeats in the end */
+    uint32_t *programs;    /* in order of appearance; finish sorts them and removes repeats */
     size_t num_programs;
     size_t programs_capacity;
 } draft;
 
-/* The drafts, found again by debug context and name. */
+/* The drafts, indexed by debug context and name. */
 typedef struct drafts {
     draft *items;
     size_t count;
@@ -54,7 +54,8 @@ static bool grow_hashes(drafts *all) {
     return true;
 }
 
-/* The place of the draft of this context and name, made if it is new; PL_NONE without memory. */
+/* Returns the index of the draft of this context and name, and adds it if it is new; PL_NONE if
+ * memory is short. */
 static uint32_t find_draft(drafts *all, uint64_t debug_context, uint32_t context,
                            const char *name) {
     if (all->count >= all->num_hashes && !grow_hashes(all))
@@ -94,7 +95,7 @@ static void free_drafts(drafts *all) {
     free(all->first_of_hash);
 }
 
-/* For each step the innermost Call step above it, or PL_NONE. */
+/* Returns the innermost Call step above each step, or PL_NONE. */
 static uint32_t *find_calls(const popliner_profile *profile) {
     uint32_t *call_above = pl_new_array(profile->num_steps, sizeof *call_above);
     for (size_t step = 0; call_above != NULL && step < profile->num_steps; step++) {
@@ -109,7 +110,7 @@ static uint32_t *find_calls(const popliner_profile *profile) {
     return call_above;
 }
 
-/* The operation context of each program, PL_NONE where it has none, and how it stands with it. */
+/* Returns the operation context of each program, or PL_NONE, and sets standing[]. */
 static uint32_t *find_contexts(const popliner_profile *profile, const pl_debug_info *info,
                                uint8_t *standing, bool *any) {
     uint32_t *context = pl_new_array(profile->num_programs, sizeof *context);
@@ -129,8 +130,8 @@ static uint32_t *find_contexts(const popliner_profile *profile, const pl_debug_i
     return context;
 }
 
-/* The context that an operation of an outlined body stands for at one call: itself, unless the call
- * was made by the outliner and says otherwise. */
+/* Returns the context that an operation of an outlined body replaces at one call: itself, unless
+ * the outliner made the call and recorded another one. */
 static uint32_t replaced_context(const pl_debug_info *info, uint32_t call, uint32_t context) {
     const pl_debug_details *details = pl_debug_get_details(info, call);
     for (size_t i = 0; details != NULL && i < details->num_outlined; i++) {
@@ -143,7 +144,7 @@ static uint32_t replaced_context(const pl_debug_info *info, uint32_t call, uint3
     return context;
 }
 
-/* Gives the program of a step to the operations of the calls that it runs in. */
+/* Adds the program of a step to the operations of the calls that it runs in. */
 static bool add_to_calls(drafts *all, uint32_t program, uint32_t step, const uint32_t *call_above,
                          const uint32_t *owner) {
     for (uint32_t call = call_above[step]; call != PL_NONE; call = call_above[call]) {
@@ -154,8 +155,8 @@ static bool add_to_calls(drafts *all, uint32_t program, uint32_t step, const uin
     return true;
 }
 
-/* Walks the steps and gives every program to the operations that own it; owner[num_steps] receives
- * the draft that each step runs for. */
+/* Adds every program to the operations that own it; sets owner[num_steps] to the draft that each
+ * step runs for. */
 static popliner_status find_framework_operations(const popliner_profile *profile,
                                                  const pl_debug_info *info,
                                                  const uint32_t *context_of_program, drafts *all,
@@ -195,7 +196,7 @@ done:
     return status;
 }
 
-/* Without a framework: one operation for each distinct debug id. */
+/* Makes one operation for each distinct debug id, if there is no framework. */
 static popliner_status find_own_operations(const popliner_profile *profile, drafts *all,
                                            uint32_t *owner, uint8_t *standing,
                                            popliner_error *error) {
@@ -205,7 +206,7 @@ static popliner_status find_own_operations(const popliner_profile *profile, draf
         owner[step] = PL_NONE;
         if (debug_context == 0)
             continue;
-        /* the name is not part of what identifies it, so it is set afterwards */
+        /* the name is not part of the identity, so it is set later */
         uint32_t place = find_draft(all, debug_context, PL_NONE, "");
         if (place == PL_NONE || !add_program(all, place, program))
             return pl_fail_memory(error, "the operations");
@@ -280,7 +281,7 @@ static bool allocate(popliner_operations *operations, const drafts *all) {
            num_programs < PL_NONE;
 }
 
-/* From the drafts to the list: names, sorted programs, ranges of steps. */
+/* Converts the drafts into the list: names, sorted programs, ranges of steps. */
 static popliner_status finish(const popliner_profile *profile, const pl_debug_info *info,
                               drafts *all, popliner_operations *operations, popliner_error *error) {
     popliner_status status = POPLINER_OK;

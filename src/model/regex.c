@@ -9,8 +9,8 @@
 
 #include "base/failure.h"
 
-/* A name of a few hundred characters needs a few hundred steps of a sane pattern; this bound keeps
- * an insane one ("(a+)+$") within some milliseconds per name. */
+/* A name of a few hundred characters needs a few hundred steps of a sane pattern; this limit keeps
+ * a pathological one ("(a+)+$") within some milliseconds per name. */
 enum { MAX_STEPS = 1000000 };
 
 struct pl_regex {
@@ -45,7 +45,7 @@ popliner_status pl_regex_compile(const char *pattern, const char *option, pl_reg
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: invalid pattern '%s': %s at offset %zu",
                        option, pattern, (const char *)reason, (size_t)offset);
     }
-    /* where there is no JIT for the machine the interpreter does the same, only slower */
+    /* without a JIT for the machine the interpreter gives equal results, more slowly */
     pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     regex->context = pcre2_match_context_create(NULL);
     regex->data = pcre2_match_data_create_from_pattern(regex->code, NULL);
@@ -69,12 +69,12 @@ void pl_regex_free(pl_regex *regex) {
     free(regex);
 }
 
-/* One match from `start` on; *matches tells whether there is one. */
+/* Matches once from `start` on, and sets *matches. */
 static popliner_status match(pl_regex *regex, const char *text, size_t length, size_t start,
                              uint32_t flags, bool *matches, popliner_error *error) {
     int code = pcre2_match(regex->code, (PCRE2_SPTR)text, length, start, flags, regex->data,
                            regex->context);
-    /* compiled code has but a small stack; the interpreter takes what a long text needs */
+    /* compiled code has only a small stack; the interpreter can handle a long text */
     if (code == PCRE2_ERROR_JIT_STACKLIMIT)
         code = pcre2_match(regex->code, (PCRE2_SPTR)text, length, start, flags | PCRE2_NO_JIT,
                            regex->data, regex->context);
@@ -90,7 +90,7 @@ static popliner_status match(pl_regex *regex, const char *text, size_t length, s
                    regex->option, text, (const char *)reason);
 }
 
-/* The text of the current match: its groups, or all of it. */
+/* Returns the text of the current match: its groups, or all of it. */
 static const char *read_result(pl_regex *regex, const char *text) {
     const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
     uint32_t pairs = pcre2_get_ovector_count(regex->data);
@@ -108,7 +108,8 @@ static const char *read_result(pl_regex *regex, const char *text) {
 popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t length,
                                   pl_regex_result result, void *user, popliner_error *error) {
     size_t start = 0;
-    bool after_empty = false; /* the last match was empty: the next must not be, at this place */
+    /* the last match was empty: the next one must not be, at this position */
+    bool after_empty = false;
     while (start <= length) {
         bool matches = false;
         uint32_t flags = after_empty ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
@@ -116,12 +117,12 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
         if (status != POPLINER_OK)
             return status;
         const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
-        /* a \K in a look-around can let a match end before its start: that is no step forward */
+        /* a \K in a look-around can let a match end before its start, which makes no progress */
         bool no_further = matches && bounds[1] <= start;
         if (!matches || (after_empty && no_further)) {
             if (!after_empty)
                 return POPLINER_OK;
-            /* one character further */
+            /* skips one character */
             start++;
             while (start < length && ((unsigned char)text[start] & 0xc0) == 0x80)
                 start++;

@@ -19,9 +19,9 @@ const char *pl_copies_rule_name(popliner_copies_rule rule) {
     return (unsigned)rule < POPLINER_NUM_COPIES_RULES ? rule_names[rule] : NULL;
 }
 
-/* ---- reading ---- */
+/* ---- Parsing ---- */
 
-/* Takes a whole number, at most POPLINER_MAX_COPIES, from the beginning of *text. */
+/* Parses a whole number, at most POPLINER_MAX_COPIES, at the start of *text. */
 static bool take_number(const char **text, size_t *number) {
     const char *end = *text;
     *number = 0;
@@ -32,7 +32,7 @@ static bool take_number(const char **text, size_t *number) {
     return is_one;
 }
 
-/* "NAME" or "NAME+N". False if it is no such thing. */
+/* Parses "NAME" or "NAME+N". False if it is neither. */
 static bool parse_rule(const char *text, popliner_copies *copies) {
     size_t length = strcspn(text, "+");
     const char *rest = text + length;
@@ -47,7 +47,7 @@ static bool parse_rule(const char *text, popliner_copies *copies) {
     return take_number(&rest, &copies->more) && *rest == '\0';
 }
 
-/* "N,N,..." False if it is no such thing, or too long. */
+/* Parses "N,N,..." False if it is none, or too long. */
 static bool parse_list(const char *text, popliner_copies *copies) {
     copies->rule = POPLINER_COPIES_LIST;
     for (const char *rest = text;; ++rest) {
@@ -64,7 +64,7 @@ static bool parse_list(const char *text, popliner_copies *copies) {
     }
 }
 
-/* Whether no listed stage keeps fewer than one behind it. */
+/* True if no listed stage stores fewer copies than the next stage. */
 static bool rises(const popliner_copies *copies) {
     for (size_t i = 1; i < copies->num_listed; ++i)
         if (copies->listed[i] < copies->listed[i - 1])
@@ -92,7 +92,7 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
     return POPLINER_OK;
 }
 
-/* ---- counting ---- */
+/* ---- Counting ---- */
 
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error) {
     const popliner_copies *c = copies;
@@ -122,7 +122,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* What the list has for a place. */
+/* Returns the number of the list for a position. */
 static size_t count_listed(const popliner_copies *c, size_t place) {
     size_t last = c->num_listed - 1;
     if (place <= last)
@@ -133,7 +133,7 @@ static size_t count_listed(const popliner_copies *c, size_t place) {
     return is_too_much ? POPLINER_MAX_COPIES : c->listed[last] + further * step;
 }
 
-/* How many micro-batches are under way, without regard to how many there are. */
+/* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
 static size_t count_under_way(const popliner_copies *c, size_t behind) {
     size_t turns = 2 * behind + 1;
     switch (c->rule) {

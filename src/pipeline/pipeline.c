@@ -5,8 +5,8 @@
 
 #include "base/failure.h"
 
-/* A stage keeps `each` copies for every stage behind it, and `more` if there is any; with buffers
- * `more_buffered` instead, and the last stage `last_buffered`. */
+/* A stage stores `each` copies for every stage after it, and `more` in addition if there is any;
+ * with buffers `more_buffered` instead, and the last stage `last_buffered`. */
 typedef struct schedule {
     const char *name;
     pl_schedule_kind kind;
@@ -40,7 +40,8 @@ bool pl_pipeline_has_own_copies(const popliner_pipeline *pipeline) {
 }
 
 bool pl_pipeline_keeps(const popliner_pipeline *pipeline) {
-    return pl_pipeline_has_own_copies(pipeline) || pl_schedule_keeps(pipeline->schedule);
+    const schedule *s = find(pipeline->schedule);
+    return pl_pipeline_has_own_copies(pipeline) || (s != NULL && s->each > 0);
 }
 
 popliner_pipeline pl_pipeline_of_any_split(const popliner_pipeline *pipeline) {
@@ -59,7 +60,7 @@ size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, s
 }
 
 bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last) {
-    /* a last stage that is not the first one is one of two at least */
+    /* a last stage that is not the first one is one of at least two */
     size_t num_stages = is_first ? 1 : 2;
     if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !pl_pipeline_keeps(pipeline))
         return false;
@@ -105,13 +106,9 @@ size_t pl_most_copies(size_t stages_to_end) {
     return most;
 }
 
-pl_schedule_kind pl_schedule_kind_of(popliner_schedule number) {
-    const schedule *s = find(number);
-    return s == NULL ? PL_SCHEDULE_PLAIN : s->kind;
-}
-
 pl_schedule_kind pl_pipeline_kind(const popliner_pipeline *pipeline) {
-    pl_schedule_kind kind = pl_schedule_kind_of(pipeline->schedule);
+    const schedule *s = find(pipeline->schedule);
+    pl_schedule_kind kind = s == NULL ? PL_SCHEDULE_PLAIN : s->kind;
     return kind == PL_SCHEDULE_PLAIN && pl_pipeline_has_own_copies(pipeline) ? PL_SCHEDULE_IN_SLICES
                                                                              : kind;
 }
@@ -160,11 +157,6 @@ popliner_scales pl_calibration_scales(const popliner_calibration *calibration, b
     };
 }
 
-bool pl_schedule_keeps(popliner_schedule number) {
-    const schedule *s = find(number);
-    return s != NULL && s->each > 0;
-}
-
 const char *pl_schedule_name(popliner_schedule number) {
     const schedule *s = find(number);
     return s == NULL ? NULL : s->name;
@@ -195,11 +187,11 @@ const char *pl_effect_name(size_t i) {
     return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-/* ---- fitting a calibration ---- */
+/* ---- Fitting a calibration ---- */
 
 enum { MILLION = 1000000 };
 
-/* compiled / predicted in millionths; false if that is no scale. */
+/* Computes compiled / predicted in millionths; false if it is out of range. */
 static bool find_scale(double compiled_bytes, double predicted_bytes, double least,
                        uint64_t *per_million) {
     double scale =
@@ -210,7 +202,7 @@ static bool find_scale(double compiled_bytes, double predicted_bytes, double lea
     return true;
 }
 
-/* That of stages[first ... end - 1]. */
+/* Computes the factors of stages[first ... end - 1]. */
 static bool fit_scales(const pl_fit_stage *stages, size_t first, size_t end, size_t left_out,
                        popliner_scales *scales) {
     double predicted[3] = {0};

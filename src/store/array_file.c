@@ -11,24 +11,25 @@
 #include "base/growth.h"
 #include "popliner/stage.h"
 
-/* "PPLN" in the header of the file; the version changes with any array that is stored, by itself if
- * there is another part of a stage's memory. */
+/* "PPLN" in the header of the file. The version changes with any stored array, automatically with
+ * POPLINER_NUM_PARTS. */
 enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 8 + POPLINER_NUM_PARTS };
 
-/* SQLite takes no blob above a gigabyte. */
+/* SQLite limits blobs to a gigabyte. */
 enum { PIECE_BYTES = 1 << 26 };
 
-/* Room for the name of an array and of its group. */
+/* At least the length of the names of an array and its group. */
 enum { MAX_NAME = 100 };
 
-/* Of a piece, and of where it belongs: a damaged index can lead to the piece of another array. */
+/* Computes the checksum of a piece and its position: a damaged index can lead to the piece of
+ * another array. */
 static uint64_t piece_checksum(const char *name, int piece, size_t num_bytes, const void *bytes,
                                size_t size) {
     const uint64_t place[] = {XXH3_64bits(name, strlen(name)), (uint64_t)piece, num_bytes};
     return XXH3_64bits_withSeed(size > 0 ? bytes : NULL, size, XXH3_64bits(place, sizeof place));
 }
 
-/* ---- writing ---- */
+/* ---- Writing ---- */
 
 bool pl_array_writer_open(pl_array_writer *writer, const char *path) {
     char begin[400];
@@ -49,7 +50,7 @@ bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_fi
     sqlite3_stmt *insert = writer->insert;
     char name[MAX_NAME];
     size_t num_bytes = (*field->count + field->extra_items) * field->item_size;
-    static const uint8_t nothing[1] = {0}; /* of an array without items, which may be NULL */
+    static const uint8_t nothing[1] = {0}; /* for an array without items, which may be NULL */
     const uint8_t *bytes = num_bytes > 0 ? pl_field_items(field) : nothing;
     size_t done = 0;
     int piece = 0;
@@ -81,9 +82,9 @@ bool pl_array_writer_close(pl_array_writer *writer) {
     return code == SQLITE_OK;
 }
 
-/* ---- reading ---- */
+/* ---- Reading ---- */
 
-/* The value of a pragma that holds one number. */
+/* Reads a pragma with a numeric value. */
 static popliner_status read_pragma(const pl_database *database, const char *sql, int *value,
                                    popliner_error *error) {
     sqlite3_stmt *statement = NULL;
@@ -142,10 +143,11 @@ popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *
                    reader->database.path, what);
 }
 
-/* Begins to walk over the pieces of an array. */
+/* Begins to iterate over the pieces of an array. */
 static popliner_status select_array(pl_array_reader *reader, const char *name,
                                     popliner_error *error) {
-    sqlite3_reset(reader->select); /* tells again how the last look-up ended, which was told then */
+    /* returns the error of the last query again, which was reported then */
+    sqlite3_reset(reader->select);
     if (sqlite3_bind_text(reader->select, 1, name, -1, SQLITE_TRANSIENT) == SQLITE_OK)
         return POPLINER_OK;
     return pl_database_fail(&reader->database, "loading an array", error);
@@ -180,7 +182,8 @@ popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
         if (num_pieces == 0) {
             sqlite3_int64 total = sqlite3_column_int64(select, 0);
             num_bytes = total < 0 ? SIZE_MAX : (size_t)total;
-            /* a damaged size must not be allocated: each full piece of the file backs 64 MiB */
+            /* limits the allocation for a damaged size: each full piece of the file proves 64
+             * MiB */
             if (num_bytes > size && size != PIECE_BYTES)
                 status = pl_array_reader_fail(reader, name, error);
             else if ((bytes = pl_new_array(num_bytes, 1)) == NULL)

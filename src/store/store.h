@@ -1,6 +1,5 @@
-/* popliner: a profile and its operations, prepared once and stored for later runs, with all stages
- * of a chain measured; and the format of the file: named arrays in SQLite, with a version, and a
- * checksum for each piece of an array.
+/* Stores a profile and its operations for later runs, with all stages of chains measured. The file
+ * format: named arrays in SQLite, with a version, and a checksum for each piece of an array.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_STORE_STORE_H
@@ -18,22 +17,22 @@
 #include "popliner/stage.h"
 #include "profile/database.h"
 
-/* What pl_intervals_measure tells of a chain, for pipelines of any length. */
+/* The results of pl_intervals_measure for a chain, for pipelines of any length. */
 typedef struct pl_measured_stages {
     popliner_chain *chain;
     pl_stage_details *details;
 } pl_measured_stages;
 
-/* Frees all parts, and zeroes them. Where several have one chain, all but one must give it up
- * before: set theirs to NULL. */
+/* Frees all parts, and sets them to NULL. If several have one chain, set it to NULL in all but
+ * one. */
 void pl_measured_stages_clear(pl_measured_stages *stages);
 
 /* Stores the profile and its operations in one file of popliner's own format (SQLite, with a
  * version and a checksum for each part), and measured stages[num_stages], so that later runs with
- * these layers need not measure them again. Whatever layer options a later run uses, it gets the
- * same results from the file as from the profile. The file is written beside `path` and moved there
- * when it is complete, so `path` never holds half of one. The listener (may be NULL) is told of the
- * progress. Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not
+ * these layers need not measure them again. With any layer options, a later run gets the same
+ * results from the file as from the profile. Writes a temporary file in the directory of `path` and
+ * renames it when it is complete, so `path` is never incomplete. Reports progress to the listener
+ * (may be NULL). Errors: OUTPUT, MEMORY; USAGE if the lowered variables of the profile are not
  * loaded. */
 popliner_status pl_stored_analysis_save(const popliner_profile *profile,
                                         const popliner_operations *operations,
@@ -41,67 +40,21 @@ popliner_status pl_stored_analysis_save(const popliner_profile *profile,
                                         const popliner_listener *listener, const char *path,
                                         popliner_error *error);
 
-/* Loads all of the profile and the operations; the caller frees both. Errors: INPUT when it is no
- * such file, of another version or machine, or damaged; MEMORY. */
-popliner_status pl_stored_analysis_load(const char *path, popliner_profile **profile,
-                                        popliner_operations **operations, popliner_error *error);
-
-/* A stored analysis of which only as much is loaded as is needed: most of the file are the lowered
- * variables, which nobody needs whose stages are measured. Owned by the caller; free with
- * pl_stored_analysis_close, which also frees the profile and the operations. */
-typedef struct pl_stored_analysis pl_stored_analysis;
-
-/* Opens such a file. Errors: as pl_stored_analysis_load. */
-popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **analysis,
-                                        popliner_error *error);
-void pl_stored_analysis_close(pl_stored_analysis *analysis);
-
-/* Forgets the notes of the report, and their texts, so that storing it again does not keep them. */
-void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis);
-
-/* Of the profile the lowered variables are missing, and which programs touch them, unless its
- * layers cannot be found without them (pl_layers_assign). What needs them fails with USAGE, or,
- * where it returns no status, tells of none. */
-const popliner_profile *pl_stored_analysis_profile(const pl_stored_analysis *analysis);
-const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysis *analysis);
-
-/* Loads what is missing, if anything is. Errors: INPUT when that is damaged, MEMORY; then it is
- * missing still. The listener (may be NULL) is told of the progress. */
-popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
-                                                  const popliner_listener *listener,
-                                                  popliner_error *error);
-
-/* Which stages are looked for. */
-typedef struct pl_wanted_stages {
-    const popliner_layers *layers;
-    popliner_memory_model model;
-    const popliner_pipeline *pipeline;
-    const popliner_chain *chain; /* of these layers and this model, if it is known; else NULL */
-} pl_wanted_stages;
-
-/* Looks for stages measured for these layers and this memory model, and, if the profile trains and
- * the schedule is training, for this way of recomputing; of whatever length the pipeline is.
- * *stages is what was found, owned by the caller, or all zero. Its chain refers to the layers, and
- * names in its details live as long as the analysis. Errors: INPUT when it is damaged, or has
- * another chain for them; MEMORY. */
-popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
-                                               const pl_wanted_stages *wanted,
-                                               pl_measured_stages *stages, popliner_error *error);
-
 /* ---- The file ---- */
 
-/* A file that is being written. Zero-initialise; close with pl_array_writer_close, which gives up
- * what has not been committed. */
+/* A file that is being written. Zero-initialise; close with pl_array_writer_close, which discards
+ * uncommitted data. */
 typedef struct pl_array_writer {
-    sqlite3 *sqlite; /* owned; for further tables, too */
+    sqlite3 *sqlite; /* owned; also for other tables */
     sqlite3_stmt *insert;
 } pl_array_writer;
 
-/* Fills the file, which is empty, with the table of arrays. False when SQLite fails, here and
- * below; its connection has the reason. */
+/* Creates the table of arrays in an empty file. Like the functions below, returns false if SQLite
+ * fails; its connection has the reason. */
 bool pl_array_writer_open(pl_array_writer *writer, const char *path);
 
-/* Adds an array under its name behind `group`, which keeps arrays of one name apart, or is "". */
+/* Adds an array, named `group` followed by its name; `group` separates arrays of one name, or is
+ * "". */
 bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field);
 bool pl_array_writer_commit(pl_array_writer *writer);
 bool pl_array_writer_close(pl_array_writer *writer);
@@ -117,17 +70,63 @@ popliner_status pl_array_reader_open(pl_array_reader *reader, const char *path,
                                      popliner_error *error);
 void pl_array_reader_close(pl_array_reader *reader);
 
-/* Whether the file has an array of this name. Errors: INPUT. */
+/* Sets *has to whether the file has an array of this name. Errors: INPUT. */
 popliner_status pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name,
                                     bool *has, popliner_error *error);
 
-/* Loads one array from all of its pieces, which is then the field's. A count of SIZE_MAX becomes
- * that of the array, any other must be it. Errors: INPUT if it is missing or damaged, MEMORY. */
+/* Loads one array from all of its pieces into the field, which owns it. A count of SIZE_MAX becomes
+ * that of the array; any other count must match. Errors: INPUT if it is missing or damaged,
+ * MEMORY. */
 popliner_status pl_array_reader_load(pl_array_reader *reader, const char *group,
                                      const pl_field *field, popliner_error *error);
 
-/* Says what of the file is damaged, and what to do. */
+/* Fails with INPUT because `what` is damaged, with the remedy. */
 popliner_status pl_array_reader_fail(const pl_array_reader *reader, const char *what,
                                      popliner_error *error);
+
+/* ---- Loading ---- */
+
+/* A stored analysis that is loaded on demand: most of the file is lowered variables, which nothing
+ * needs if the stages are measured. Owned by the caller; free with pl_stored_analysis_close. */
+typedef struct pl_stored_analysis {
+    pl_array_reader reader;
+    /* Owned. Lacks the lowered variables, and which programs touch them, unless its layers depend
+     * on them (pl_layers_assign). Functions that need them fail with USAGE, or report none if they
+     * return no status. */
+    popliner_profile *profile;
+    popliner_operations *operations; /* owned */
+} pl_stored_analysis;
+
+/* Opens a stored analysis. Errors: INPUT for a file that is not a stored analysis, is of another version or machine, or is damaged; MEMORY. */
+popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **analysis,
+                                        popliner_error *error);
+void pl_stored_analysis_close(pl_stored_analysis *analysis);
+
+/* Erases the notes of the report and their texts, so that storing it again does not contain
+ * them. */
+void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis);
+
+/* Loads the variables, unless they are loaded. Reports progress to the listener (may be NULL).
+ * Errors: INPUT if they are damaged, MEMORY; they are then still missing. */
+popliner_status pl_stored_analysis_load_variables(pl_stored_analysis *analysis,
+                                                  const popliner_listener *listener,
+                                                  popliner_error *error);
+
+/* The stages to find. */
+typedef struct pl_wanted_stages {
+    const popliner_layers *layers;
+    popliner_memory_model model;
+    const popliner_pipeline *pipeline;
+    const popliner_chain *chain; /* of these layers and this model, if known; else NULL */
+} pl_wanted_stages;
+
+/* Finds stages that were measured for these layers and this memory model, and, if the profile
+ * trains and the schedule is for training, for this recomputation; pipelines may have any length.
+ * *stages becomes the result, owned by the caller, or all zero. Its chain refers to the layers;
+ * names in its details live as long as the analysis. Errors: INPUT if the stages are damaged, or
+ * have another chain; MEMORY. */
+popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis,
+                                               const pl_wanted_stages *wanted,
+                                               pl_measured_stages *stages, popliner_error *error);
 
 #endif

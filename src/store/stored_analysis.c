@@ -1,5 +1,5 @@
-/* Storing and loading: every array of the profile, of the operations and of measured stages as it
- * is in memory.
+/* Stores and loads every array of the profile, of the operations and of measured stages as in
+ * memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
@@ -22,21 +22,14 @@
 #include "profile/database.h"
 #include "profile/profile_data.h"
 
-struct pl_stored_analysis {
-    pl_array_reader reader;
-    popliner_profile *profile;
-    popliner_operations *operations;
-};
+/* ---- The measured stages of a chain ---- */
 
-/* ---- the measured stages of a chain ---- */
-
-/* Everything that is stored of them, in the forms in which it is. Zero-initialise; free with
- * free_record. */
+/* The stored data of measured stages. Zero-initialise; free with free_record. */
 typedef struct record {
     size_t num_settings;
     uint64_t *settings; /* [NUM_SETTINGS] */
     size_t num_operations;
-    uint32_t *layer_key; /* [operations]: what the chain was made for */
+    uint32_t *layer_key; /* [operations]: the layers that the chain was made for */
     popliner_chain *chain;
     pl_stage_details *details;
 } record;
@@ -59,25 +52,25 @@ static void name_group(size_t number, char *group) {
     snprintf(group, MAX_GROUP, "stages/%zu/", number);
 }
 
-/* What says which stages these are. */
+/* Lists the fields that identify the stages. */
 static size_t list_key(record *r, pl_field *fields) {
     fields[0] = (pl_field){"settings", &r->settings, sizeof *r->settings, &r->num_settings, 0};
     fields[1] = (pl_field){"layer_key", &r->layer_key, sizeof *r->layer_key, &r->num_operations, 0};
     return 2;
 }
 
-/* The stages themselves. */
+/* Lists the fields of the stages themselves. */
 static size_t list_contents(record *r, pl_field *fields) {
     size_t count = pl_chain_fields(r->chain, fields);
     return count + pl_details_fields(r->details, fields + count);
 }
 
-/* Adds the stages as number `number`. Errors: OUTPUT, if the file cannot be written: without a
- * message, for SQLite has it; MEMORY. */
+/* Stores the stages as number `number`. Errors: OUTPUT if the file cannot be written, without a
+ * message, which SQLite has; MEMORY. */
 static popliner_status save_stages(pl_array_writer *writer, size_t number,
                                    const popliner_operations *operations,
                                    const pl_measured_stages *stages, popliner_error *error) {
-    /* shallow copies: listing fields takes the addresses of members that may change */
+    /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_chain chain = *stages->chain;
     pl_stage_details details = *stages->details;
     const popliner_pipeline *pipeline = &details.key.pipeline;
@@ -122,7 +115,7 @@ static void free_record(record *r) {
     pl_stage_details_free(r->details);
 }
 
-/* Loads arrays of the record, all counts but that of the operations from the file. */
+/* Loads arrays of the record; all counts except that of the operations come from the file. */
 static popliner_status load(pl_array_reader *reader, const char *group, const pl_field *fields,
                             size_t num_fields, popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -148,7 +141,7 @@ static pl_details_key key_of(const record *r) {
     };
 }
 
-/* Whether these stages are looked for. */
+/* True if these stages are wanted. */
 static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
     const pl_details_key measured = key_of(r);
     if (r->settings[SETTING_MODEL] != (uint64_t)wanted->model ||
@@ -160,16 +153,16 @@ static bool is_wanted(const record *r, const pl_wanted_stages *wanted) {
     return pl_details_serve(&measured, wanted->pipeline);
 }
 
-/* Whether all sizes belong together and nothing leads out of the profile. */
+/* True if all sizes match and all references are within the profile. */
 static bool is_consistent(const record *r, const popliner_profile *profile) {
     size_t num_units = r->chain->num_units;
     size_t max_stages = r->details->key.pipeline.max_stages;
-    /* pipelines of any length were measured, unless nothing is kept */
+    /* pipelines of any length were measured, unless nothing is stored */
     return (max_stages == 1 || max_stages == num_units) &&
            pl_details_check(r->details, num_units, profile);
 }
 
-/* Hands over what was loaded. */
+/* Moves what was loaded to *stages. */
 static void take(record *r, pl_measured_stages *stages) {
     stages->chain = r->chain;
     stages->details = r->details;
@@ -177,8 +170,8 @@ static void take(record *r, pl_measured_stages *stages) {
     r->details = NULL;
 }
 
-/* Loads the stages of this number if they are wanted; else *stages stays zero. *is_last is whether
- * the file has none of this number. Errors: INPUT if they are damaged, MEMORY. */
+/* Loads the stages of this number if they are wanted; else *stages stays zero. *is_last becomes
+ * true if the file has no stages of this number. Errors: INPUT if they are damaged, MEMORY. */
 static popliner_status load_stages(pl_stored_analysis *analysis, size_t number,
                                    const pl_wanted_stages *wanted, pl_measured_stages *stages,
                                    bool *is_last, popliner_error *error) {
@@ -229,12 +222,12 @@ done:
     return status;
 }
 
-/* ---- saving ---- */
+/* ---- Storing ---- */
 
-/* Written as a number and read back: other machines store it otherwise. */
+/* Written as bytes and compared: other machines may have another byte order. */
 static const uint64_t byte_order_mark = 0x0102030405060708u;
 
-/* As errno has it. */
+/* `fault` is an errno. */
 static popliner_status fail_saving(int fault, const char *path, popliner_error *error) {
     if (fault == ENOMEM)
         return pl_fail_memory(error, "storing the analysis");
@@ -250,7 +243,7 @@ static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *part, const c
                    pl_database_why_not_opened(sqlite, part));
 }
 
-/* Of everything that the row of the target holds. */
+/* Computes the checksum of everything in the row of the target. */
 static uint64_t target_checksum(const pl_target *target, const popliner_operations *operations) {
     const uint64_t numbers[] = {target->num_tiles,      target->num_ipus, target->num_replicas,
                                 target->bytes_per_tile, target->clock_hz, operations->of_framework};
@@ -285,7 +278,7 @@ static bool save_target(sqlite3 *sqlite, const popliner_profile *profile,
     return saved;
 }
 
-/* The bytes of several arrays. */
+/* Returns the total size of several arrays. */
 static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < num_fields; i++)
@@ -293,7 +286,7 @@ static uint64_t bytes_of(const pl_field *fields, size_t num_fields) {
     return bytes;
 }
 
-/* What is stored, and where it is to be in the end: errors name that. */
+/* The data to store, and the final path, which errors name. */
 typedef struct contents {
     const popliner_profile *profile;
     const popliner_operations *operations;
@@ -303,11 +296,11 @@ typedef struct contents {
     const char *path;
 } contents;
 
-/* Writes the file `part`, which is to become c->path. */
+/* Writes the file `part`, which will become c->path. */
 static popliner_status write_file(const contents *c, const char *part, popliner_error *error) {
     pl_array_writer writer = {0};
     pl_field fields[2 * PL_MAX_FIELDS];
-    /* shallow copies: listing fields takes the addresses of members that may change */
+    /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_profile profile_copy = *c->profile;
     popliner_operations operations_copy = *c->operations;
     size_t num_fields = pl_profile_fields(&profile_copy, fields);
@@ -334,8 +327,8 @@ static popliner_status write_file(const contents *c, const char *part, popliner_
     return status;
 }
 
-/* Refuses a place beside which there is what SQLite would take for a part of the new file: the
- * journal or log of one that was there before. `path` is how the caller calls the place. */
+/* Rejects a path with a journal or log of an earlier file, which SQLite would use for the new file.
+ * `place` is the real path, `path` the caller's. */
 static popliner_status check_beside(const char *place, const char *path, popliner_error *error) {
     static const char *const suffixes[] = {"-journal", "-wal"};
     popliner_status status = POPLINER_OK;
@@ -402,7 +395,7 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
         status = pl_array_reader_fail(reader, "no target", error);
     for (int i = 0; status == POPLINER_OK && i < 4; i++)
         status = pl_rows_number(&rows, i, i == 0 ? 1 << 24 : INT64_MAX, &numbers[i], error);
-    /* as in a profile: there is always a largest tile */
+    /* as in a profile: there is always a fullest tile */
     if (status == POPLINER_OK && numbers[0] == 0)
         status = pl_rows_fail(&rows, 0, error, "is 0");
     if (status == POPLINER_OK)
@@ -431,7 +424,7 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
     return status;
 }
 
-/* ---- loading ---- */
+/* ---- Loading ---- */
 
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
@@ -452,15 +445,7 @@ void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
     p->num_notes = 0;
 }
 
-const popliner_profile *pl_stored_analysis_profile(const pl_stored_analysis *analysis) {
-    return analysis->profile;
-}
-
-const popliner_operations *pl_stored_analysis_operations(const pl_stored_analysis *analysis) {
-    return analysis->operations;
-}
-
-/* Loads everything but the variables. */
+/* Loads everything except the variables. */
 static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error) {
     pl_field fields[2 * PL_MAX_FIELDS];
     size_t num_tiles = a->profile->target.num_tiles;
@@ -468,7 +453,7 @@ static popliner_status load_ground(pl_stored_analysis *a, popliner_error *error)
     num_fields -= pl_profile_variable_fields(a->profile, fields + num_fields);
     num_fields += pl_operations_fields(a->operations, fields + num_fields);
     for (size_t i = 0; i < num_fields; i++)
-        *fields[i].count = SIZE_MAX; /* not known yet */
+        *fields[i].count = SIZE_MAX; /* unknown yet */
     a->profile->target.num_tiles = num_tiles;
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < num_fields; i++)
@@ -527,7 +512,7 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
         status = load_target(&a->reader, a->profile, a->operations, error);
     if (status == POPLINER_OK)
         status = load_ground(a, error);
-    /* the layers of such operations are found by the names of variables, too */
+    /* without a framework, layers also depend on the names of variables */
     if (status == POPLINER_OK && !a->operations->of_framework)
         status = pl_stored_analysis_load_variables(a, NULL, error);
     status = pl_database_end_reading(&a->reader.database, status, error);
@@ -538,25 +523,7 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
     return status;
 }
 
-popliner_status pl_stored_analysis_load(const char *path, popliner_profile **profile,
-                                        popliner_operations **operations, popliner_error *error) {
-    pl_stored_analysis *analysis;
-    *profile = NULL;
-    *operations = NULL;
-    popliner_status status = pl_stored_analysis_open(path, &analysis, error);
-    if (status == POPLINER_OK)
-        status = pl_stored_analysis_load_variables(analysis, NULL, error);
-    if (status == POPLINER_OK) {
-        *profile = analysis->profile;
-        *operations = analysis->operations;
-        analysis->profile = NULL;
-        analysis->operations = NULL;
-    }
-    pl_stored_analysis_close(analysis);
-    return status;
-}
-
-/* ---- measured stages ---- */
+/* ---- Measured stages ---- */
 
 void pl_measured_stages_clear(pl_measured_stages *stages) {
     pl_chain_free(stages->chain);

@@ -14,7 +14,7 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "store/store.h"
+#include "stored.h"
 
 /* ---- What is done --------------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static popliner_status read_again(subject *s, popliner_error *error) {
 static popliner_status load_again(subject *s, popliner_error *error) {
     popliner_profile *profile = NULL;
     popliner_operations *operations = NULL;
-    popliner_status status = pl_stored_analysis_load(s->path, &profile, &operations, error);
+    popliner_status status = load_stored(s->path, &profile, &operations, error);
     if (status == POPLINER_OK && !is_same_profile(s->profile, profile))
         fail_msg("loads something else");
     assert_int_equal(profile != NULL, status == POPLINER_OK);
