@@ -1,4 +1,4 @@
-/* Making an analysis, and its parts when they are first asked for.
+/* Creates an analysis, and computes its parts when they are first needed.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
@@ -21,7 +21,7 @@
 #include "profile/read.h"
 #include "solve/options.h"
 
-/* ---- making ---- */
+/* ---- Reading and loading ---- */
 
 static bool copy_text(const char *text, char **copy) {
     *copy = text == NULL ? NULL : pl_copy_string(text, strlen(text));
@@ -62,7 +62,7 @@ popliner_status pl_analysis_create(const popliner_analysis_options *options,
     return POPLINER_OK;
 }
 
-/* How the layers are found. */
+/* Returns the options for finding layers. */
 static pl_layer_options layer_options(const popliner_analysis *a) {
     return (pl_layer_options){
         .name_regex = a->layer_name_regex,
@@ -91,8 +91,8 @@ popliner_status popliner_analysis_options_check(const popliner_analysis_options 
     return status;
 }
 
-/* Takes over what came of the relations. Warns of those that are breached, of what the profile
- * lacks, and of replicas that differ. */
+/* Copies the results of the checks. Warns of breached relations, of missing data, and of replicas
+ * that differ. */
 static void take_checks(popliner_analysis *a) {
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
         a->checks[i] = pl_profile_check_of(a->profile, (popliner_relation)i);
@@ -101,7 +101,7 @@ static void take_checks(popliner_analysis *a) {
     pl_part_tell(a->profile, &a->listener);
 }
 
-/* Tells what was read. */
+/* Reports what was read. */
 static void tell_files(const popliner_analysis *a) {
     const popliner_profile *p = a->profile;
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG,
@@ -119,7 +119,7 @@ static void tell_files(const popliner_analysis *a) {
     }
 }
 
-/* Keeps how a file is called, and how large it is; nothing where there is none. */
+/* Stores the name and size of a file, if there is one. */
 static popliner_status keep_file(pl_analysis_file *file, const char *path, popliner_error *error) {
     struct stat info;
     if (path == NULL)
@@ -181,7 +181,7 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
     return status;
 }
 
-/* Tells how many operations there are. */
+/* Reports the number of operations. */
 static void tell_operations(const popliner_analysis *a) {
     size_t count = popliner_operations_count(a->operations);
     if (count == 0)
@@ -191,7 +191,7 @@ static void tell_operations(const popliner_analysis *a) {
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu operations", count);
 }
 
-/* Tells that the debug information was missing when the analysis was stored. */
+/* Warns if the debug information was missing when the analysis was stored. */
 static void tell_stored_pair(const popliner_analysis *a) {
     const popliner_profile *p = a->profile;
     bool has_context = false;
@@ -241,7 +241,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
 void popliner_analysis_free(popliner_analysis *analysis) {
     popliner_analysis *a = analysis;
     if (a == NULL || pl_turn_is_lost(&a->turn))
-        return; /* what is half changed cannot be freed */
+        return; /* a half changed analysis cannot be freed */
     pl_turn_end(&a->turn);
     for (size_t model = 0; model < POPLINER_NUM_MEMORY_MODELS; model++) {
         pl_model_parts *parts = &a->models[model];
@@ -275,7 +275,7 @@ void pl_analysis_leave(popliner_analysis *analysis) {
     pl_turn_leave(&analysis->turn);
 }
 
-/* ---- parts ---- */
+/* ---- Parts ---- */
 
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis) {
     return analysis->profile;
@@ -386,7 +386,7 @@ static popliner_status chain_in_turn(popliner_analysis *analysis, popliner_memor
     popliner_status status = pl_analysis_begin(analysis, model, error);
     if (status != POPLINER_OK)
         return status;
-    /* without the variables the chain of stored stages is to be had for less */
+    /* without the variables, the chain of stored stages is cheaper */
     if (!analysis->has_variables && analysis->models[model].chain == NULL) {
         usual.memory_model = model;
         popliner_pipeline pipeline = pl_analysis_pipeline(&usual);

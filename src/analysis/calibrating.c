@@ -1,5 +1,4 @@
-/* Comparing predictions with a pipeline as it was compiled, what follows from that, and reading it
- * from a file.
+/* Compares predictions with compiled pipelines, derives a correction, and reads one from a file.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
@@ -46,7 +45,7 @@ popliner_comparison_get_info(const popliner_comparison *comparison) {
     return &comparison->info;
 }
 
-/* ---- by tile ---- */
+/* ---- By tile ---- */
 
 /* The memory of an IPU by tile, each array with num_tiles items. Zero-initialise; free with
  * free_tiles. */
@@ -78,14 +77,14 @@ static popliner_status make_tiles(tiles *t, size_t num_tiles, popliner_error *er
     return memory ? POPLINER_OK : pl_fail_memory(error, "the comparison");
 }
 
-/* Data is what is live beside code; the layout is what is beyond that. */
+/* Data is live memory other than code; the layout is the rest. */
 static void finish_tiles(tiles *t) {
     for (size_t tile = 0; tile < t->num_tiles; tile++) {
         uint64_t code_bytes = 0;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
             code_bytes += t->group_bytes[group][tile];
         uint64_t live_bytes = t->live_bytes[tile];
-        if (t->whole_bytes[tile] < live_bytes) /* where the profile does not tell it */
+        if (t->whole_bytes[tile] < live_bytes) /* if the profile lacks it */
             t->whole_bytes[tile] = live_bytes;
         t->group_bytes[POPLINER_GROUP_DATA][tile] =
             live_bytes > code_bytes ? live_bytes - code_bytes : 0;
@@ -93,7 +92,7 @@ static void finish_tiles(tiles *t) {
     }
 }
 
-/* The compiler's own account. */
+/* Reads the compiler's own account. */
 static popliner_status take_compiled(const popliner_profile *p, tiles *t, popliner_error *error) {
     popliner_status status = make_tiles(t, p->target.num_tiles, error);
     if (status != POPLINER_OK)
@@ -113,7 +112,7 @@ static popliner_status take_compiled(const popliner_profile *p, tiles *t, poplin
     return POPLINER_OK;
 }
 
-/* What is expected of a stage. */
+/* Computes the expected memory of a stage. */
 static popliner_status take_predicted(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                       const popliner_interval *stage, tiles *t,
                                       popliner_error *error) {
@@ -133,7 +132,7 @@ static popliner_status take_predicted(pl_stage_meter *meter, const popliner_pipe
     return status;
 }
 
-/* ---- over the tiles ---- */
+/* ---- Over the tiles ---- */
 
 static int compare_bytes(const void *first, const void *second) {
     const uint64_t *a = first;
@@ -182,7 +181,7 @@ static pl_fit_bytes learn_from(const popliner_ipu_memory *memory) {
     return fit;
 }
 
-/* ---- the stages ---- */
+/* ---- The stages ---- */
 
 /* What is compared. */
 typedef struct subject {
@@ -191,7 +190,7 @@ typedef struct subject {
     popliner_comparison *comparison;
 } subject;
 
-/* The error of a stage if it is predicted for another pipeline. */
+/* Computes the error of a stage if it is predicted for another pipeline. */
 static popliner_status find_error(const subject *s, const popliner_pipeline *pipeline, size_t stage,
                                   double *percent, popliner_error *error) {
     popliner_compared_stage *it = &s->comparison->stages[stage];
@@ -207,7 +206,7 @@ static popliner_status find_error(const subject *s, const popliner_pipeline *pip
     return status;
 }
 
-/* The errors without each part that is counted. */
+/* Computes the errors without each counted part. */
 static popliner_status leave_out_parts(const subject *s, size_t stage, popliner_error *error) {
     double *percent = s->comparison->stages[stage].without_percent;
     popliner_status status = POPLINER_OK;
@@ -254,7 +253,7 @@ static popliner_status compare_stage(const subject *s, size_t stage,
     return POPLINER_OK;
 }
 
-/* The error of a stage with the correction that is made of all stages but one. */
+/* Computes the error of a stage with the correction from all stages but one. */
 static popliner_status correct_stage(const subject *s, size_t stage, size_t left_out,
                                      double *percent, popliner_error *error) {
     const popliner_comparison *c = s->comparison;
@@ -281,9 +280,9 @@ static popliner_status correct(const subject *s, popliner_error *error) {
     return status;
 }
 
-/* ---- the split ---- */
+/* ---- The split ---- */
 
-/* Whether each compiled profile can be the IPU of a stage. */
+/* Checks that each compiled profile can be the IPU of a stage. */
 static popliner_status check_compiled(const popliner_profile *p, popliner_analysis *const *compiled,
                                       size_t num_stages, popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -307,7 +306,7 @@ static char *copy_text(const char *text) {
     return pl_copy_string(text, strlen(text));
 }
 
-/* The stages of the split, with their names. */
+/* Sets the stages of the split, with their names. */
 static popliner_status place_stages(popliner_comparison *c, const popliner_chain *chain,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
@@ -409,7 +408,7 @@ static popliner_status fail_reading(const char *path, popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 }
 
-/* The whole file, or as much as tells that it is none of ours. */
+/* Reads the whole file, or enough to see that it is no calibration. */
 static popliner_status read_text(const char *path, pl_text *text, popliner_error *error) {
     enum { MAX_BYTES = 1 << 26 };
     char piece[1 << 14];
@@ -429,7 +428,7 @@ static popliner_status read_text(const char *path, pl_text *text, popliner_error
     return status;
 }
 
-/* The number from 0 on of a name that there is. */
+/* Reads a name and sets *number to its index in the names. */
 static popliner_status take_name(const pl_json_reader *json, const json_t *settings,
                                  const char *key, const char *(*name_of)(int number), int *number) {
     const pl_json_place place = pl_place("correction.made_with.%s", key);
@@ -497,7 +496,7 @@ static popliner_status take_settings(const pl_json_reader *json, const json_t *s
     return status;
 }
 
-/* A scale, as the fraction that it is. */
+/* Reads a factor and converts it to millionths. */
 static popliner_status take_scale(const pl_json_reader *json, const json_t *scales,
                                   const char *stages, const char *key, uint64_t least,
                                   uint64_t *per_million) {

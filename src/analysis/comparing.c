@@ -1,4 +1,4 @@
-/* Comparisons of two analyses: makes ready what they are made of.
+/* Compares two analyses: prepares their tables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void clear_tables(tables *t) {
     clear(t->tiles);
 }
 
-/* Keeps a section of both sides. */
+/* Stores a section of both sides. */
 static popliner_status keep(const popliner_changes_input *input, popliner_section section,
                             pl_sheet *sheets, popliner_error *error) {
     popliner_status status =
@@ -47,7 +47,7 @@ static popliner_status keep(const popliner_changes_input *input, popliner_sectio
     return status;
 }
 
-/* ---- whether the sides can be compared ---- */
+/* ---- Checking the two sides ---- */
 
 static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
     for (size_t i = 0; i < input->num_bounds; i++) {
@@ -80,7 +80,7 @@ static popliner_status check_input(const popliner_changes_input *input, popliner
     return POPLINER_OK;
 }
 
-/* Refuses devices whose tiles cannot be matched. */
+/* Rejects devices whose tiles cannot be matched. */
 static popliner_status check_devices(const popliner_changes_input *input,
                                      const popliner_profile_info *infos, popliner_error *error) {
     const popliner_profile_info *before = &infos[PL_BEFORE];
@@ -99,7 +99,7 @@ static popliner_status check_devices(const popliner_changes_input *input,
     return POPLINER_OK;
 }
 
-/* Warns of what makes the numbers mean less. */
+/* Warns of differences that make the numbers less comparable. */
 static void tell_devices(const popliner_changes_input *input, const popliner_profile_info *infos,
                          const popliner_changes *c) {
     const popliner_listener *listener = &input->now->listener;
@@ -120,9 +120,9 @@ static void tell_devices(const popliner_changes_input *input, const popliner_pro
                 before->cycles_source, before->name, now->cycles_source, now->name);
 }
 
-/* ---- the device ---- */
+/* ---- The device ---- */
 
-/* The row of the summary with this group and name; SIZE_MAX if there is none. */
+/* Returns the row of the summary with this group and name; SIZE_MAX if there is none. */
 static size_t find_fact(const pl_sheet *summary, const char *group, const char *name) {
     for (size_t row = 0; row < pl_kept_num_rows(summary); row++)
         if (strcmp(pl_kept_text(summary, row, 0), group) == 0 &&
@@ -156,7 +156,7 @@ static void take_side(popliner_changes *c, size_t side, const char *name,
     };
 }
 
-/* The cycles of all units; false where none are known. */
+/* Sums the cycles of all units; false if none are known. */
 static bool sum_cycles(const pl_sheet *layers, int64_t *sum) {
     size_t column = pl_kept_column(layers, "cycles");
     bool is_known = false;
@@ -169,7 +169,7 @@ static bool sum_cycles(const pl_sheet *layers, int64_t *sum) {
     return is_known;
 }
 
-/* Bytes, counts and cycles of the device. */
+/* Adds bytes, counts and cycles of the device. */
 static void add_device(popliner_changes *c, const tables *t) {
     static const char *const groups[] = {"memory", "count"};
     popliner_change d = {.what = pl_changes_name(c, "device")};
@@ -194,9 +194,9 @@ static void add_device(popliner_changes *c, const tables *t) {
     pl_changes_add(c, &d);
 }
 
-/* ---- the plan ---- */
+/* ---- The plan ---- */
 
-/* A text of a stage among the names of the comparison; NULL where the plan does not tell. */
+/* Returns a text of a stage, stored with the names of the comparison; NULL if the plan lacks it. */
 static const char *stage_text(popliner_changes *c, const pl_sheet *plan, size_t stage,
                               const char *column) {
     size_t place = pl_kept_column(plan, column);
@@ -229,7 +229,7 @@ static void take_stages(popliner_changes *c, const pl_sheet *plans) {
             c->stages[stage][side] = stage_of(c, &plans[side], stage);
 }
 
-/* What the largest tile of all stages needs; false without stages. */
+/* Sets *largest to the peak over all stages; false without stages. */
 static bool largest_need(const pl_sheet *plan, int64_t *largest) {
     *largest = 0;
     for (size_t stage = 0; stage < pl_kept_num_rows(plan); stage++) {
@@ -258,7 +258,7 @@ static void add_plan(popliner_changes *c, const pl_sheet *plans) {
     take_stages(c, plans);
 }
 
-/* ---- all of it ---- */
+/* ---- All tables ---- */
 
 static void add_all(popliner_changes *c, const tables *t) {
     static const pl_pairing categories = {"category", NULL, "category"};
@@ -316,8 +316,8 @@ static popliner_status compare(const popliner_changes_input *input,
     return status;
 }
 
-/* Enters both analyses, in an order that does not depend on which is which: so no two threads wait
- * for each other. */
+/* Enters both analyses in an order that does not depend on which is which, so that no two threads
+ * wait for each other. */
 static popliner_status compare_in_turn(const popliner_changes_input *input,
                                        const popliner_profile_info *infos, popliner_changes *c,
                                        popliner_error *error) {

@@ -1,4 +1,4 @@
-/* What an analysis tells of itself: the diagnosis, and what layers share.
+/* The diagnosis of an analysis, and what layers share.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
@@ -35,7 +35,7 @@ static popliner_status diagnose_in_turn(popliner_analysis *analysis,
         status = pl_diagnose(&subject, &o, made, error);
     }
     if (status != POPLINER_OK) {
-        free(made); /* which is empty */
+        free(made); /* it is empty */
         return status;
     }
     pl_diagnosis_summarise(made);
@@ -88,7 +88,7 @@ static popliner_status name_pairs(popliner_analysis *a, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Who uses what by operation, if the chain of a memory model has it. */
+/* Returns the usage by operation, if the chain of a memory model has it. */
 static const pl_operation_usage *known_usage(const popliner_analysis *a) {
     const pl_operation_usage *usage = NULL;
     for (size_t i = 0; i < sizeof a->models / sizeof *a->models && usage == NULL; i++)

@@ -1,4 +1,4 @@
-/* Chains, meters and measured stages of the memory models.
+/* Makes chains, meters and measured stages of the memory models.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
@@ -43,7 +43,7 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
     return status;
 }
 
-/* The stages in memory that serve a pipeline, or NULL. */
+/* Returns the stages in memory that serve a pipeline, or NULL. */
 static const pl_stage_details *known_stages(const pl_model_parts *parts,
                                             const popliner_pipeline *pipeline) {
     for (size_t i = 0; i < PL_NUM_STAGE_PLACES; i++)
@@ -70,7 +70,7 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
         parts->chain = found.chain;
     else
         pl_chain_free(found.chain);
-    /* whatever else is there does not serve */
+    /* stages that are there do not serve it */
     size_t place = pl_stages_place(pipeline);
     pl_stage_details_free(parts->stages[place]);
     parts->stages[place] = found.details;
@@ -102,7 +102,7 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
     return status;
 }
 
-/* Whether these can be stages of one IPU. */
+/* Checks that these can be stages of one IPU. */
 static popliner_status check_stages(const popliner_chain *chain, const popliner_interval *stages,
                                     size_t num_stages, popliner_error *error) {
     size_t num_units = popliner_chain_num_units(chain);
@@ -119,7 +119,7 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
     return POPLINER_OK;
 }
 
-/* ---- single stages ---- */
+/* ---- Single stages ---- */
 
 /* A measurement with all that it points to. */
 typedef struct own_measurement {
@@ -151,7 +151,7 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
         return status;
     const pl_model_parts *parts = &analysis->models[r.memory_model];
     popliner_pipeline pipeline = pl_analysis_pipeline(&r);
-    pipeline.copies = r.copies; /* a number of stages that is given holds for these */
+    pipeline.copies = r.copies; /* a given number of stages holds for these */
     status = check_stages(parts->chain, stages, num_stages, error);
     if (status != POPLINER_OK)
         return status;

@@ -1,4 +1,4 @@
-/* The page of an analysis: measures what it shows, and puts it together.
+/* Measures what the page of an analysis shows, and writes the page.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/page.h"
@@ -31,14 +31,14 @@
 
 enum {
     MAX_UNITS = 400,               /* of a chain whose stages a page can hold */
-    MAX_STAGE_CHARS = 3000000,     /* no further pipelines are measured behind so many */
-    MAX_STAGE_TILES = 50000,       /* of all stages together, that are told one by one */
+    MAX_STAGE_CHARS = 3000000,     /* after this length no further pipelines are measured */
+    MAX_STAGE_TILES = 50000,       /* of all stages together, that are listed one by one */
     MAX_PIPELINES = 24,            /* that stages can serve */
     MAX_TILE_NEEDS = 1200000,      /* of all stages on all tiles, for each kind of pipeline */
     MAX_TILE_NEED_CHARS = 2000000, /* of all kinds together */
 };
 
-/* What a page is made of. Zero-initialise. */
+/* The state of writing a page. Zero-initialise. */
 typedef struct task {
     popliner_analysis *analysis;
     popliner_page_options options;
@@ -52,8 +52,8 @@ typedef struct task {
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
     size_t num_told;
     pl_text data;
-    pl_json json;       /* which writes it */
-    pl_text tile_needs; /* a list: of each of the stages */
+    pl_json json;       /* writes `data` */
+    pl_text tile_needs; /* a list, with an item for each of the stages */
     size_t tile_need_chars;
 } task;
 
@@ -99,8 +99,8 @@ static void tell(task *t, const pl_stage_details *details, const pl_page_pipelin
         t->told[t->num_told++] = *p;
 }
 
-/* Finds the pipelines that the stages serve and that no others before did. Without training they
- * are all the same. */
+/* Finds the pipelines that the stages serve and that no earlier stages served. Without training all
+ * are equal. */
 static void find_served(task *t, const pl_stage_details *details) {
     static const popliner_schedule schedules[] = {
         POPLINER_SCHEDULE_NONE,       POPLINER_SCHEDULE_POPART,
@@ -123,7 +123,7 @@ static void find_served(task *t, const pl_stage_details *details) {
         }
 }
 
-/* The cycles of stages that compute something once more, or whose links are told of. */
+/* Computes the cycles of stages that recompute, or with bandwidths of links. */
 static popliner_status find_cycles(const task *t, const pl_stage_details *details,
                                    pl_page_pipeline *p, popliner_error *error) {
     popliner_costs *costs = NULL;
@@ -152,13 +152,13 @@ static popliner_status find_cycles(const task *t, const pl_stage_details *detail
     return status;
 }
 
-/* Whether what tiles need in each stage has room in a page. */
+/* True if the memory of tiles in each stage fits into a page. */
 static bool wants_tile_needs(const popliner_profile *profile, size_t num_units) {
     return pl_triangle_size(num_units) <= MAX_TILE_NEEDS / (profile->target.num_tiles + 1);
 }
 
-/* The stages of a pipeline: those that are known, unless what tiles need in them is wanted, too. Of
- * a calibration nothing is known. */
+/* Finds or measures the stages of a pipeline; known stages without the memory of tiles are measured
+ * again if that is wanted. Stages with a calibration are never known. */
 static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline,
                                       const pl_stage_details **stages, pl_stage_details **measured,
                                       popliner_error *error) {
@@ -191,7 +191,7 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
     return status;
 }
 
-/* Adds the needs of tiles, behind the stages that they are of, as far as there is room. */
+/* Adds the memory of tiles in these stages, as far as it fits. */
 static popliner_status add_tile_needs(task *t, const pl_stage_details *stages,
                                       popliner_error *error) {
     const size_t room =
@@ -204,8 +204,8 @@ static popliner_status add_tile_needs(task *t, const pl_stage_details *stages,
     return status;
 }
 
-/* Adds the stages that are measured for a pipeline, unless some that are there serve it. The chain
- * and its cuts come with the first ones. */
+/* Adds the stages that are measured for a pipeline, unless stages in the page serve it. The chain
+ * and its cuts precede the first ones. */
 static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                   popliner_error *error) {
     const pl_stage_details *stages = NULL;
@@ -235,8 +235,7 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     return status;
 }
 
-/* The stages of the request, and of the schedules that are asked for most, as far as there is
- * room. */
+/* Adds the stages of the request, and of the most common schedules, as far as they fit. */
 static popliner_status add_all_stages(task *t, popliner_error *error) {
     static const struct {
         popliner_schedule schedule;
@@ -274,7 +273,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
     return status;
 }
 
-/* ---- what is known besides ---- */
+/* ---- Other data ---- */
 
 static void put_plan(pl_json *json, const popliner_certificate *c) {
     pl_put_line(json);
@@ -288,7 +287,7 @@ static void put_plan(pl_json *json, const popliner_certificate *c) {
     pl_put_close(json);
 }
 
-/* What is known of the IPU of a stage of the plan. */
+/* Writes the measured memory of a stage's IPU in the plan. */
 static void put_plan_stage(pl_json *json, const popliner_certificate *c, size_t i) {
     const popliner_stage_detail *d = &c->details[i];
     const size_t ipu = c->plan.stages[i].ipu;
@@ -316,8 +315,8 @@ static void put_plan_stage(pl_json *json, const popliner_certificate *c, size_t 
     pl_put_close(json);
 }
 
-/* The same of all stages, IPUs that they share included: the page has no verdict of its own where
- * this has one. */
+/* Writes all stages of the plan, including stages on one IPU: the page shows these verdicts instead
+ * of its own. */
 static void put_plan_stages(pl_json *json, const popliner_certificate *c) {
     const size_t num_stages = c == NULL || !c->is_measured ? 0 : c->plan.num_stages;
     pl_put_line(json);
@@ -327,7 +326,7 @@ static void put_plan_stages(pl_json *json, const popliner_certificate *c) {
     pl_put_close(json);
 }
 
-/* On which IPUs of the profile each unit computes; null if there is but one. */
+/* Writes the IPUs of the profile on which each unit computes; null if there is only one. */
 static void put_unit_ipus(task *t) {
     const popliner_profile *p = t->analysis->profile;
     const size_t num_ipus = p->target.num_ipus;
@@ -353,7 +352,7 @@ static void put_unit_ipus(task *t) {
     free(is_used);
 }
 
-/* The tiles of a stage that was measured by itself. */
+/* Writes the tiles of a stage that was measured alone. */
 static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
                             const popliner_stage_memory *memory) {
     pl_put_line(json);
@@ -370,8 +369,8 @@ static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
     pl_put_close(json);
 }
 
-/* What each stage of the plan needs on every tile, unless that would be most of the page, stages
- * share IPUs, or a calibration makes more or less of the parts. */
+/* Adds the memory of each stage of the plan on every tile, unless that would be most of the page,
+ * stages share IPUs, or a calibration changes the parts. */
 static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     const popliner_certificate *c = t->options.certificate;
     popliner_analysis *a = t->analysis;
@@ -397,7 +396,7 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     return status;
 }
 
-/* A section while several threads make them. */
+/* A section, while several threads make them. */
 typedef struct page_section {
     popliner_section section;
     char *text; /* NULL before it is made */
@@ -405,7 +404,7 @@ typedef struct page_section {
     popliner_error error;
 } page_section;
 
-/* Of the progress: the sections, what is on tiles, where variables are, and the end. */
+/* Items of the progress: the sections, what is on tiles, where variables are, and the end. */
 enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 4 };
 
 typedef struct section_work {
@@ -413,8 +412,8 @@ typedef struct section_work {
     popliner_memory_model model;
     page_section sections[PL_SECTION_EXECUTION_SUMS + 1];
     size_t count;
-    pl_text tile_variables; /* made as one more */
-    popliner_status status; /* of these */
+    pl_text tile_variables; /* made like a section */
+    popliner_status status; /* of tile_variables */
     popliner_error error;
 } section_work;
 
@@ -425,8 +424,8 @@ static bool make_section(section_work *w, size_t i) {
     return s->status == POPLINER_OK;
 }
 
-/* Whether a section is measured with the meter, tells its progress, or keeps what another one takes
- * as well: there is one of each. */
+/* True if the section is measured with the meter, reports progress, or caches what another section
+ * also needs: there is one of each. */
 static bool is_measured(popliner_section section) {
     return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS ||
            section == POPLINER_SECTION_DIAGNOSIS || section == POPLINER_SECTION_MISSING;
@@ -452,8 +451,8 @@ static bool make_other_section(void *user, size_t worker, size_t i) {
     return w->status == POPLINER_OK;
 }
 
-/* The plan is asked for by itself, and all that sections share is made before: so threads have
- * nothing to make but what is their own. Free what was made with free_sections. */
+/* Makes the plan first, and everything that sections share, so that each thread makes only its own
+ * sections. Free the result with free_sections. */
 static popliner_status make_sections(task *t, section_work *w, popliner_error *error) {
     popliner_analysis *a = t->analysis;
     double start = pl_clock_seconds();
@@ -500,7 +499,7 @@ static void put_sections(pl_json *json, const section_work *w) {
     pl_put_close(json);
 }
 
-/* How to ask for what is on screen, or null. */
+/* Writes the commands for what is on screen, or null. */
 static void put_words(task *t) {
     const popliner_page_words *w = &t->words;
     pl_json *json = &t->json;
@@ -537,7 +536,7 @@ static void put_words(task *t) {
     pl_put_close(json);
 }
 
-/* Which files were read, and how large they are. */
+/* Writes which files were read, and their sizes. */
 static void put_files(task *t) {
     pl_json *json = &t->json;
     const struct {
@@ -620,7 +619,7 @@ static popliner_status put_variables(task *t, const section_work *w, popliner_er
     return status;
 }
 
-/* What the log has: of the plan, or of the profile alone. */
+/* Writes the messages of the log: of the plan, or of the profile alone. */
 static void put_messages(task *t) {
     pl_put_line(&t->json);
     pl_report_messages_json(t->options.certificate != NULL ? &t->options.certificate->messages
@@ -703,7 +702,7 @@ static popliner_status page_prepare_in_turn(popliner_analysis *analysis,
     options.request = request;
     popliner_status status = take_options(&t, &options, error);
     if (status != POPLINER_OK || pl_is_calibrated(&t.pipeline.calibration))
-        return status; /* what is kept is without a calibration */
+        return status; /* kept stages are without a calibration */
     status = pl_analysis_begin(analysis, t.request.memory_model, error);
     if (status == POPLINER_OK)
         status =

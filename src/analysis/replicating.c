@@ -1,4 +1,4 @@
-/* Stages and replicas of profiles.
+/* Chooses stages and replicas for profiles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/task.h"
@@ -14,8 +14,8 @@ typedef struct replicas_search {
     popliner_replicas_options options;
     pl_trained_parameters trained;
     size_t max_ipus;                /* of a pipeline */
-    const pl_stage_details *stages; /* those that may serve, where copies follow the pipeline */
-    uint64_t max_bytes;             /* what is beyond need not be known */
+    const pl_stage_details *stages; /* may serve pipelines whose copies depend on them */
+    uint64_t max_bytes;             /* larger peaks need not be exact */
 } replicas_search;
 
 static void free_replicas_search(replicas_search *s) {
@@ -23,7 +23,7 @@ static void free_replicas_search(replicas_search *s) {
     pl_task_free(&s->task);
 }
 
-/* Measures the costs of pipelines of so many stages. A popliner_replicas_costs. */
+/* Measures the costs of pipelines of num_stages. A popliner_replicas_costs. */
 static popliner_status find_replicas_costs(void *user, size_t num_stages,
                                            uint64_t num_micro_batches, const popliner_costs **costs,
                                            popliner_error *error) {
@@ -76,7 +76,8 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (status == POPLINER_OK && t->is_greedy)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "replicas are not solved for with the greedy method");
-    /* there, what is in no layer is one unit, which would train what each layer has */
+    /* in PopLiner's model the operations in no layer are one unit, which would train what each
+     * layer has */
     bool has_parameters = t->model != POPLINER_MEMORY_MODEL_POPLINER;
     if (status == POPLINER_OK && o->bandwidth_bytes > 0 && !has_parameters)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
@@ -105,7 +106,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     return follows ? find_replicas_stages(s, error) : POPLINER_OK;
 }
 
-/* Solves with costs up to max_bytes, and for reasons only with all of them. */
+/* Solves with costs up to max_bytes, and searches for reasons only with all costs. */
 static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
                                     popliner_replicas **replicas, popliner_error *error) {
     pl_task *t = &s->task;
@@ -119,7 +120,7 @@ static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
     s->max_bytes = max_bytes;
     t->solver.options.max_stages =
         s->max_ipus < num_units / chunks ? s->max_ipus * chunks : num_units;
-    /* where costs follow the pipeline, any will do to begin with */
+    /* if costs depend on the pipeline, any will do at first */
     popliner_status status = s->options.costs != NULL
                                  ? find_replicas_costs(s, chunks, 1, &costs, error)
                                  : pl_task_measure_costs(t, max_bytes, error);
@@ -143,7 +144,7 @@ static popliner_status solve_replicas_in_turn(popliner_analysis *analysis,
         status = try_replicas(&s, pl_task_largest_limit(solver), replicas, error);
     const popliner_replicas_summary *found =
         status == POPLINER_OK ? popliner_replicas_get_summary(*replicas) : NULL;
-    /* what is beyond the limit matters only now: to tell how far */
+    /* peaks above the limit matter only now: to report by how much they exceed it */
     if (found != NULL && found->best == SIZE_MAX && !found->is_stopped &&
         !solver->without_reasons && s.max_bytes < UINT64_MAX) {
         popliner_replicas_free(*replicas);

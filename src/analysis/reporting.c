@@ -1,4 +1,4 @@
-/* What of an analysis is shown as text: tables, sections, plots, a trace.
+/* Writes an analysis as text: tables, sections, plots, a trace.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
@@ -45,7 +45,8 @@ static popliner_status check_table(popliner_table table, popliner_format format,
     return POPLINER_OK;
 }
 
-/* What tables without quotes cannot hold in a name, and which of it was met. */
+/* The characters that tables without quotes cannot contain in a name, and which of them
+ * occurred. */
 typedef struct name_check {
     char delimiter;
     bool has_delimiter;
@@ -79,7 +80,8 @@ static void check_categories(name_check *check, const popliner_profile *p) {
         check_name(check, pl_profile_string(p, p->category_name[i]));
 }
 
-/* The tables are those of the original to the byte, so they have to be told apart otherwise. */
+/* Warns of such names: the tables are those of PopLiner to the byte, so their columns cannot be
+ * separated otherwise. */
 static void tell_names(const popliner_analysis *a, popliner_table table, const name_check *check) {
     static const char *const sections[] = {
         [POPLINER_TABLE_TILES] = "tiles",         [POPLINER_TABLE_OPERATIONS] = "operations",
@@ -94,7 +96,7 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
                 a->option_names.section, sections[table]);
 }
 
-/* The account of the tiles stands in the profile. */
+/* Writes the account of the tiles, which is in the profile. */
 static popliner_status report_tiles(popliner_analysis *a, popliner_format format, char delimiter,
                                     char **text, popliner_error *error) {
     name_check names = {.delimiter = delimiter};
@@ -108,7 +110,7 @@ static popliner_status report_tiles(popliner_analysis *a, popliner_format format
     return status;
 }
 
-/* The tables that a meter measures stage by stage. */
+/* Writes the tables that a meter measures stage by stage. */
 static popliner_status report_stages(popliner_analysis *a, popliner_table table,
                                      popliner_memory_model model, char delimiter, char **text,
                                      popliner_error *error) {
@@ -136,7 +138,7 @@ static popliner_status report_stages(popliner_analysis *a, popliner_table table,
     return status;
 }
 
-/* The two tables over pairs of layers, which are measured together. */
+/* Writes one of the tables over pairs of layers, which are measured together. */
 static popliner_status report_pairs(popliner_analysis *a, popliner_table table, char delimiter,
                                     char **text, popliner_error *error) {
     const popliner_layer_pairs *pairs;
@@ -167,7 +169,7 @@ static popliner_status report_table_in_turn(popliner_analysis *analysis, popline
     case POPLINER_TABLE_AFFINITY:
     case POPLINER_TABLE_COMMUNICATION:
         return report_pairs(analysis, table, delimiter, text, error);
-    case POPLINER_TABLE_MEMORY_TOTALS: /* in the original's model, as it is the original's */
+    case POPLINER_TABLE_MEMORY_TOTALS: /* in PopLiner's model, since it is PopLiner's table */
         model = POPLINER_MEMORY_MODEL_POPLINER;
         break;
     case POPLINER_TABLE_OPERATIONS:
@@ -191,11 +193,11 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
-/* What a section is made of, beside what is known once a profile is read. */
+/* The data that a section needs in addition to the profile. */
 typedef enum ingredients {
-    NOTHING, /* that is known, or comes with a certificate */
+    NOTHING, /* nothing else, or a certificate */
     VARIABLES,
-    CHAIN, /* here and below also the variables */
+    CHAIN, /* also the variables, like the ones below */
     METER,
     PAIRS,
     DIAGNOSIS,
@@ -205,7 +207,7 @@ static const struct {
     const char *name;
     pl_section_writer *write;
     ingredients needed;
-    bool is_whole; /* of pages: it is drawn, so all rows are there */
+    bool is_whole; /* for pages: it is drawn, so it must have all rows */
 } sections[] = {
     [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, VARIABLES, false},
     [POPLINER_SECTION_PLAN] = {"plan", pl_section_plan, NOTHING, false},
@@ -398,7 +400,7 @@ popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot pl
     return status;
 }
 
-/* ---- A trace --------------------------------------------------------------------------------- */
+/* ---- Traces ---------------------------------------------------------------------------------- */
 
 static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_memory_model model,
                                           const popliner_certificate *certificate, char **text,
@@ -412,7 +414,7 @@ static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_
         status = pl_analysis_make_chain(a, model, error);
     if (status != POPLINER_OK)
         return status;
-    /* stages are of the chain that they were cut from */
+    /* stages belong to the chain that they were cut from */
     const popliner_chain *chain =
         certificate != NULL ? certificate->input.chain : a->models[model].chain;
     const pl_trace_source source = {a->profile, a->operations, chain, certificate};

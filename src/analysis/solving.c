@@ -1,4 +1,4 @@
-/* Solving for a request: choosing, evaluating, and telling why nothing fits.
+/* Solves and evaluates a request, and finds out why nothing fits.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/task.h"
@@ -16,9 +16,9 @@
 #include "solve/plan.h"
 #include "solve/options.h"
 
-/* ---- solving ---- */
+/* ---- Solving ---- */
 
-/* The peak of a stage as the greedy algorithm sees it. */
+/* Computes the peak of a stage for the greedy algorithm. */
 static popliner_status measure_peak(void *user, size_t first_unit, size_t last_unit,
                                     uint64_t *peak_bytes, popliner_error *error) {
     pl_task *t = user;
@@ -56,7 +56,7 @@ static popliner_status solve_costs(pl_task *t, popliner_plan *plan, popliner_err
     return status;
 }
 
-/* Measures all stages for one way of recomputing. */
+/* Measures all stages for one recomputation. */
 static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t max_bytes,
                                    popliner_error *error) {
     const popliner_pipeline asked = t->pipeline;
@@ -73,7 +73,7 @@ static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t 
     return status;
 }
 
-/* Solves within what was measured below max_bytes in each way. */
+/* Solves with the stages that were measured up to max_bytes for each recomputation. */
 static popliner_status choose_within(pl_task *t, const popliner_recompute *ways, size_t count,
                                      uint64_t max_bytes, popliner_error *error) {
     const popliner_listener *listener = &t->analysis->listener;
@@ -111,7 +111,7 @@ static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_err
     popliner_status status = pl_variants_check_options(o, error);
     if (status == POPLINER_OK && pl_pipeline_keeps(&t->pipeline))
         status = pl_recomputing_check(t->chain, error);
-    o->without_reasons = true; /* they are not to be had of what was not measured */
+    o->without_reasons = true; /* reasons need stages that were not measured */
     if (status == POPLINER_OK)
         status = choose_within(t, ways, count, pl_task_largest_limit(o), error);
     o->without_reasons = without_reasons;
@@ -138,11 +138,11 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
     if (o->method == POPLINER_METHOD_GREEDY)
         return solve_greedily(t, plan, error);
     popliner_status status = pl_task_measure_costs(t, pl_task_largest_limit(o), error);
-    o->without_reasons = true; /* they are not to be had of what was not measured */
+    o->without_reasons = true; /* reasons need stages that were not measured */
     if (status == POPLINER_OK)
         status = solve_costs(t, plan, error);
     o->without_reasons = without_reasons;
-    /* what is beyond the limit matters only now: to tell how far */
+    /* peaks above the limit matter only now: to report by how much they exceed it */
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped &&
         !without_reasons) {
         pl_plan_clear(plan);
@@ -153,9 +153,9 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
     return status;
 }
 
-/* ---- telling ---- */
+/* ---- Certificates ---- */
 
-/* The way of recomputing of a name that it was chosen by. */
+/* Returns the recomputation with this name. */
 static popliner_recompute way_of(const char *name) {
     for (int way = 0; way < PL_NUM_RECOMPUTES; way++)
         if (strcmp(pl_recompute_name((popliner_recompute)way), name) == 0)
@@ -163,7 +163,8 @@ static popliner_recompute way_of(const char *name) {
     return POPLINER_RECOMPUTE_NONE;
 }
 
-/* What each stage recomputes, if they may differ: an array to be freed, else NULL. */
+/* Lists what each stage recomputes, if they may differ: an array that the caller frees, else
+ * NULL. */
 static popliner_status list_recomputes(const pl_task *t, size_t num_stages,
                                        popliner_recompute **recomputes, popliner_error *error) {
     *recomputes = NULL;
@@ -178,8 +179,7 @@ static popliner_status list_recomputes(const pl_task *t, size_t num_stages,
     return POPLINER_OK;
 }
 
-/* The stages that were stored, for each way of recomputing; where there is a meter they are not
- * looked at. */
+/* Finds the stored stages, for each recomputation; not needed if there is a meter. */
 static popliner_status list_stages(const pl_task *t, const pl_stage_details **of_ways,
                                    popliner_error *error) {
     popliner_pipeline pipeline = t->pipeline;
@@ -194,7 +194,7 @@ static popliner_status list_stages(const pl_task *t, const pl_stage_details **of
     return status;
 }
 
-/* Makes the certificate of a plan, which is the certificate's then, as are the costs. */
+/* Makes the certificate of a plan; it takes ownership of the plan and the costs. */
 static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *plan,
                                popliner_certificate **certificate, popliner_error *error) {
     const pl_model_parts *parts = &t->analysis->models[t->model];
@@ -260,7 +260,7 @@ static popliner_status solve_in_turn(popliner_analysis *analysis, const popliner
         status = find_plan(&t, &plan, error);
     if (status == POPLINER_OK)
         status = certify(&t, false, &plan, certificate, error);
-    /* what the greedy algorithm takes for the memory of a stage is for nobody else */
+    /* other methods must not use the peaks of the greedy algorithm */
     if (t.chain != NULL && analysis->models[t.model].meter != NULL)
         pl_stage_meter_remember_peaks(analysis->models[t.model].meter, false);
     pl_plan_clear(&plan);
@@ -280,9 +280,9 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     return status;
 }
 
-/* ---- evaluating ---- */
+/* ---- Evaluating ---- */
 
-/* The stages of a given split. */
+/* Sets the stages of a given split. */
 static popliner_status place_stages(const pl_task *t, const size_t *first_units, size_t num_cuts,
                                     popliner_plan *plan, popliner_error *error) {
     const popliner_solver_options *o = &t->solver.options;
@@ -310,7 +310,7 @@ static popliner_status place_stages(const pl_task *t, const size_t *first_units,
     return POPLINER_OK;
 }
 
-/* Whether the stages may recompute what the caller says. */
+/* Checks the recomputation that the caller requests for each stage. */
 static popliner_status check_given(const pl_task *t, const popliner_plan *plan,
                                    popliner_error *error) {
     for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++) {

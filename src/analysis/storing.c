@@ -1,4 +1,4 @@
-/* Storing an analysis, with all stages of a memory model measured.
+/* Stores an analysis, with all stages of a memory model measured.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
@@ -9,7 +9,7 @@
 #include "memory/intervals.h"
 #include "pipeline/pipeline.h"
 
-/* What is kept, or stored, of one chain takes about so much at most, for each kind of pipeline. */
+/* Limits the bytes that are kept, or stored, of one chain, for each kind of pipeline. */
 static const size_t max_kept_bytes = (size_t)64 << 20;
 
 bool pl_analysis_can_keep_stages(size_t num_units) {
@@ -27,7 +27,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     size_t place = pl_stages_place(pipeline);
     char step[120];
     const pl_stage_details *known = parts->is_stored[place] ? NULL : parts->stages[place];
-    /* what is stored must not depend on what was asked for before */
+    /* the file must not depend on earlier requests */
     if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
         pl_details_serve(&known->key, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
@@ -55,7 +55,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
 
 static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
                                      const char *path, popliner_error *error) {
-    /* what is asked for more rarely is measured then: it would be as much again to store */
+    /* rarer pipelines are measured when needed: storing them would double the size */
     static const struct {
         popliner_schedule schedule;
         popliner_recompute recompute;
@@ -74,7 +74,7 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
         return status;
     const pl_model_parts *parts = &a->models[model];
     size_t num_units = popliner_chain_num_units(parts->chain);
-    /* very long chains are measured when they are asked for: they would be most of the file */
+    /* very long chains are measured when needed: they would be most of the file */
     if (pl_analysis_can_keep_stages(num_units)) {
         status = pl_intervals_are_training(parts->chain, &is_training, error);
         size_t num_wanted = is_training ? sizeof stored / sizeof *stored : 1;

@@ -22,7 +22,7 @@ void pl_task_free(pl_task *t) {
     pl_messages_clear(&t->recorder.warnings);
 }
 
-/* ---- making ready ---- */
+/* ---- Preparing ---- */
 
 static bool are_scales(const popliner_scales *s) {
     return s->code_per_million >= 1 && s->code_per_million <= POPLINER_MAX_PER_MILLION &&
@@ -42,7 +42,7 @@ static popliner_status check_calibration(const popliner_calibration *c, popliner
                    POPLINER_MAX_PER_MILLION);
 }
 
-/* The same where stages may choose what they recompute. */
+/* Like pl_analysis_take_request, if stages may choose what they recompute. */
 static popliner_status take_request(const popliner_request *request, popliner_request *own,
                                     popliner_error *error) {
     popliner_solver_options options;
@@ -67,7 +67,7 @@ static popliner_status take_request(const popliner_request *request, popliner_re
         status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no need %d", (int)own->need);
     if (status == POPLINER_OK)
         status = check_calibration(&own->calibration, error);
-    /* the method is looked at before the rest of the options can be taken */
+    /* checks the method before the other options are completed */
     if (status == POPLINER_OK)
         status = pl_solver_options_take(own->solver, NULL, &options, &listener, error);
     return status;
@@ -83,7 +83,8 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     return status;
 }
 
-/* The greedy algorithm measures each stage when it tries it. The request was taken. */
+/* True if the request is for the greedy algorithm, which measures each stage when it tries it. The
+ * request is completed. */
 static bool is_greedy(const popliner_request *request) {
     return request->solver != NULL && request->solver->method == POPLINER_METHOD_GREEDY;
 }
@@ -103,8 +104,8 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     return pl_pipeline_of_any_split(&pipeline);
 }
 
-/* Finds stages that serve a pipeline; where they may choose what they recompute, those of the two
- * ways that are stored, or none. */
+/* Finds stages that serve a pipeline; if stages may choose what they recompute, the stored ones of
+ * the two recomputations, or none. */
 static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model model,
                                     const popliner_pipeline *pipeline,
                                     const pl_stage_details **stages, popliner_error *error) {
@@ -165,13 +166,13 @@ popliner_status popliner_analysis_load_rest(popliner_analysis *analysis,
     return status;
 }
 
-/* Makes the meter ready where stages do not do. */
+/* Makes the meter if the stages are not enough. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
     popliner_status status = pl_analysis_begin(a, request->memory_model, error);
     if (status == POPLINER_OK)
         status = find_stored(a, request, stages, error);
-    /* where variables are, every stage of the answer is measured once more */
+    /* if variables are loaded, every stage of the answer is measured again */
     if (status == POPLINER_OK && (*stages == NULL || a->has_variables))
         status = pl_analysis_make_meter(a, request->memory_model, error);
     return status;
@@ -195,7 +196,7 @@ popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
     return status;
 }
 
-/* Copies the solver's options and sets what follows from the profile. */
+/* Copies the solver's options and sets those that follow from the profile. */
 static popliner_status take_options(pl_task *t, const popliner_solver_options *callers,
                                     popliner_error *error) {
     popliner_solver_options complete;
@@ -228,7 +229,7 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     return POPLINER_OK;
 }
 
-/* Whether stages are together on an IPU. */
+/* True if several stages are on one IPU. */
 static bool shares_an_ipu(const popliner_solver_options *o) {
     for (size_t i = 0; i < o->num_mapped_stages; i++)
         for (size_t k = i + 1; k < o->num_mapped_stages; k++)
@@ -237,7 +238,7 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
-/* Keeps a warning for the certificate, and tells it unless that was done. */
+/* Stores a warning for the certificate, and reports it unless that was done before. */
 static void warn_once(pl_task *t, bool *was_told, const char *text) {
     if (!*was_told)
         pl_tell(&t->analysis->recorder.callers, POPLINER_LEVEL_WARNING, "%s", text);
@@ -313,15 +314,15 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     status = take_options(t, r.solver, error);
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.max_stages;
-    /* what stages need together is not stored */
+    /* the peaks of stages on one IPU are not stored */
     if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
         status = pl_analysis_make_meter(analysis, t->model, error);
     return status;
 }
 
-/* ---- costs ---- */
+/* ---- Costs ---- */
 
-/* Whose stages share an IPU. */
+/* The state of shared_peak. */
 typedef struct shared_stages {
     popliner_analysis *analysis;
     popliner_memory_model model;
@@ -345,7 +346,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     return status;
 }
 
-/* Lets the table ask what stages need together. */
+/* Sets the function for the peaks of stages on one IPU. */
 static popliner_status add_shared_peak(pl_task *t, popliner_error *error) {
     shared_stages *own = malloc(sizeof *own);
     if (own == NULL)
@@ -357,8 +358,8 @@ static popliner_status add_shared_peak(pl_task *t, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* How many stages a pipeline may have for the one that fits to be found: as many as there are
- * units, as long as the table, of which there is one for each, stays below half a GiB. */
+/* Returns the number of stages a pipeline may have while the smallest number that fits is searched
+ * for: up to the number of units, if the table, with one row for each, stays below half a GiB. */
 static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
     enum { MAX_NUMBERS = 1 << 26 };
     size_t num_units = popliner_chain_num_units(t->chain);
@@ -384,7 +385,7 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     double start = pl_clock_seconds();
     if (max_bytes == UINT64_MAX)
         max_stages = longest_pipeline(t, max_stages);
-    /* why nothing fits may be found without the map, in a longer pipeline */
+    /* the reason why nothing fits may require solving without the map, in a longer pipeline */
     if (num_mapped > 0 && (max_bytes < UINT64_MAX || max_stages < num_mapped))
         max_stages = num_mapped;
     options.pipeline = t->pipeline;
@@ -451,9 +452,9 @@ uint64_t pl_task_largest_limit(const popliner_solver_options *o) {
     return largest;
 }
 
-/* ---- Recomputing ----------------------------------------------------------------------------- */
+/* ---- Recomputation --------------------------------------------------------------------------- */
 
-/* What computing units once more takes: cycles[units], to be freed. */
+/* Computes the cycles of recomputing each unit: cycles[units], which the caller frees. */
 static popliner_status find_cycles(const popliner_chain *chain, uint64_t **cycles,
                                    bool *is_training, popliner_error *error) {
     pl_passes passes = {0};
