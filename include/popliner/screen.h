@@ -15,6 +15,8 @@
 #include <stddef.h>
 
 #include "popliner/certificate.h"
+#include "popliner/changes.h"
+#include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/report.h"
 
@@ -37,6 +39,26 @@ popliner_status popliner_screen_answer(const popliner_certificate *certificate,
                                        const popliner_hint *hints, size_t num_hints,
                                        bool lacks_schedule, const popliner_plot_options *screen,
                                        char **text, popliner_error *error);
+
+/* Shows a diagnosis: whether what is explained of the fullest tile is within allowed_percent of what
+ * the compiler counts, what is missing there by category, how layers were found, and the checks of
+ * the profile. `more` (may be "") says where the rest is. Errors: MEMORY. */
+popliner_status popliner_screen_diagnosis(const popliner_diagnosis *diagnosis,
+                                          double allowed_percent, const char *more,
+                                          const popliner_plot_options *screen, char **text,
+                                          popliner_error *error);
+
+/* Shows a comparison of two profiles: how the largest tile changed, then what changed most. `more`
+ * (may be "") says where further rows are. Errors: MEMORY. */
+popliner_status popliner_screen_changes(const popliner_changes *changes, const char *more,
+                                        const popliner_plot_options *screen, char **text,
+                                        popliner_error *error);
+
+/* Shows a comparison with a compiled pipeline: the stage whose prediction was missed most first.
+ * `more` (may be "") says what to do with the correction. Errors: MEMORY. */
+popliner_status popliner_screen_comparison(const popliner_comparison *comparison, const char *more,
+                                           const popliner_plot_options *screen, char **text,
+                                           popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -114,7 +114,9 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
  * `indent` where the next one begins. */
 static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_t indent) {
     while (*words != '\0') {
-        const size_t length = strcspn(words, " ");
+        size_t length = strcspn(words, " ");
+        if (strncmp(words + length, " %", 2) == 0) /* of the number before it */
+            length += strlen(" %") + strcspn(words + length + strlen(" %"), " ");
         pl_text word = {0};
         pl_text_append(&word, words, length);
         const size_t width = word.failed ? 0 : pl_layout_width_of(word.data);

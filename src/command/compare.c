@@ -11,6 +11,8 @@
 
 #include "command/commands.h"
 #include "command/outputs.h"
+#include "command/screen.h"
+#include "popliner/screen.h"
 
 /* ---- the other side ---- */
 
@@ -223,7 +225,11 @@ static popliner_status make_changes(session *s, const session *other, popliner_c
 static popliner_status print_changes(session *s, const popliner_changes *changes,
                                      popliner_error *error) {
     char *text = NULL;
-    popliner_status status = popliner_changes_text(changes, form_of(&s->options), &text, error);
+    const popliner_plot_options screen = screen_options();
+    popliner_status status =
+        screen_is_used(s)
+            ? popliner_screen_changes(changes, "--output comparison", &screen, &text, error)
+            : popliner_changes_text(changes, form_of(&s->options), &text, error);
     if (status == POPLINER_OK)
         status = session_print(text, error);
     if (status == POPLINER_OK)

@@ -8,7 +8,9 @@
 
 #include "command/commands.h"
 #include "command/request.h"
+#include "command/screen.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 
 /* ---- a profile in which no layer was found ---- */
 
@@ -167,12 +169,26 @@ static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnos
     return any;
 }
 
-popliner_status diagnose_and_print(session *s, popliner_error *error) {
+/* The report; on a terminal a page of it, with -v all. */
+static popliner_status make_report(const session *s, const popliner_diagnosis *diagnosis,
+                                   char **text, popliner_error *error) {
     enum { SHOWN = 20 };
+    const options *o = &s->options;
+    const popliner_plot_options screen = screen_options();
+    if (screen_is_used(s) && !o->verbose)
+        return popliner_screen_diagnosis(
+            diagnosis, o->fail_on.unexplained_percent,
+            "--output missing, programs, checks or diagnosis; -v: all of it here", &screen, text,
+            error);
+    return popliner_report_diagnosis(
+        diagnosis, o->format, o->verbose || o->format == POPLINER_FORMAT_JSON ? SIZE_MAX : SHOWN,
+        text, error);
+}
+
+popliner_status diagnose_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_diagnosis *diagnosis = NULL;
     popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    bool shows_all = s->options.verbose || s->options.format == POPLINER_FORMAT_JSON;
     char *text = NULL;
     how.memory_model = model;
     how.layer_operations_only = s->options.layers.only_layers;
@@ -186,20 +202,20 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                       "contradiction does not allow",
                       s->options.profile);
     if (status == POPLINER_OK)
-        status = popliner_report_diagnosis(diagnosis, s->options.format,
-                                           shows_all ? SIZE_MAX : SHOWN, &text, error);
+        status = make_report(s, diagnosis, &text, error);
     if (status == POPLINER_OK) {
         const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
         double difference = (double)found->truth_bytes - (double)found->explained_bytes;
         double allowed = (double)found->truth_bytes * s->options.fail_on.unexplained_percent / 100;
         if (difference > allowed || -difference > allowed) {
             s->failed_softly = true;
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "%llu of %llu bytes are explained at the bottleneck: that is not within "
-                        "--fail-on unexplained=%g%%, so the exit status is 1.",
-                        (unsigned long long)found->explained_bytes,
-                        (unsigned long long)found->truth_bytes,
-                        s->options.fail_on.unexplained_percent);
+            if (!screen_is_used(s) || s->options.verbose)
+                log_message(
+                    &s->log, POPLINER_LEVEL_WARNING,
+                    "%llu of %llu bytes are explained at the bottleneck: that is not within "
+                    "--fail-on unexplained=%g%%, so the exit status is 1.",
+                    (unsigned long long)found->explained_bytes,
+                    (unsigned long long)found->truth_bytes, s->options.fail_on.unexplained_percent);
         }
         s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
         status = session_print(text, error);

@@ -11,6 +11,7 @@
 #include "command/screen.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 
 /* ---- a pipeline that was compiled ---- */
 
@@ -179,6 +180,16 @@ static void doubt(session *s, const popliner_comparison *comparison) {
         }
 }
 
+static popliner_status make_comparison(const session *s, const popliner_comparison *comparison,
+                                       char **text, popliner_error *error) {
+    const popliner_plot_options screen = screen_options();
+    if (screen_is_used(s))
+        return popliner_screen_comparison(
+            comparison, "--output calibration=FILE, then --calibration FILE, applies it", &screen,
+            text, error);
+    return popliner_report_comparison(comparison, s->options.format, text, error);
+}
+
 /* Prints the comparison of a split with --compiled. Errors: USAGE for another number of IPUs than
  * stages; those of reading and of popliner_analysis_compare. */
 static popliner_status calibrate_and_print(session *s, const popliner_request *asked,
@@ -196,7 +207,7 @@ static popliner_status calibrate_and_print(session *s, const popliner_request *a
     if (status == POPLINER_OK)
         doubt(s, comparison);
     if (status == POPLINER_OK)
-        status = popliner_report_comparison(comparison, s->options.format, &text, error);
+        status = make_comparison(s, comparison, &text, error);
     if (status == POPLINER_OK)
         status = session_print(text, error);
     popliner_comparison_free(comparison);

@@ -57,6 +57,17 @@ def size(value: Any, what: str) -> int:
     return number(value, what, SIZE_MAX)
 
 
+def screen(width: int, is_ascii: bool, has_colour: bool, height: Optional[int] = None) -> Any:
+    """What a text for people may have, as an argument of the library."""
+    options = begin(c.popliner_plot_options)
+    options.width = size(width, "width")
+    if height is not None:
+        options.height = size(height, "height")
+    options.is_ascii = bool(is_ascii)
+    options.has_colour = bool(has_colour)
+    return ctypes.byref(options)
+
+
 def real(value: Any, what: str) -> float:
     try:
         return float(operator.index(value)) if not isinstance(value, float) else value

@@ -17,7 +17,7 @@ from . import _html
 from . import records as r
 from ._calling import (SIZE_MAX, Handle, Listening, MessageFunction, Owner, Path, ProgressFunction,
                        StepFunction, Turn, array_of, ask, call, decoded, file_name, listed,
-                       listener_of, make, make_text, member, number, real, size, stop_of, text)
+                       listener_of, make, make_text, member, number, real, screen, size, stop_of, text)
 from ._library import begin, libc, library
 from .changes import Changes, Comparison
 from .costs import Costs, replicas_options
@@ -479,14 +479,9 @@ class Analysis(Owner):
              answer: Optional[Answer] = None, *, width: int = 80, height: int = 16,
              is_ascii: bool = False, has_colour: bool = False) -> str:
         """A plot of bytes, made of characters."""
-        o = begin(c.popliner_plot_options)
-        o.width = size(width, "width")
-        o.height = size(height, "height")
-        o.is_ascii = bool(is_ascii)
-        o.has_colour = bool(has_colour)
         return self._text(library.popliner_plot_text, member(Plot, plot, "plot"),
                           member(MemoryModel, memory_model, "memory_model"),
-                          self._certificate(answer), ctypes.byref(o))
+                          self._certificate(answer), screen(width, is_ascii, has_colour, height))
 
     def trace(self, memory_model: Model = MemoryModel.FULL, answer: Optional[Answer] = None) -> str:
         """A trace that Perfetto opens: docs/trace.md."""

@@ -12,7 +12,8 @@ from typing import Any, Dict, Optional, Sequence, Tuple
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, Path, ask, call, file_name, make_text, real, text
+from ._calling import (Handle, Owner, Path, ask, call, file_name, make_text, real, screen,
+                       text)
 from ._library import begin, library
 from .enums import ChangesForm, Format, Recompute, Schedule, Accumulators
 from .request import Calibration, Request, calibration_of, taken
@@ -73,6 +74,12 @@ class Changes(Owner, Sequence[r.Change]):
         """For reading: what changed most."""
         return self._form(ChangesForm.TEXT)
 
+    def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
+        """For people, as the command shows it on a terminal."""
+        handle = self._held()
+        return make_text(library.popliner_screen_changes, handle.pointer, b"",
+                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
+
     def tsv(self) -> str:
         return self._form(ChangesForm.TSV)
 
@@ -122,6 +129,12 @@ class Comparison(Owner, Sequence[r.ComparedStage]):
     def text(self) -> str:
         """For reading."""
         return self._report(Format.TSV)
+
+    def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
+        """For people, as the command shows it on a terminal."""
+        handle = self._held()
+        return make_text(library.popliner_screen_comparison, handle.pointer, b"",
+                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def json_text(self) -> str:
         """What read_calibration takes: docs/calibration.schema.json."""

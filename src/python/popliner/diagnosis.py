@@ -10,7 +10,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, make_text, size
+from ._calling import Handle, Owner, make_text, real, screen, size
 from ._library import library
 from .enums import Format, MemoryModel
 
@@ -85,6 +85,14 @@ class Diagnosis(Owner):
     def text(self, max_rows: int = 10) -> str:
         """For reading."""
         return self._report(Format.TSV, max_rows)
+
+    def report(self, allowed_percent: float = 5, *, width: int = 100, is_ascii: bool = False,
+               has_colour: bool = False) -> str:
+        """For people, as the command shows it on a terminal: whether it may be trusted."""
+        handle = self._held()
+        return make_text(library.popliner_screen_diagnosis, handle.pointer,
+                         real(allowed_percent, "allowed_percent"), b"",
+                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def json_text(self, max_rows: int = 10) -> str:
         return self._report(Format.JSON, max_rows)

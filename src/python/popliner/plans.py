@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 from . import _declared as c
 from . import _html
 from ._calling import (Handle, MessageFunction, Owner, call, file_name, make_text, member, number,
-                       size, text)
+                       screen, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Objective, PlanStatus, ProgramFormat, Proof,
                     Verdict)
@@ -157,13 +157,9 @@ class Answer(Plan, Owner):
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it on a terminal: the verdict, the stages with bars, and
         where the bottleneck is."""
-        o = begin(c.popliner_plot_options)
-        o.width = size(width, "width")
-        o.is_ascii = bool(is_ascii)
-        o.has_colour = bool(has_colour)
         handle = self._held()
         return make_text(library.popliner_screen_answer, handle.pointer, None, 0, False,
-                         ctypes.byref(o), turns=(handle.turn,))
+                         screen(width, is_ascii, has_colour), turns=(handle.turn,))
 
     def line(self) -> str:
         """The stages on one line."""

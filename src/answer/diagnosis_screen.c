@@ -1,0 +1,278 @@
+/* A diagnosis for people: whether it may be trusted, and what is missing.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "diagnosis/diagnosis.h"
+#include "popliner/screen.h"
+#include "profile/profile_data.h"
+
+/* ---- the verdict ---- */
+
+static size_t count_breaches(const popliner_diagnosis *d) {
+    size_t count = 0;
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++)
+        count += pl_profile_check_of(d->profile, (popliner_relation)i).breached > 0;
+    return count;
+}
+
+/* What is explained of the fullest tile, in percent. */
+static double explained_percent(const popliner_diagnosis *d) {
+    return d->truth_bytes == 0 ? 100 : 100 * (double)d->explained_bytes / (double)d->truth_bytes;
+}
+
+static void write_verdict(const popliner_diagnosis *d, double allowed_percent, pl_layout *layout) {
+    const double percent = explained_percent(d);
+    const size_t num_breaches = count_breaches(d);
+    const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
+    const bool contradicts = d->tiles_off > 0 && d->tiles_off != SIZE_MAX;
+    const bool is_trusted = !is_off && !contradicts && num_breaches == 0;
+    pl_text rest = {0};
+    pl_text_format(&rest, "%.2f %% of the fullest tile is explained", percent);
+    if (is_off)
+        pl_text_format(&rest, ", not within %g %%", allowed_percent);
+    if (contradicts)
+        pl_text_format(&rest, ", the diagnosis does not add up on %zu tiles", d->tiles_off);
+    if (num_breaches > 0)
+        pl_text_format(&rest, ", but the profile is inconsistent in %zu %s", num_breaches,
+                       num_breaches == 1 ? "relation" : "relations");
+    else
+        pl_text_add(&rest, ", and the profile is consistent");
+    pl_text_add(&rest, ".");
+    layout->text.failed = layout->text.failed || rest.failed;
+    if (!rest.failed)
+        pl_layout_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW,
+                           is_trusted ? "To be trusted:" : "To be trusted with care:", rest.data);
+    free(rest.data);
+}
+
+/* ---- the fullest tile ---- */
+
+static void write_fullest(const popliner_diagnosis *d, pl_layout *layout) {
+    const uint64_t explained = d->explained_bytes;
+    const uint64_t truth = d->truth_bytes;
+    pl_text text = {0};
+    pl_text_format(&text, "tile %zu at step %zu: compiler ", d->tile, d->step);
+    pl_text_add_grouped(&text, truth);
+    pl_text_add(&text, ", explained ");
+    pl_text_add_grouped(&text, explained);
+    pl_text_add(&text, explained <= truth ? ", missing " : ", too much by ");
+    pl_text_add_grouped(&text, explained <= truth ? truth - explained : explained - truth);
+    pl_text_add(&text, " bytes");
+    layout->text.failed = layout->text.failed || text.failed;
+    if (!text.failed)
+        pl_layout_entry(layout, "Fullest", "", 0, text.data);
+    free(text.data);
+}
+
+/* ---- what is missing there ---- */
+
+/* What is missing of a category. */
+typedef struct missing {
+    const char *category;
+    uint64_t bytes;
+    size_t num_programs;
+    bool has_reason[POPLINER_MAX_MISSING_REASONS];
+} missing;
+
+static int compare_missing(const void *left, const void *right) {
+    const missing *a = left;
+    const missing *b = right;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes)
+                                : strcmp(a->category, b->category);
+}
+
+/* Adds up the list by category: [*count], the largest first; NULL without memory. */
+static missing *by_category(const popliner_missing_variables *list, size_t *count) {
+    missing *all = pl_new_array(list->count, sizeof *all);
+    *count = 0;
+    for (size_t i = 0; all != NULL && i < list->count; i++) {
+        const popliner_missing_variable *v = &list->items[i];
+        size_t k = 0;
+        while (k < *count && strcmp(all[k].category, v->category) != 0)
+            k++;
+        if (k == *count)
+            all[(*count)++] = (missing){.category = v->category};
+        all[k].bytes += v->size_bytes;
+        all[k].num_programs += v->num_programs;
+        for (size_t part = 0; part < v->num_parts; part++)
+            all[k].num_programs += v->parts[part].num_programs;
+        for (size_t r = 0; r < v->reasons.count; r++)
+            all[k].has_reason[v->reasons.at[r]] = true;
+    }
+    if (all != NULL)
+        qsort(all, *count, sizeof *all, compare_missing);
+    return all;
+}
+
+/* "134 programs in no operation; the compiler's own" */
+static pl_text reasons_text(const missing *m) {
+    static const char *const words[] = {
+        [POPLINER_MISSING_NO_DEBUG_ID] = "without a debug id",
+        [POPLINER_MISSING_UNKNOWN_CONTEXT] = "of an unknown context",
+        [POPLINER_MISSING_NO_OPERATION] = "in no operation",
+        [POPLINER_MISSING_NO_LAYER] = "in no layer",
+        [POPLINER_MISSING_UNTOUCHED] = "touched by no program",
+        [POPLINER_MISSING_PARENT] = "or parents",
+        [POPLINER_MISSING_COMPILER] = "the compiler's own",
+    };
+    pl_text text = {0};
+    bool is_first = true;
+    pl_text_add(&text, "");
+    if (m->num_programs > 0)
+        pl_text_format(&text, "%zu %s ", m->num_programs,
+                       m->num_programs == 1 ? "program" : "programs");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (m->has_reason[i]) {
+            pl_text_format(&text, "%s%s",
+                           is_first                         ? ""
+                           : i == POPLINER_MISSING_COMPILER ? "; "
+                                                            : " ",
+                           words[i]);
+            is_first = false;
+        }
+    return text;
+}
+
+/* "hostExchangeCode" as "host exchange code" */
+static pl_text words_of(const char *category) {
+    pl_text text = {0};
+    for (const char *c = category; *c != '\0'; c++)
+        pl_text_format(&text, "%s%c", isupper((unsigned char)*c) && c > category ? " " : "",
+                       tolower((unsigned char)*c));
+    return text;
+}
+
+static void write_missing(const popliner_diagnosis *d, pl_layout *layout) {
+    enum { SHOWN = 4 };
+    const pl_grid_column columns[] = {{NULL, PL_GRID_WORDS, 0, 0, 0},
+                                      {NULL, PL_GRID_RIGHT, 0, 0, 0},
+                                      {NULL, PL_GRID_NAME, 2, 24, 0},
+                                      {NULL, PL_GRID_NAME, 2, 0, 0}};
+    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    size_t count = 0;
+    uint64_t others_bytes = 0;
+    missing *all = by_category(&d->missing_here, &count);
+    grid.failed = all == NULL;
+    for (size_t i = 0; all != NULL && i < count; i++) {
+        if (i >= SHOWN && count > SHOWN + 1) {
+            others_bytes += all[i].bytes;
+            continue;
+        }
+        pl_text label = {0};
+        pl_text_format(&label, "%-*s", PL_LABEL_WIDTH, i == 0 ? "Missing" : "");
+        pl_grid_made(&grid, label);
+        pl_grid_number(&grid, all[i].bytes);
+        pl_grid_made(&grid, words_of(all[i].category));
+        pl_grid_made(&grid, reasons_text(&all[i]));
+    }
+    if (others_bytes > 0) {
+        pl_text others = {0};
+        pl_text_format(&others, "%zu other categories", count - SHOWN);
+        pl_grid_text(&grid, "");
+        pl_grid_number(&grid, others_bytes);
+        pl_grid_made(&grid, others);
+        pl_grid_text(&grid, NULL);
+    }
+    pl_grid_write(&grid, SIZE_MAX, "", layout);
+    free(all);
+}
+
+/* ---- layers and checks ---- */
+
+static void write_layers(const popliner_diagnosis *d, pl_layout *layout) {
+    static const char *const words[] = {
+        [POPLINER_LAYER_RULE_NAME] = "by name",
+        [POPLINER_LAYER_RULE_INPUTS] = "by inputs",
+        [POPLINER_LAYER_RULE_VARIABLES] = "by variables",
+        [POPLINER_LAYER_RULE_FOLLOWING] = "by what follows",
+        [POPLINER_LAYER_RULE_FIRST_LAYER] = "by embeddings",
+        [POPLINER_LAYER_RULE_TENSOR] = NULL,
+        [POPLINER_LAYER_RULE_NONE] = NULL,
+    };
+    enum { NUM_RULES = sizeof words / sizeof *words };
+    size_t counts[NUM_RULES] = {0};
+    size_t num_none = 0;
+    pl_text text = {0};
+    for (size_t i = 0; i < d->num_coverage; i++)
+        if (words[d->coverage[i].rule] != NULL)
+            counts[d->coverage[i].rule] += d->coverage[i].num_operations;
+        else
+            num_none += d->coverage[i].num_operations;
+    const double all = d->num_operations == 0 ? 1 : (double)d->num_operations;
+    pl_text_add_grouped(&text, d->num_operations);
+    pl_text_add(&text, " operations:");
+    for (;;) { /* the most common rule first */
+        size_t most = 0;
+        for (size_t i = 1; i < NUM_RULES; i++)
+            most = counts[i] > counts[most] ? i : most;
+        if (counts[most] == 0)
+            break;
+        pl_text_format(&text, " %.1f %% %s,", 100 * (double)counts[most] / all, words[most]);
+        counts[most] = 0;
+    }
+    pl_text_format(&text, " %.1f %% in none", 100 * (double)num_none / all);
+    layout->text.failed = layout->text.failed || text.failed;
+    if (!text.failed)
+        pl_layout_entry(layout, "Layers", "", 0, text.data);
+    free(text.data);
+}
+
+static void write_checks(const popliner_diagnosis *d, pl_layout *layout) {
+    size_t num_relations = 0;
+    uint64_t num_places = 0;
+    uint64_t num_breached = 0;
+    pl_text text = {0};
+    for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
+        const popliner_check check = pl_profile_check_of(d->profile, (popliner_relation)i);
+        num_relations += check.checked > 0;
+        num_places += check.checked;
+        num_breached += check.breached;
+    }
+    pl_text_format(&text, "%zu relations at ", num_relations);
+    pl_text_add_grouped(&text, num_places);
+    pl_text_add(&text, " places, ");
+    pl_text_add_grouped(&text, num_breached);
+    pl_text_add(&text, " breached");
+    layout->text.failed = layout->text.failed || text.failed;
+    if (!text.failed)
+        pl_layout_entry(layout, "Checks", "", 0, text.data);
+    free(text.data);
+}
+
+static void write_suggestion(const popliner_diagnosis *d, pl_layout *layout) {
+    pl_text option = {0};
+    pl_text words = {0};
+    if (*d->suggestion.regex == '\0')
+        return;
+    pl_text_format(&option, "%s '%s'", d->option_names.layer_name_regex, d->suggestion.regex);
+    pl_text_format(&words, "would find %zu layers, as in %s", d->suggestion.num_layers,
+                   d->suggestion.example);
+    layout->text.failed = layout->text.failed || option.failed || words.failed;
+    if (!layout->text.failed)
+        pl_layout_entry(layout, "Try", option.data, pl_layout_width_of(option.data), words.data);
+    free(option.data);
+    free(words.data);
+}
+
+popliner_status popliner_screen_diagnosis(const popliner_diagnosis *diagnosis,
+                                          double allowed_percent, const char *more,
+                                          const popliner_plot_options *screen, char **text,
+                                          popliner_error *error) {
+    pl_layout layout;
+    pl_layout_begin(&layout, screen);
+    write_verdict(diagnosis, allowed_percent, &layout);
+    pl_layout_empty_line(&layout);
+    write_fullest(diagnosis, &layout);
+    write_missing(diagnosis, &layout);
+    write_layers(diagnosis, &layout);
+    write_checks(diagnosis, &layout);
+    write_suggestion(diagnosis, &layout);
+    if (*more != '\0')
+        pl_layout_entry(&layout, "More", "", 0, more);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+}

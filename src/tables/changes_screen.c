@@ -1,0 +1,194 @@
+/* A comparison of two profiles for people: what changed most comes first.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "base/text.h"
+#include "popliner/screen.h"
+#include "tables/changes_data.h"
+
+static uint64_t size_of(int64_t number) {
+    return number < 0 ? (uint64_t)0 - (uint64_t)number : (uint64_t)number;
+}
+
+static void add_signed(pl_text *text, int64_t number, bool has_plus) {
+    pl_text_add(text, number < 0 ? "-" : number > 0 && has_plus ? "+" : "");
+    pl_text_add_grouped(text, size_of(number));
+}
+
+/* ---- the verdict ---- */
+
+static pl_tint add_verdict(const popliner_changes *c, pl_text *bold, pl_text *plain) {
+    const popliner_change *d = &c->items[c->deciding];
+    double percent = 0;
+    pl_text_add(plain, "");
+    if (!d->has_before || !d->has_now) {
+        pl_text_format(bold, "No split %s, so nothing can be said of growth.",
+                       d->has_now ? "before" : "now");
+        return PL_TINT_YELLOW;
+    }
+    if (d->now == d->before) {
+        pl_text_add(bold, c->num_changed == 0 ? "No difference:" : "Not larger:");
+    } else {
+        pl_change_percent(d, &percent);
+        pl_text_add(bold, d->now > d->before ? "Larger" : "Smaller");
+        if (d->before > 0)
+            pl_text_format(bold, " by %.2f %%", percent < 0 ? -percent : percent);
+        pl_text_add(bold, ":");
+    }
+    pl_text_add(plain,
+                c->has_plan ? "the largest tile of all stages needs " : "the largest tile holds ");
+    add_signed(plain, d->now, false);
+    if (d->now == d->before) {
+        pl_text_format(plain, " bytes on both sides; %zu of %zu quantities differ.", c->num_changed,
+                       c->count);
+        return PL_TINT_GREEN;
+    }
+    pl_text_add(plain, " bytes, before ");
+    add_signed(plain, d->before, false);
+    pl_text_add(plain, ".");
+    return d->now > d->before ? PL_TINT_YELLOW : PL_TINT_GREEN;
+}
+
+static void write_verdict(const popliner_changes *c, pl_layout *layout) {
+    pl_text bold = {0};
+    pl_text plain = {0};
+    const pl_tint tint = add_verdict(c, &bold, &plain);
+    layout->text.failed = layout->text.failed || bold.failed || plain.failed;
+    if (!layout->text.failed)
+        pl_layout_sentence(layout, tint, bold.data, plain.data);
+    free(bold.data);
+    free(plain.data);
+}
+
+/* ---- the table ---- */
+
+/* The quantity by which items of a kind are listed. */
+static bool is_listed(const popliner_change *d) {
+    static const char *const quantities[][2] = {
+        {"device", "largest_tile_live_bytes"},
+        {"plan", "largest_need_bytes"},
+        {"stage", "need_bytes"},
+        {"category", "variables_bytes"},
+    };
+    if (!pl_change_is_one(d))
+        return false;
+    if (pl_change_is_of_unit(d))
+        return strcmp(d->quantity, "total_bytes") == 0;
+    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++)
+        if (strcmp(d->what, quantities[i][0]) == 0 && strcmp(d->quantity, quantities[i][1]) == 0)
+            return true;
+    return false;
+}
+
+static int compare_changes(const void *left, const void *right) {
+    const popliner_change *a = *(const popliner_change *const *)left;
+    const popliner_change *b = *(const popliner_change *const *)right;
+    const uint64_t own = size_of(pl_change_of(a));
+    const uint64_t other = size_of(pl_change_of(b));
+    return own != other ? (own < other) - (own > other) : (a > b) - (a < b);
+}
+
+static pl_text name_text(const popliner_changes *c, const popliner_change *d) {
+    pl_text text = {0};
+    const bool is_whole = strcmp(d->what, "device") == 0 || strcmp(d->what, "plan") == 0;
+    const bool has_kind = strcmp(d->what, "layer") == 0 || strcmp(d->what, "stage") == 0 ||
+                          strcmp(d->what, "category") == 0;
+    if (is_whole)
+        pl_text_add(&text, strcmp(d->what, "plan") == 0 ? "largest tile of all stages"
+                                                        : "largest tile, live");
+    else
+        pl_text_format(&text, "%s%s%s", has_kind ? d->what : "", has_kind ? " " : "", d->name);
+    if (strcmp(d->what, "stage") == 0) {
+        const size_t stage = strtoul(d->name, NULL, 10);
+        const pl_compared_stage *now = stage < c->num_stages ? &c->stages[stage][PL_NOW] : NULL;
+        if (now != NULL && now->first_unit != NULL)
+            pl_text_format(&text, ": %s to %s%s%s", now->first_unit, now->last_unit,
+                           now->verdict == NULL ? "" : ", ",
+                           now->verdict == NULL ? "" : now->verdict);
+    }
+    pl_text_add(&text, d->presence == POPLINER_ONLY_NOW      ? ", only now"
+                       : d->presence == POPLINER_ONLY_BEFORE ? ", only before"
+                                                             : "");
+    return text;
+}
+
+static void add_row(const popliner_changes *c, const popliner_change *d, pl_grid *grid) {
+    pl_text numbers[4] = {{0}, {0}, {0}, {0}};
+    double percent = 0;
+    if (d->has_before)
+        add_signed(&numbers[0], d->before, false);
+    if (d->has_now)
+        add_signed(&numbers[1], d->now, false);
+    add_signed(&numbers[2], pl_change_of(d), true);
+    if (pl_change_percent(d, &percent))
+        pl_text_format(&numbers[3], "%+.2f %%", percent);
+    for (size_t i = 0; i < 4; i++)
+        pl_grid_made(grid, numbers[i]);
+    pl_grid_made(grid, name_text(c, d));
+    if (d == &c->items[c->deciding])
+        pl_grid_mark_row(grid);
+}
+
+static void write_table(const popliner_changes *c, const char *more, pl_layout *layout) {
+    enum { SHOWN = 20 };
+    const pl_grid_column columns[] = {{"before", PL_GRID_RIGHT, 0, 0, 80},
+                                      {"now", PL_GRID_RIGHT, 2, 0, 0},
+                                      {"difference", PL_GRID_RIGHT, 2, 0, 0},
+                                      {"", PL_GRID_RIGHT, 2, 0, 60},
+                                      {"bytes of", PL_GRID_NAME, 2, 0, 0}};
+    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    size_t count = 0;
+    const popliner_change **listed = pl_new_array(c->count, sizeof *listed);
+    grid.failed = listed == NULL;
+    for (size_t i = 0; listed != NULL && i < c->count; i++)
+        if (is_listed(&c->items[i]))
+            listed[count++] = &c->items[i];
+    if (count > 0) {
+        qsort(listed, count, sizeof *listed, compare_changes);
+        pl_layout_empty_line(layout);
+    }
+    for (size_t i = 0; i < count; i++)
+        add_row(c, listed[i], &grid);
+    if (count > 0)
+        pl_grid_write(&grid, SHOWN, more, layout);
+    free(listed);
+}
+
+/* ---- what else is different ---- */
+
+static void write_settings(const popliner_changes *c, pl_layout *layout) {
+    enum { SHOWN = 10 };
+    size_t num_shown = 0;
+    for (size_t i = 0; i < c->num_settings && num_shown < SHOWN; i++) {
+        const popliner_setting_change *s = &c->settings[i];
+        pl_text text = {0};
+        if (!pl_setting_is_change(s))
+            continue;
+        pl_text_format(&text, "%s: %s, before %s", s->name, s->now == NULL ? "none" : s->now,
+                       s->before == NULL ? "none" : s->before);
+        layout->text.failed = layout->text.failed || text.failed;
+        if (num_shown == 0)
+            pl_layout_empty_line(layout);
+        if (!text.failed)
+            pl_layout_entry(layout, num_shown == 0 ? "Settings" : "", "", 0, text.data);
+        free(text.data);
+        num_shown++;
+    }
+    if (c->num_settings_changed > num_shown)
+        pl_text_format(&layout->text, "%*s%zu more\n", PL_LABEL_WIDTH, "",
+                       c->num_settings_changed - num_shown);
+}
+
+popliner_status popliner_screen_changes(const popliner_changes *changes, const char *more,
+                                        const popliner_plot_options *screen, char **text,
+                                        popliner_error *error) {
+    pl_layout layout;
+    pl_layout_begin(&layout, screen);
+    write_verdict(changes, &layout);
+    write_table(changes, more, &layout);
+    write_settings(changes, &layout);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
+}
