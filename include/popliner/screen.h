@@ -40,9 +40,9 @@ popliner_status popliner_screen_answer(const popliner_certificate *certificate,
                                        bool lacks_schedule, const popliner_plot_options *screen,
                                        char **text, popliner_error *error);
 
-/* Shows a diagnosis: whether what is explained of the fullest tile is within allowed_percent of what
- * the compiler counts, what is missing there by category, how layers were found, and the checks of
- * the profile. `more` (may be "") says where the rest is. Errors: MEMORY. */
+/* Shows a diagnosis: whether the memory that is explained on the fullest tile is within
+ * allowed_percent of the compiler's, what is missing there by category, how layers were found, and
+ * the checks of the profile. `more` (may be "") says where the rest is. Errors: MEMORY. */
 popliner_status popliner_screen_diagnosis(const popliner_diagnosis *diagnosis,
                                           double allowed_percent, const char *more,
                                           const popliner_plot_options *screen, char **text,

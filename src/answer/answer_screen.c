@@ -34,6 +34,16 @@ static bool has_verdicts(const popliner_certificate *c) {
     return c->is_measured && c->input.chain->model->follows_account;
 }
 
+/* "layer 3"; head, tail and units of graphs have names that say what they are. */
+static bool is_layer(const popliner_certificate *c, size_t unit) {
+    const uint8_t *counted = c->input.options->counted_units;
+    return c->input.profile != NULL && (counted == NULL || counted[unit] != 0);
+}
+
+static const char *kind_of(const popliner_certificate *c, size_t unit, size_t other) {
+    return !is_layer(c, unit) || !is_layer(c, other) ? "" : unit == other ? "layer " : "layers ";
+}
+
 /* Whether a stage is the first of its IPU, which has the bytes of all of them. */
 static bool is_first_of_ipu(const popliner_certificate *c, size_t stage) {
     for (size_t i = 0; i < stage; i++)
@@ -162,7 +172,8 @@ static void add_contradiction(const popliner_certificate *c, pl_text *bold) {
 /* Of a unit that is too large by itself. */
 static void add_large_unit(const popliner_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
-    pl_text_format(bold, "Does not fit: %s alone needs ", c->input.unit_names[why->unit]);
+    pl_text_format(bold, "Does not fit: %s%s alone needs ", kind_of(c, why->unit, why->unit),
+                   c->input.unit_names[why->unit]);
     pl_text_add_grouped(bold, why->unit_bytes);
     pl_text_add(bold, " bytes on a tile.");
     pl_text_add(plain, "Proven: no ");
@@ -208,7 +219,8 @@ static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text
 }
 
 /* Of a split that was given. */
-static pl_tint add_evaluation(const popliner_certificate *c, bool lacks_schedule, pl_text *bold) {
+static pl_tint add_evaluation(const popliner_certificate *c, bool lacks_schedule, pl_text *bold,
+                              pl_text *plain) {
     const size_t worst = tightest(c);
     const popliner_verdict verdict = has_verdicts(c)                          ? c->verdicts[worst]
                                      : need_of(c, worst) > limit_of(c, worst) ? POPLINER_FITS_NOT
@@ -218,11 +230,11 @@ static pl_tint add_evaluation(const popliner_certificate *c, bool lacks_schedule
     pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
                           ? ", if nothing is kept for the backward passes."
                           : ".");
-    pl_text_format(bold, " The tightest is stage %zu, with ", worst);
-    pl_text_add_grouped(bold, bytes);
-    pl_text_add(bold, " of ");
-    pl_text_add_grouped(bold, limit_of(c, worst));
-    pl_text_add(bold, " bytes.");
+    pl_text_format(plain, "The tightest is stage %zu, with ", worst);
+    pl_text_add_grouped(plain, bytes);
+    pl_text_add(plain, " of ");
+    pl_text_add_grouped(plain, limit_of(c, worst));
+    pl_text_add(plain, " bytes.");
     return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
 }
 
@@ -232,7 +244,7 @@ static void write_verdict(const popliner_certificate *c, bool lacks_schedule, pl
     pl_tint tint;
     pl_text_add(&plain, "");
     if (c->is_evaluation) {
-        tint = add_evaluation(c, lacks_schedule, &bold);
+        tint = add_evaluation(c, lacks_schedule, &bold, &plain);
     } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
         tint = add_failure(c, &bold, &plain);
     } else {
@@ -512,23 +524,32 @@ static void write_bottleneck(const popliner_certificate *c, pl_layout *layout) {
 
 /* ---- what would help ---- */
 
+/* Adds a constraint as an option, with the dashes that options have. */
+static void add_option(const popliner_certificate *c, const popliner_constraint *it,
+                       pl_text *text) {
+    const char *example = c->input.option_names.max_stages;
+    pl_text_append(text, example, strspn(example, "-"));
+    pl_certificate_word_constraint(c, it, text);
+}
+
 /* What a constraint asks for: "layers 0 to 3 on one IPU". */
 static void add_meaning(const popliner_certificate *c, const popliner_constraint *it,
                         pl_text *text) {
     const char *const *units = c->input.unit_names;
     switch (it->kind) {
     case POPLINER_CONSTRAINT_PAIR:
-        pl_text_format(text, "%s to %s on one %s", units[it->unit], units[it->second_unit],
-                       devices_of(c, 1));
+        pl_text_format(text, "%s%s to %s on one %s", kind_of(c, it->unit, it->second_unit),
+                       units[it->unit], units[it->second_unit], devices_of(c, 1));
         break;
     case POPLINER_CONSTRAINT_REQUIRED_CUT:
-        pl_text_format(text, "a cut between %s and %s", units[it->unit], units[it->unit + 1]);
-        break;
     case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        pl_text_format(text, "no cut between %s and %s", units[it->unit], units[it->unit + 1]);
+        pl_text_format(text, "%s cut between %s%s and %s",
+                       it->kind == POPLINER_CONSTRAINT_REQUIRED_CUT ? "a" : "no",
+                       kind_of(c, it->unit, it->unit + 1), units[it->unit], units[it->unit + 1]);
         break;
     case POPLINER_CONSTRAINT_PLACEMENT:
-        pl_text_format(text, "%s on %s %zu", units[it->unit], devices_of(c, 1), it->ipu);
+        pl_text_format(text, "%s%s on %s %zu", kind_of(c, it->unit, it->unit), units[it->unit],
+                       devices_of(c, 1), it->ipu);
         break;
     case POPLINER_CONSTRAINT_MAX_STAGES:
         pl_text_format(text, "at most %zu %s", it->number, it->number == 1 ? "stage" : "stages");
@@ -557,9 +578,12 @@ static void write_constraints(const popliner_certificate *c, pl_layout *layout) 
     for (size_t i = 0; i < pl_certificate_num_constraints(c); i++) {
         pl_text words = {0};
         pl_text meaning = {0};
-        pl_certificate_add_constraint(c, i, &words);
-        if (i < why->num_constraints)
+        if (i < why->num_constraints) {
+            add_option(c, &why->constraints[i], &words);
             add_meaning(c, &why->constraints[i], &meaning);
+        } else {
+            pl_certificate_add_constraint(c, i, &words);
+        }
         pl_grid_made(&grid, words);
         pl_grid_made(&grid, meaning);
     }
@@ -572,7 +596,7 @@ static pl_text option_text(const popliner_certificate *c, const popliner_hint *h
     pl_text_add(&text, hint->option);
     if (hint->constraint != NULL) {
         pl_text_add(&text, " ");
-        pl_certificate_word_constraint(c, hint->constraint, &text);
+        add_option(c, hint->constraint, &text);
     }
     return text;
 }
