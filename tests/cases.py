@@ -26,3 +26,11 @@ def is_nightly():
 def some(cases, step):
     """All cases, or every so many of them in a quick run."""
     return cases if takes_all() else cases[::step]
+
+
+def joined(log):
+    """A log with each message on one line: those of more than 100 columns go on in further ones."""
+    indent = "\n" + 17 * " "
+    if isinstance(log, bytes):
+        return log.replace(indent.encode(), b" ")
+    return log.replace(indent, " ")

@@ -173,15 +173,16 @@ static void words_remedies(void **state) {
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
                 "No split over at most 16 IPUs fits.\n"
-                "Enough would be max_stage_bytes 5000, or max_stages 20.\n");
+                "It would fit with max_stage_bytes 5000, or with max_stages 20.\n");
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\n"
-                "Enough would be -m 5000, or -n 20.\n");
+                "It would fit with -m 5000, or with -n 20.\n");
     why.enough_bytes = 0;
-    assert_text(&why, &own_names, "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n");
+    assert_text(&why, &own_names,
+                "No split over at most 16 IPUs fits.\nIt would fit with -n 20.\n");
     why.enough_stages = 0;
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\nNo number of IPUs would be enough.\n");
+                "No split over at most 16 IPUs fits.\nNo number of IPUs is enough.\n");
 }
 
 /* One IPU, and at most six are told; the JSON has all. */
@@ -191,25 +192,26 @@ static void words_changes(void **state) {
                                   .enough_stages = 20,
                                   .num_remedies = NUM_REMEDIES,
                                   .has_all_remedies = true};
-    assert_text(
-        &why, NULL,
-        "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
-        "It would fit with IPU 3 of 700 bytes, or with 40 bytes more on every IPU, or "
-        "without require place:C=7, or with require layers:2.., or with max_stages 9 instead of "
-        "device_map, or without require no-cut:A to B (a cut after B is enough); the JSON "
-        "has 2 more.\n");
+    assert_text(&why, NULL,
+                "No split over at most 16 IPUs fits.\nIt would fit with max_stages 20.\n"
+                "It would fit with IPU 3 of 700 bytes.\n"
+                "It would fit with 40 bytes more on every IPU.\n"
+                "It would fit without require place:C=7.\n"
+                "It would fit with require layers:2...\n"
+                "It would fit with max_stages 9 instead of device_map.\n"
+                "It would fit without require no-cut:A to B (a cut after B is enough).\n"
+                "The JSON has 2 more changes that would be enough.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
-                "No split over at most 16 IPUs fits.\nEnough would be -n 20.\n"
+                "No split over at most 16 IPUs fits.\nIt would fit with -n 20.\n"
                 "It would fit with IPU 3 of 700 bytes.\n");
     why.num_remedies = 0;
     why.num_left_out = 2;
     why.has_all_remedies = false;
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\nEnough would be max_stages 20.\n"
-                "It would fit without require together:B,C, require place:C=7 together; to leave "
-                "out one of "
-                "them is not enough.\nNot all changes were tried that may be enough.\n");
+                "No split over at most 16 IPUs fits.\nIt would fit with max_stages 20.\n"
+                "It would fit without require together:B,C, require place:C=7 together; one of "
+                "them alone is not enough.\nThere may be other changes: not all were tried.\n");
     why.num_remedies = NUM_REMEDIES;
     popliner_certificate *certificate = certificate_of(&why, NULL);
     char *text = NULL;
@@ -251,22 +253,22 @@ static void words_what_is_kept_free(void **state) {
     reserve = (popliner_reserve){100, 0};
     assert_text(&why, NULL,
                 "No split over at most 16 IPUs fits.\n"
-                "Enough would be max_stage_bytes 5100 (of which reserve keeps 100 free), or "
-                "max_stages 20.\n"
-                "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free), or with "
-                "40 bytes more on every IPU.\n");
+                "It would fit with max_stage_bytes 5100 (of which reserve keeps 100 free), or "
+                "with max_stages 20.\n"
+                "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free).\n"
+                "It would fit with 40 bytes more on every IPU.\n");
     reserve = (popliner_reserve){0, 5000};
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\n"
-                "Enough would be -m 9999 (of which -r keeps 4999 free), or -n 20.\n"
-                "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free), or with 40 "
-                "bytes more on every IPU beside what -r keeps free.\n");
+                "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
+                "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free).\n"
+                "It would fit with 40 bytes more on every IPU beside what -r keeps free.\n");
     reserve = (popliner_reserve){0, 10000};
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\n"
-                "Enough would be -m 5000 (plus what -r keeps free), or -n 20.\n"
-                "It would fit with IPU 3 of 700 bytes (plus what -r keeps free), or with 40 "
-                "bytes more on every IPU beside what -r keeps free.\n");
+                "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
+                "It would fit with IPU 3 of 700 bytes (plus what -r keeps free).\n"
+                "It would fit with 40 bytes more on every IPU beside what -r keeps free.\n");
     reserve = (popliner_reserve){0, 0};
 }
 
@@ -281,9 +283,9 @@ static void words_a_unit_out_of_place(void **state) {
                                         .enough_stages = 3,
                                         .has_all_remedies = true};
     assert_text(&why, NULL,
-                "Layer B alone needs 30 bytes on a tile, 10 more than the 20 of any IPU that it "
-                "may be on.\nIPU 2 would hold it, but the order of the chain or a constraint "
-                "keeps it off.\nEnough would be max_stages 3.\n");
+                "Layer B alone needs 30 bytes on a tile; its IPUs have 20 at most.\nIPU 2 would "
+                "hold it, but the order of the chain or a constraint "
+                "keeps it off.\nIt would fit with max_stages 3.\n");
 }
 
 int main(void) {

@@ -342,8 +342,8 @@ static void why_no_replica_fits_is_told(void **state) {
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "FAILURE: Unable to fit model on IPUs, with any number of stages.");
     assert_contains(run.err, "A pipeline on 2 IPUs comes closest: what follows is of it.");
-    assert_contains(run.err, "Enough would be --mem-per-tile 200, "
-                             "or --total-ipus 4.");
+    assert_contains(run.err, "It would fit with --mem-per-tile 200, "
+                             "or with --total-ipus 4.");
     RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8",
         "--mem-per-tile", "200");
     assert_int_equal(run.status, 0);
@@ -354,7 +354,7 @@ static void why_no_replica_fits_is_told(void **state) {
     }
     RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--num-ipus", "2", "--batch", "8",
         "--mem-per-tile", "190");
-    assert_contains(run.err, ", or --num-ipus 4.");
+    assert_contains(run.err, ", or with --num-ipus 4.");
     RUN(&run, "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile",
         "190", "--interleave", "2", "--format", "json");
     assert_int_equal(run.status, 1);
@@ -410,7 +410,7 @@ static void replicas_of_a_profile_are_chosen(void **state) {
         "--mem-per-tile", "20K");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "A pipeline on 3 IPUs comes closest: what follows is of it.");
-    assert_contains(run.err, "Enough would be --mem-per-tile 28017.");
+    assert_contains(run.err, "It would fit with --mem-per-tile 28017.");
     RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--micro-batches", "6", "-q",
         "--mem-per-tile", "28017");
     assert_int_equal(run.status, 0);

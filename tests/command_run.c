@@ -163,11 +163,38 @@ static int wait_for(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* Whether a line of the log may be as long as it is. */
+static bool may_be_long(const char *line) {
+    return strstr(line, " DEBUG   ") == line + 8 || strstr(line, " INFO    SUCCESS: [") == line + 8;
+}
+
+/* Reads the log, whose lines have at most 100 columns, and joins the lines of each message. */
+static void read_log(int file, char *text, size_t size) {
+    enum { MOST_COLUMNS = 100 };
+    static const char next[] = "\n                 ";
+    lseek(file, 0, SEEK_SET);
+    read_all(file, text, size);
+    for (char *line = text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        size_t columns = 0;
+        for (size_t i = 0; i < length; i++)
+            columns += (line[i] & 0xc0) != 0x80;
+        if (columns > MOST_COLUMNS && (line[length] = '\0', !may_be_long(line)))
+            fail_msg("%zu columns: %s", columns, line);
+        if (columns > MOST_COLUMNS)
+            line[length] = '\n';
+        line += length + (line[length] == '\n');
+    }
+    for (char *at; (at = strstr(text, next)) != NULL;) {
+        *at = ' ';
+        memmove(at + 1, at + strlen(next), strlen(at + strlen(next)) + 1);
+    }
+}
+
 static void run_with(command_run *run, const char *in_path, int out, const char *const *arguments) {
     int err = open_unnamed();
     run->status = wait_for(start(arguments, in_path, out, err));
-    lseek(err, 0, SEEK_SET);
-    read_all(err, run->err, sizeof run->err);
+    read_log(err, run->err, sizeof run->err);
     close(err);
 }
 
@@ -208,8 +235,7 @@ void run_command_interrupted(command_run *run, int signal_number, const char *to
     pause_for(seconds);
     kill(child, signal_number);
     run->status = wait_for(child);
-    lseek(err, 0, SEEK_SET);
-    read_all(err, run->err, sizeof run->err);
+    read_log(err, run->err, sizeof run->err);
     close(err);
     take_output(run, out);
     close(out);

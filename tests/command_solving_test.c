@@ -801,7 +801,7 @@ static void training_splits_are_best(void **state) {
     free(solved);
     RUN(&run, SAMPLE_DIRECTORY, "--solve", "--schedule", "training");
     assert_int_equal(run.status, 0);
-    assert_contains(run.err, "--schedule training: no layer computes again behind the last one");
+    assert_contains(run.err, "--schedule training: the profile has no backward pass");
 }
 
 static void tells_how_much_a_unit_keeps(void **state) {
@@ -1171,42 +1171,44 @@ static void says_why_nothing_fits(void **state) {
     json_t *stages = json_loads(run.out, 0, NULL);
     uint64_t bytes = NUMBER_AT(stages, "1", "tile_bytes");
     snprintf(expected, sizeof expected,
-             "Layer 0 alone needs %" PRIu64 " bytes on a tile, %" PRIu64
-             " more than the 20000 of any IPU that it may be on: tile %" PRIu64 " at step %" PRIu64
-             ", operation Layer0/",
-             bytes, bytes - 20000, NUMBER_AT(stages, "1", "tile"), NUMBER_AT(stages, "1", "step"));
+             "Layer 0 alone needs %" PRIu64 " bytes on a tile; its IPUs have 20000 at most.\n",
+             bytes);
+    char peak[100];
+    snprintf(peak, sizeof peak, "Its peak is on tile %" PRIu64 " at step %" PRIu64 ", Layer0/",
+             NUMBER_AT(stages, "1", "tile"), NUMBER_AT(stages, "1", "step"));
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "20000", "--require",
         "layers:0..");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, expected);
+    assert_contains(run.err, peak);
     /* the three largest variables there */
     for (size_t i = 0; i < 3; i++) {
         const json_t *v = json_array_get(JSON_AT(stages, "1", "largest_variables"), i);
-        snprintf(expected, sizeof expected, "%s (%s, %" PRIu64 ")",
-                 json_string_value(json_object_get(v, "name")),
-                 json_string_value(json_object_get(v, "category")), NUMBER_AT(v, "size_bytes"));
+        snprintf(expected, sizeof expected, "%" PRIu64 " bytes of it: %s %s.\n",
+                 NUMBER_AT(v, "size_bytes"), json_string_value(json_object_get(v, "category")),
+                 json_string_value(json_object_get(v, "name")));
         assert_contains(run.err, expected);
     }
-    snprintf(expected, sizeof expected, "Enough would be --mem-per-tile %" PRIu64, bytes);
+    snprintf(expected, sizeof expected, "It would fit with --mem-per-tile %" PRIu64, bytes);
     assert_contains(run.err, expected);
-    assert_contains(run.err, "No number of IPUs would be enough.\n");
+    assert_contains(run.err, "No number of IPUs is enough.\n");
     json_decref(stages);
 
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "28000", "--num-ipus", "2",
         PLAIN);
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split over at most 2 IPUs fits.\n");
-    assert_contains(run.err, ", or --num-ipus 3.\n");
+    assert_contains(run.err, ", or with --num-ipus 3.\n");
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile", "28000", "--device-map", "0,1");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split over these 2 IPUs fits.\n");
-    assert_lacks(run.err, "IPUs would be enough");
+    assert_lacks(run.err, "IPUs is enough");
 
     RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile", "400");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "Layer d alone needs 425 bytes on a tile, 25 more than the 400 of any "
-                             "IPU that it may be on.\n");
-    assert_contains(run.err, "Enough would be --mem-per-tile 425.\n");
+    assert_contains(run.err, "Layer d alone needs 425 bytes on a tile; its IPUs have 400 at "
+                             "most.\n");
+    assert_contains(run.err, "It would fit with --mem-per-tile 425.\n");
     RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--require", "cut:a,b");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split is possible: contradiction between ");
@@ -1256,8 +1258,8 @@ static void says_which_constraint_is_in_the_way(void **state) {
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400", PLAIN,
         "--require=no-cut:1", "--require=together:1,2");
     assert_contains(run.err,
-                    "It would fit without require no-cut:1, require together:1,2 together; to "
-                    "leave out one of them is not enough.\n");
+                    "It would fit without require no-cut:1, require together:1,2 together; one "
+                    "of them alone is not enough.\n");
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=4", "--mem-per-tile=27400", PLAIN);
     assert_int_equal(run.status, 0);
 }
@@ -1284,16 +1286,17 @@ static void says_what_would_do_where_ipus_differ(void **state) {
     assert_string_equal(json_string_value(JSON_AT(why, "remedies", "1", "change")), "every_limit");
     assert_int_equal(NUMBER_AT(why, "remedies", "1", "more_bytes"), 3);
     json_decref(answer);
-    assert_contains(run.err, "Layer a alone needs 18 bytes on a tile, 3 more than the 15 of any "
-                             "IPU that it may be on.\n");
+    assert_contains(run.err, "Layer a alone needs 18 bytes on a tile; its IPUs have 15 at "
+                             "most.\n");
     assert_contains(run.err, "IPU 1 would hold it, but the order of the chain or a constraint "
                              "keeps it off.\n");
-    assert_contains(run.err, "It would fit with IPU 0 of 18 bytes, or with 3 bytes more on every "
-                             "IPU.\n");
+    assert_contains(run.err, "It would fit with IPU 0 of 18 bytes.\n");
+    assert_contains(run.err, "It would fit with 3 bytes more on every IPU.\n");
     RUN(&run, "--costs", path, "--num-ipus", "2", "--mem-per-tile", "25", "--solve",
         "--ipu-mem-per-tile", "0=20", "--reserve=5");
     assert_contains(run.err, "It would fit with IPU 0 of 23 bytes (of which --reserve keeps 5 "
-                             "free), or with 3 bytes more on every IPU.\n");
+                             "free).\n");
+    assert_contains(run.err, "It would fit with 3 bytes more on every IPU.\n");
 
     /* a and c, or all but a; apart two IPUs of 18 bytes are enough */
     answer = RUN_JSON(&run, 1, "--costs", path, "--device-map", "0,1,0", "--mem-per-tile", "18");
@@ -1357,7 +1360,7 @@ static void says_what_forbids_a_split(void **state) {
     assert_int_equal(run.status, 1);
     snprintf(expected, sizeof expected,
              "The best effort needs %" PRIu64 " bytes on IPU 0, %" PRIu64
-             " more than its limit of 27500.\n",
+             " above its limit of 27500.\n",
              bytes, bytes - 27500);
     assert_contains(run.err, expected);
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=3", "--require=place:0=2");
@@ -1439,9 +1442,9 @@ static void names_the_costs_and_no_map_without_need(void **state) {
     }
 }
 
-/* The number behind "Enough would be --mem-per-tile". */
+/* The number behind "It would fit with --mem-per-tile". */
 static uint64_t told_to_be_enough(void) {
-    static const char words[] = "Enough would be --mem-per-tile ";
+    static const char words[] = "It would fit with --mem-per-tile ";
     const char *place = strstr(run.err, words);
     assert_non_null(place);
     return strtoull(place + strlen(words), NULL, 10);
@@ -1469,7 +1472,7 @@ static void what_is_enough_holds_the_reserve(void **state) {
     /* the words of it, by a number that is known */
     RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "Enough would be --mem-per-tile 525 (of which --reserve keeps 100 "
+    assert_contains(run.err, "It would fit with --mem-per-tile 525 (of which --reserve keeps 100 "
                              "free).\n");
     RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100%");
     assert_contains(run.err, "--mem-per-tile 425 (plus what --reserve keeps free).\n");
@@ -1507,7 +1510,7 @@ static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
     test_write_bytes(path, costs, strlen(costs));
     RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "Enough would be --mem-per-tile 1100.");
+    assert_contains(run.err, "It would fit with --mem-per-tile 1100.");
     assert_contains(run.err, enough);
     RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--require", "layers:0..");
     assert_int_equal(run.status, 0);
@@ -1548,8 +1551,8 @@ static void tells_when_an_ipu_without_a_layer_saves_much(void **state) {
         double percent = 100.0 * (double)(bytes[1] - bytes[0]) / (double)bytes[1];
         assert_int_equal(percent >= 5, cases[i].is_told);
         snprintf(expected, sizeof expected,
-                 "INFO    With --require layers:0.. the largest tile would be %" PRIu64
-                 " bytes on %zu IPUs, %.1f %% less: ",
+                 "INFO    With --require layers:0.. the peak is %" PRIu64
+                 " bytes per tile on %zu IPUs, %.1f %% less.\n",
                  bytes[0], ipus, percent);
         char *out = NULL;
         for (size_t quiet = 0; quiet < 2; quiet++) {
@@ -1604,12 +1607,12 @@ static void expect_remark(const char *const *arguments) {
     else if (percent >= 0.05)
         snprintf(change, sizeof change, "%.1f %% more", percent);
     snprintf(expected, sizeof expected,
-             "With %zu IPU%s instead of %zu the largest tile is %" PRIu64 " bytes, %s.\n", used - 1,
-             used == 2 ? "" : "s", used, bytes + more, change);
+             "With %zu IPU%s instead of %zu the peak is %" PRIu64 " bytes per tile, %s.\n",
+             used - 1, used == 2 ? "" : "s", used, bytes + more, change);
     if (run.status == 0 && percent < 1) {
         assert_contains(log, expected);
     } else {
-        assert_lacks(log, "the largest tile is");
+        assert_lacks(log, "the peak is");
     }
     json_decref(answer);
     free(log);
@@ -1636,9 +1639,9 @@ static void tells_when_an_ipu_fewer_costs_little(void **state) {
         int bytes;
         const char *told; /* NULL: nothing */
     } cases[] = {
-        {3000, "With 2 IPUs instead of 3 the largest tile is 1003000 bytes, 0.3 % more.\n"},
-        {9949, "With 2 IPUs instead of 3 the largest tile is 1009949 bytes, 1.0 % more.\n"},
-        {400, "With 2 IPUs instead of 3 the largest tile is 1000400 bytes, less than 0.1 % more"},
+        {3000, "With 2 IPUs instead of 3 the peak is 1003000 bytes per tile, 0.3 % more.\n"},
+        {9949, "With 2 IPUs instead of 3 the peak is 1009949 bytes per tile, 1.0 % more.\n"},
+        {400, "With 2 IPUs instead of 3 the peak is 1000400 bytes per tile, less than 0.1 % more"},
         {10000, NULL},
         {200000, NULL},
     };
@@ -1842,7 +1845,7 @@ static void says_why_there_is_no_compromise(void **state) {
         assert_int_equal(run.status, 1);
         assert_string_equal(run.out, "status\tcycles\ttraffic\tused\tsplit\n");
         assert_contains(run.err, "FAILURE: Unable to fit model on IPUs.\n");
-        assert_contains(run.err, "Enough would be --mem-per-tile ");
+        assert_contains(run.err, "It would fit with --mem-per-tile ");
     }
     RUN(&run, SAMPLE_DIRECTORY, "--solve", "--pareto", "cycles,traffic", "--time-limit",
         "0.000001");

@@ -26,7 +26,7 @@ NAMES = ["a", "l,0", 'the "first"', " b", "c;d", "größe", "x" * 300, "name", "
 
 def run(popliner, *arguments, text=None):
     done = subprocess.run([popliner, "-q", *arguments], capture_output=True, input=text)
-    log = re.sub(r"^[\d:]+ ", "", done.stderr.decode(), flags=re.M)  # without the time
+    log = re.sub(r"^[\d:]+ ", "", cases.joined(done.stderr).decode(), flags=re.M)  # without the time
     return done.returncode, done.stdout.decode(), log
 
 

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import cases
+
 FORMATS = {"optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
            "tensorflow", "popart", "popxl"}
 LOG_LINE = re.compile(r"(INFO   |WARNING|ERROR  ) ")
@@ -73,7 +75,7 @@ def run(directory, environment, command, shown):
     done = subprocess.run(["sh", "-c", command], cwd=directory, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)
-    printed, log = done.stdout.decode(), TIME.sub("", done.stderr.decode())
+    printed, log = done.stdout.decode(), TIME.sub("", cases.joined(done.stderr).decode())
     if done.returncode != 0:
         raise Failure(f"exit status {done.returncode}\n{printed}{log}")
     if any(not LOG_LINE.match(line) for line in log.splitlines()):

@@ -1068,13 +1068,15 @@ class Tester:
         """It is told by name, and nothing was done: not even the file to be solved was read."""
         if done.stdout or self.left_files():
             raise AssertionError(f"refused, but {self.left_files()} {done.stdout[:200]}")
-        lines = [line for line in done.stderr.splitlines() if "DEBUG   Total" not in line]
+        lines = [line for line in cases.joined(done.stderr).splitlines()
+                 if "DEBUG   Total" not in line]
         if len(lines) != 1 or "ERROR" not in lines[0]:
             raise AssertionError(f"refused after work: {done.stderr}")
         if not any("--" + name in lines[0] for name in options):
             raise AssertionError(f"names none of the options: {lines[0]}")
         path = re.compile(re.escape(self.scratch) + r"/(root\S*|@stored|costs\.json)$")
-        without = self.run(*(path.sub("missing", word) for word in command)).stderr
+        without = cases.joined(
+            self.run(*(path.sub("missing", word) for word in command)).stderr)
         told = re.sub(re.escape(self.scratch) + r"/(root[a-z/]*|@stored|costs\.json)", "missing",
                       lines[0].split(" ", 1)[1])
         if told not in without:

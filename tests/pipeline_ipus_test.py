@@ -48,7 +48,7 @@ def run(popliner, *arguments, status=(0, 1)):
     done = subprocess.run([popliner, *arguments], capture_output=True, text=True)
     if done.returncode not in status:
         sys.exit(f"{' '.join(arguments)}: status {done.returncode}\n{done.stderr}")
-    return done.stdout, re.sub(r"^[\d:]+ ", "", done.stderr, flags=re.M)
+    return done.stdout, re.sub(r"^[\d:]+ ", "", cases.joined(done.stderr), flags=re.M)
 
 
 # ---- files that are made of others ----

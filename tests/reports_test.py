@@ -287,7 +287,7 @@ def refused(command, tool):
 
         def says(status, words, *arguments, where=root):
             done = run(command, where, *arguments, status=(status,))
-            text = done.stderr.decode()
+            text = cases.joined(done.stderr).decode()
             for word in words:
                 check(word in text, (arguments, word, text))
 

@@ -63,7 +63,7 @@ class Report:
     def ask(self, *question):
         result = subprocess.run([popliner, self.folder, *question], capture_output=True, text=True,
                                 timeout=300)
-        log = [line.split(" ", 1)[1].strip() for line in result.stderr.splitlines() if " " in line]
+        log = [line.split(" ", 1)[1].strip() for line in cases.joined(result.stderr).splitlines() if " " in line]
         check(result.returncode in (0, 1, 2, 3), question, "ended with", result.returncode)
         return result.returncode, result.stdout, log
 
@@ -109,7 +109,7 @@ def look_at_stored(report, name, warned):
     result = subprocess.run([popliner, path, "--load-from-file", "--layer-breakdown"],
                             capture_output=True, text=True, timeout=300)
     for words in warned:
-        check("WARNING " + words in result.stderr, name, "when loaded, does not warn", words)
+        check("WARNING " + words in cases.joined(result.stderr), name, "when loaded, does not warn", words)
 
 
 def look_at_version(report, path, usual):

@@ -114,8 +114,7 @@ static void tell_files(const popliner_analysis *a) {
                 a->info->num_read, a->info->num_contexts);
     } else {
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "No debug.cbor was found beside the profile or one directory up; programs are "
-                "grouped by their own names instead of the model's operations.");
+                "No debug.cbor was found; programs are grouped by their own names.");
     }
 }
 
@@ -199,8 +198,7 @@ static void tell_stored_pair(const popliner_analysis *a) {
         has_context = p->program_debug_context[i] != 0;
     if (has_context && p->num_checks > 0 && a->checks[POPLINER_RELATION_DEBUG_INFO].checked == 0)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The analysis was stored without a debug.cbor; programs are grouped by their own "
-                "names instead of the model's operations.");
+                "The analysis was stored without debug.cbor; programs are grouped by their names.");
 }
 
 popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,

@@ -132,8 +132,7 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
     if (status == POPLINER_OK && *stages == NULL && a->stored != NULL && !parts->told_not_stored) {
         parts->told_not_stored = true;
         pl_tell(&a->listener, POPLINER_LEVEL_INFO,
-                "The stages of these layers, or of this memory model, were not stored with the "
-                "analysis: they are measured now.");
+                "The stored analysis does not have these stages; they are measured now.");
     }
     return status;
 }
@@ -272,15 +271,12 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
     }
     if (status == POPLINER_OK && is_training && !has_schedule)
         warn_once(t, &parts->told_training,
-                  "The profile trains, but no schedule says what a pipeline keeps for its backward "
-                  "passes: that, its buffers and its accumulators are not counted.");
+                  "The profile trains: without a schedule, what backward passes need is left out.");
     else if (status == POPLINER_OK && is_training && !has_accumulators)
         warn_once(t, &parts->told_training,
                   wanted == POPLINER_ACCUMULATORS_AUTO
-                      ? "The profile has no accumulators of gradients, but a pipeline that trains "
-                        "has: as many bytes as its parameters are added to each stage."
-                      : "The profile has no accumulators of gradients, but a pipeline that trains "
-                        "has: none are added, so stages will need more.");
+                      ? "Gradient accumulators, which the profile lacks, are added to each stage."
+                      : "The profile lacks gradient accumulators; stages of a pipeline need more.");
     return status;
 }
 
@@ -372,7 +368,7 @@ static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
         return max_stages;
     if (longest < num_units)
         pl_tell(&t->listener, POPLINER_LEVEL_WARNING,
-                "Pipelines of more than %zu stages are not looked at.", longest);
+                "Pipelines of more than %zu stages are ignored.", longest);
     return longest;
 }
 

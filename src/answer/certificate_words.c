@@ -53,7 +53,7 @@ static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
 static const char *name_of_unit(const popliner_certificate *c, popliner_objective objective) {
     const pl_objective_unit unit = unit_of(&c->plan, objective);
     bool is_time = unit == PL_UNIT_CYCLES || (unit == PL_UNIT_CUTS && c->input.cuts_per_unit > 1);
-    return unit == PL_UNIT_COUNT ? "" : is_time ? c->input.time_unit : "bytes";
+    return unit == PL_UNIT_COUNT ? "IPUs" : is_time ? c->input.time_unit : "bytes";
 }
 
 /* What is proven is not proven of a graph, but of one of its orders. */
@@ -61,22 +61,29 @@ static const char *of_order(const popliner_certificate *c) {
     return c->input.unit_order == NULL ? "" : " of this order";
 }
 
-/* One objective: "largest tile 33590 bytes (no split has less than 33590)". */
+/* Adds the value of an objective in its words, "peak 33590 bytes per tile", and the lower bound if
+ * that is smaller. */
 static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
     const popliner_plan_value *value = &c->plan.values[i];
-    uint64_t divisor = pl_certificate_divisor(c, value->objective);
+    const uint64_t divisor = pl_certificate_divisor(c, value->objective);
     const char *unit = name_of_unit(c, value->objective);
-    pl_text_format(text, "%s%s ", i > 0 ? ", " : "", pl_objective_of(value->objective)->words);
-    add_number(text, value->value, divisor);
-    pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
-    if (c->plan.status != POPLINER_PLAN_INFEASIBLE) {
-        pl_text_format(text, " (no %ssplit%s has less than ", i > 0 ? "such " : "", of_order(c));
-        add_number(text, value->bound, divisor);
-        if (value->bound < value->value && value->bound > 0)
-            pl_text_format(text, ", %.2f %% apart",
-                           100.0 * (double)(value->value - value->bound) / (double)value->bound);
-        pl_text_add(text, ")");
+    pl_text_add(text, i > 0 ? ", then " : "");
+    for (const char *word = pl_objective_of(value->objective)->words; *word != '\0'; word++) {
+        if (*word != '%') {
+            pl_text_append(text, word, 1);
+            continue;
+        }
+        add_number(text, value->value, divisor);
+        pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
     }
+    if (c->plan.status == POPLINER_PLAN_INFEASIBLE || value->bound >= value->value)
+        return;
+    pl_text_add(text, " (lower bound ");
+    add_number(text, value->bound, divisor);
+    if (value->bound > 0)
+        pl_text_format(text, ", %.2f %% apart",
+                       100.0 * (double)(value->value - value->bound) / (double)value->bound);
+    pl_text_add(text, ")");
 }
 
 static void add_proof(const popliner_certificate *c, pl_text *text) {
@@ -96,43 +103,40 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
                           "earliest cuts.\n");
 }
 
-/* Where most memory is needed, at which step and for what. */
+/* Adds where most memory is needed, and when. */
 static void add_peak(const popliner_certificate *c, const popliner_stage_detail *d, pl_text *text) {
     const pl_certificate_input *in = &c->input;
     size_t operation = popliner_chain_operation_at(in->chain, d->step);
     pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
     if (operation != SIZE_MAX)
-        pl_text_format(text, ", operation %s", pl_operation_at(in->operations, operation)->name);
-    for (size_t i = 0; i < d->num_variables && i < 3; i++) {
-        const popliner_stage_variable *v = &d->variables[i];
-        pl_text_format(text, "%s%s (%s, %" PRIu64 ")", i == 0 ? "; largest variables: " : ", ",
-                       *v->name != '\0' ? v->name : "<unnamed>", v->category, v->size_bytes);
-    }
+        pl_text_format(text, ", %s", pl_operation_at(in->operations, operation)->name);
 }
 
 static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
-    /* the original's solver is told in the original's words */
+    /* for PopLiner's own solver its own messages are enough */
     if (plan->num_stages == 0 || plan->num_values == 0)
         return;
     const popliner_plan_stage *stage = &plan->stages[c->bottleneck];
+    const bool is_of_cycles =
+        c->input.has_cycles && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
     size_t num_sharing = 0;
     for (size_t i = 0; i < plan->num_stages; i++)
         num_sharing += plan->stages[i].ipu == stage->ipu;
     if (num_sharing > 1)
-        pl_text_format(text, "Bottleneck: IPU %zu with %zu stages, %" PRIu64 " bytes", stage->ipu,
-                       num_sharing, stage->peak_bytes);
+        pl_text_format(text, "Bottleneck: IPU %zu with %zu stages, ", stage->ipu, num_sharing);
     else
-        pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, %" PRIu64 " bytes", c->bottleneck,
-                       stage->ipu, stage->peak_bytes);
-    if (c->input.has_cycles) {
-        pl_text_add(text, ", ");
-        add_number(text, pl_certificate_cycles_on(plan, stage->ipu), c->input.cycles_per_time_unit);
-        pl_text_format(text, " %s", c->input.time_unit);
-    }
-    if (c->is_measured) {
-        pl_text_add(text, "; ");
+        pl_text_format(text, "Bottleneck: stage %zu on IPU %zu, ", c->bottleneck, stage->ipu);
+    if (c->is_measured && !is_of_cycles) {
         add_peak(c, &c->details[c->bottleneck], text);
+    } else {
+        pl_text_format(text, "%" PRIu64 " bytes", stage->peak_bytes);
+        if (c->input.has_cycles) {
+            pl_text_add(text, ", ");
+            add_number(text, pl_certificate_cycles_on(plan, stage->ipu),
+                       c->input.cycles_per_time_unit);
+            pl_text_format(text, " %s", c->input.time_unit);
+        }
     }
     pl_text_add(text, ".\n");
 }
@@ -153,11 +157,11 @@ static size_t count_unknown(const popliner_certificate *c) {
 static void add_unknown(const popliner_certificate *c, pl_text *text) {
     const size_t count = c->is_measured ? count_unknown(c) : 0;
     if (count > 0)
-        pl_text_format(
-            text,
-            "%zu of %zu stages %s not known to fit: the profile has %s layers on several "
-            "IPUs, so no tile tells what one IPU would need.\n",
-            count, c->plan.num_stages, count == 1 ? "is" : "are", count == 1 ? "its" : "their");
+        pl_text_format(text,
+                       "%zu of %zu stages %s not known to fit: %s layers are on several IPUs in "
+                       "the profile.\n",
+                       count, c->plan.num_stages, count == 1 ? "is" : "are",
+                       count == 1 ? "its" : "their");
 }
 
 /* How sure it is that the stages fit: of the one with the smallest margin, of those where that is
@@ -177,17 +181,16 @@ static void add_verdict(const popliner_certificate *c, pl_text *text) {
     if (worst == SIZE_MAX)
         return;
     const uint64_t *need_bytes = c->details[worst].need_bytes;
-    pl_text_format(text,
-                   "%s %s: at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
-                   " bytes of %" PRIu64 ", %.1f spreads of %.1f %% %s.\n",
-                   count_unknown(c) > 0   ? "The tightest other stage"
-                   : plan->num_stages > 1 ? "The tightest stage"
-                                          : "The stage",
-                   pl_verdict_text(c->verdicts[worst]), need_bytes[POPLINER_NEED_LEAST],
-                   need_bytes[POPLINER_NEED_EXPECTED], need_bytes[POPLINER_NEED_MOST],
-                   pl_certificate_limit(c, plan->stages[worst].ipu),
-                   smallest < 0 ? -smallest : smallest, 100 * POPLINER_SPREAD,
-                   smallest < 0 ? "too much" : "to spare");
+    const char *verdict = pl_verdict_text(c->verdicts[worst]);
+    if (count_unknown(c) > 0)
+        pl_text_format(text, "The tightest other stage %s", verdict);
+    else
+        pl_text_format(text, "%c%s", verdict[0] - 'a' + 'A', verdict + 1);
+    pl_text_format(
+        text,
+        ": at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64 " bytes of %" PRIu64 ".\n",
+        need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
+        need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu));
 }
 
 bool pl_remedy_has_number(const popliner_remedy *remedy) {
@@ -291,22 +294,22 @@ static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
     for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {
         if (!is_told(c, i))
             continue;
-        pl_text_add(text, num_told == 0 ? "It would fit " : ", or ");
+        pl_text_add(text, "It would fit ");
         add_remedy(c, &why->remedies[i], text);
+        pl_text_add(text, ".\n");
         num_told++;
     }
     if (num_told < why->num_remedies)
-        pl_text_format(text, "; the JSON has %zu more", why->num_remedies - num_told);
-    if (num_told > 0)
-        pl_text_add(text, ".\n");
+        pl_text_format(text, "The JSON has %zu more changes that would be enough.\n",
+                       why->num_remedies - num_told);
     for (size_t i = 0; i < why->num_left_out; i++) {
         pl_text_add(text, i == 0 ? "It would fit without " : ", ");
         pl_certificate_word_constraint(c, &why->left_out[i], text);
     }
     if (why->num_left_out > 0)
-        pl_text_add(text, " together; to leave out one of them is not enough.\n");
+        pl_text_add(text, " together; one of them alone is not enough.\n");
     if (!why->has_all_remedies && !c->plan.is_stopped)
-        pl_text_add(text, "Not all changes were tried that may be enough.\n");
+        pl_text_add(text, "There may be other changes: not all were tried.\n");
 }
 
 /* What would be enough. */
@@ -314,7 +317,7 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_option_names names = c->input.option_names;
     if (why->enough_bytes > 0) {
-        pl_text_format(text, "Enough would be %s ", names.max_stage_bytes);
+        pl_text_format(text, "It would fit with %s ", names.max_stage_bytes);
         add_memory(c, why->enough_bytes, "", text);
         if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
             pl_text_add(text, " (at least ");
@@ -324,13 +327,14 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
         }
     }
     if (why->enough_stages > 0)
-        pl_text_format(text, "%s%s %zu", why->enough_bytes > 0 ? ", or " : "Enough would be ",
+        pl_text_format(text, "%s%s %zu",
+                       why->enough_bytes > 0 ? ", or with " : "It would fit with ",
                        names.max_stages, why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
         c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped)
-        pl_text_format(text, "No number of IPUs would be enough%s.\n",
+        pl_text_format(text, "No number of IPUs is enough%s.\n",
                        c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);
 }
@@ -369,6 +373,18 @@ static void add_contradiction(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
+/* Adds where and for what the unit that is too large needs most. */
+static void add_unit_peak(const popliner_certificate *c, pl_text *text) {
+    pl_text_add(text, "Its peak is on ");
+    add_peak(c, &c->unit, text);
+    pl_text_add(text, ".\n");
+    for (size_t i = 0; i < c->unit.num_variables && i < 3; i++) {
+        const popliner_stage_variable *v = &c->unit.variables[i];
+        pl_text_format(text, "%" PRIu64 " bytes of it: %s %s.\n", v->size_bytes, v->category,
+                       *v->name != '\0' ? v->name : "<unnamed>");
+    }
+}
+
 static void add_obstacle(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const uint8_t *counted = c->input.options->counted_units;
@@ -385,15 +401,12 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
         pl_text_format(text,
-                       "%s%s alone needs %" PRIu64 " bytes on a tile, %" PRIu64
-                       " more than the %" PRIu64 " of any IPU that it may be on",
+                       "%s%s alone needs %" PRIu64 " bytes on a tile; its IPUs have %" PRIu64
+                       " at most.\n",
                        is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
-                       why->unit_bytes - why->limit_bytes, why->limit_bytes);
-        if (c->is_measured) {
-            pl_text_add(text, ": ");
-            add_peak(c, &c->unit, text);
-        }
-        pl_text_add(text, ".\n");
+                       why->limit_bytes);
+        if (c->is_measured)
+            add_unit_peak(c, text);
         if (why->obstacle == POPLINER_OBSTACLE_PLACE)
             pl_text_format(text,
                            "IPU %zu would hold it, but the order of the chain or a constraint "
@@ -414,7 +427,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
 static void add_recomputes(const popliner_certificate *c, pl_text *text) {
     if (c->stage_choices == NULL || !c->is_measured || c->plan.num_stages == 0)
         return;
-    pl_text_add(text, "What the stages recompute: ");
+    pl_text_add(text, "Recomputation by stage: ");
     for (size_t i = 0; i < c->plan.num_stages; i++)
         pl_text_format(text, "%s%s", i > 0 ? "," : "", c->stage_choices[i]);
     pl_text_add(text, ".\n");
@@ -422,9 +435,7 @@ static void add_recomputes(const popliner_certificate *c, pl_text *text) {
 
 static void add_order(const popliner_certificate *c, pl_text *text) {
     if (c->input.unit_order != NULL)
-        pl_text_format(text,
-                       "The graph's units make a chain %s: what is proven is of the splits of this "
-                       "order. Another order may have better ones.\n",
+        pl_text_format(text, "The units make a chain %s; another order may be better.\n",
                        c->input.unit_order);
 }
 

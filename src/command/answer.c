@@ -46,7 +46,7 @@ static popliner_status tell_fewer(session *s, popliner_certificate *c, size_t nu
     else if (percent > 0)
         snprintf(change, sizeof change, "less than 0.1 %% more");
     return session_say(s, c, error, POPLINER_LEVEL_INFO,
-                       "With %zu IPU%s instead of %zu the largest tile is %llu bytes, %s.", fewer,
+                       "With %zu IPU%s instead of %zu the peak is %llu bytes per tile, %s.", fewer,
                        fewer == 1 ? "" : "s", num_ipus, (unsigned long long)bytes, change);
 }
 
@@ -94,8 +94,8 @@ static popliner_status remark_no_layers(session *s, const request *r,
         if (percent >= LEAST_PERCENT)
             status = session_say(
                 s, certificate, error, POPLINER_LEVEL_INFO,
-                "With --require layers:0.. the largest tile would be %llu bytes on %zu IPUs, "
-                "%.1f %% less: then an IPU may hold no layer.",
+                "With --require layers:0.. the peak is %llu bytes per tile on %zu IPUs, "
+                "%.1f %% less.",
                 (unsigned long long)found->peak_bytes, found->num_ipus, percent);
     }
     popliner_plan_free(other);
@@ -152,8 +152,7 @@ static popliner_status tell_ipus_above_limits(session *s, const request *r,
         if (first == i && stage->peak_bytes > limit && ++num_above <= MOST_TOLD)
             status = session_say(
                 s, certificate, error, POPLINER_LEVEL_WARNING,
-                "The best effort needs %llu bytes on IPU %zu, %llu more than its limit of "
-                "%llu.",
+                "The best effort needs %llu bytes on IPU %zu, %llu above its limit of %llu.",
                 (unsigned long long)stage->peak_bytes, stage->ipu,
                 (unsigned long long)(stage->peak_bytes - limit), (unsigned long long)limit);
     }
@@ -351,7 +350,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
     else
-        log_message(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: %s", line);
+        log_unbroken(&s->log, POPLINER_LEVEL_INFO, "SUCCESS: ", line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || has_unknown_stage(certificate);
     log_messages(s, certificate);
@@ -359,10 +358,11 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     if (status == POPLINER_OK && !is_infeasible)
         status = tell_unused_ipus(s, r, certificate, error);
     if (status == POPLINER_OK && share * 100 > MAX_UNEXPLAINED_PERCENT)
-        status = session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                             "%.0f%% of the largest tile is explained by no operation and counted "
-                             "in every stage; see --diagnose for what is missing.",
-                             share * 100);
+        status =
+            session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                        "%.0f%% of the peak is in no operation and counted in every stage; see "
+                        "--diagnose.",
+                        share * 100);
     return status;
 }
 

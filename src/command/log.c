@@ -3,51 +3,91 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "command/progress.h"
+#include "command/words.h"
 #include "popliner/utilities.h"
 
 void log_begin(log_state *log, popliner_level least_level) {
     *log = (log_state){.least_level = least_level};
 }
 
-/* Names from files may hold line ends, which would break the log's one line per message, and
- * sequences that a terminal obeys. */
-static void write_printable(const char *text) {
-    char shown[POPLINER_PRINTABLE_SIZE];
-    while (*text != '\0') {
-        text = popliner_printable_take(text, shown);
-        fputs(shown, stderr);
-    }
-}
+/* ---- lines ---- */
 
-static void on_message(void *user, popliner_level level, const char *text) {
+size_t log_prefix(char *prefix, size_t size, popliner_level level, time_t now) {
+    static const char *const words[] = {
+        [POPLINER_LEVEL_DEBUG] = "debug: ",
+        [POPLINER_LEVEL_INFO] = "",
+        [POPLINER_LEVEL_WARNING] = "warning: ",
+        [POPLINER_LEVEL_ERROR] = "error: ",
+    };
     static const char *const names[] = {
         [POPLINER_LEVEL_DEBUG] = "DEBUG",
         [POPLINER_LEVEL_INFO] = "INFO",
         [POPLINER_LEVEL_WARNING] = "WARNING",
         [POPLINER_LEVEL_ERROR] = "ERROR",
     };
-    log_state *log = user;
-    if (level < log->least_level)
-        return;
     char clock_text[16] = "";
-    time_t now = time(NULL);
     struct tm local;
+    if (isatty(STDERR_FILENO) == 1)
+        return (size_t)snprintf(prefix, size, "%s", words[level]);
     if (localtime_r(&now, &local) != NULL)
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-    progress_erase();
-    fprintf(stderr, "%s %-7s ", clock_text, names[level]);
-    if (log->about != NULL) {
-        write_printable(log->about);
-        fputs(": ", stderr);
+    return (size_t)snprintf(prefix, size, "%s %-7s ", clock_text, names[level]);
+}
+
+/* Adds a text without what would break the line or what a terminal obeys: names come from files. */
+static void add_printable(words_line *line, const char *text) {
+    char shown[POPLINER_PRINTABLE_SIZE];
+    while (*text != '\0') {
+        text = popliner_printable_take(text, shown);
+        words_line_add(line, shown);
     }
-    write_printable(text);
+}
+
+/* Whether standard output shows what messages of this level say. */
+static bool is_on_screen(const log_state *log, popliner_level level) {
+    return level == POPLINER_LEVEL_INFO && log->least_level == POPLINER_LEVEL_INFO &&
+           isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+}
+
+void log_unbroken(const log_state *log, popliner_level level, const char *head, const char *text) {
+    char prefix[40];
+    char shown[POPLINER_PRINTABLE_SIZE];
+    if (log->is_mute || level < log->least_level || is_on_screen(log, level))
+        return;
+    log_prefix(prefix, sizeof prefix, level, time(NULL));
+    progress_erase();
+    fprintf(stderr, "%s%s", prefix, head);
+    while (*text != '\0') {
+        text = popliner_printable_take(text, shown);
+        fputs(shown, stderr);
+    }
     fputc('\n', stderr);
+}
+
+static void on_message(void *user, popliner_level level, const char *text) {
+    const log_state *log = user;
+    char prefix[40];
+    words_line line = {.keeps_names = log->least_level == POPLINER_LEVEL_DEBUG};
+    if (level < log->least_level || is_on_screen(log, level))
+        return;
+    if (level == POPLINER_LEVEL_DEBUG) { /* details, some of them in columns */
+        log_unbroken(log, level, "", text);
+        return;
+    }
+    line.indent = log_prefix(prefix, sizeof prefix, level, time(NULL));
+    progress_erase();
+    fputs(prefix, stderr);
+    if (log->about != NULL) {
+        add_printable(&line, log->about);
+        words_line_add(&line, ": ");
+    }
+    add_printable(&line, text);
+    words_line_write(&line, stderr);
 }
 
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
@@ -64,23 +104,14 @@ popliner_listener log_listener(log_state *log) {
 }
 
 void log_message(log_state *log, popliner_level level, const char *format, ...) {
-    char short_text[4000];
+    char text[8000];
     va_list arguments;
-    va_list again;
     if (log->is_mute)
         return;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    int length = vsnprintf(short_text, sizeof short_text, format, arguments);
-    /* the split of a model of many layers makes a long line */
-    size_t size = length < 0 ? 0 : (size_t)length + 1;
-    char *long_text = size > sizeof short_text ? malloc(size) : NULL;
-    if (long_text != NULL)
-        vsnprintf(long_text, size, format, again);
-    on_message(log, level, long_text != NULL ? long_text : short_text);
-    free(long_text);
-    va_end(again);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    on_message(log, level, text);
 }
 
 double log_seconds(void) {

@@ -1,4 +1,5 @@
-/* The log on standard error: messages with time and level.
+/* The log on standard error: messages with time and level; on a terminal the level alone, and no
+ * INFO while standard output is one, which shows that then.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_LOG_H
@@ -7,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "popliner/error.h"
 
@@ -21,7 +23,13 @@ void log_begin(log_state *log, popliner_level least_level);
 /* Returns a listener that writes into `log`, which must outlive it, and shows progress. */
 popliner_listener log_listener(log_state *log);
 
-/* Writes one formatted message. */
+/* Writes what a line begins with, which is of the time `now`, and returns how long that is. */
+size_t log_prefix(char *prefix, size_t size, popliner_level level, time_t now);
+
+/* Writes a message of two parts as one line, however long, as PopLiner 1.0.0 does. */
+void log_unbroken(const log_state *log, popliner_level level, const char *head, const char *text);
+
+/* Writes one formatted message in lines of at most 100 columns. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);
 
 /* Writes, for -v, how long `what` took, or took since `start_seconds`, and the process's peak

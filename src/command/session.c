@@ -45,7 +45,7 @@ static struct {
     double worked_seconds;
     double since_seconds; /* when it went on; means nothing in a pause */
     int num_pauses;
-    char last_words[128]; /* made ready, as a handler of signals cannot */
+    char last_words[160]; /* made ready, as a handler of signals cannot */
     size_t length;
 } work;
 
@@ -65,16 +65,15 @@ static void on_alarm(int number) {
 
 /* What does not ask is ended. The log tells when that will be. */
 static void set_alarm(void) {
-    char clock_text[16] = "";
+    char prefix[40];
     unsigned seconds = (unsigned)fmin(ceil(fmax(seconds_left(), 0)), 1e8) + SECONDS_TO_ANSWER;
-    time_t then = time(NULL) + (time_t)seconds;
-    struct tm local;
-    if (localtime_r(&then, &local) != NULL)
-        strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-    int length = snprintf(work.last_words, sizeof work.last_words,
-                          "%s ERROR   --time-limit: the work was not done after %g s; give it more "
-                          "time\n",
-                          clock_text, work.max_seconds);
+    log_prefix(prefix, sizeof prefix, POPLINER_LEVEL_ERROR, time(NULL) + (time_t)seconds);
+    /* on a terminal it takes the place of the progress */
+    const bool is_terminal = isatty(STDERR_FILENO) == 1;
+    int length =
+        snprintf(work.last_words, sizeof work.last_words,
+                 "%s%s--time-limit: the work was not done after %g s; give it more time%*s\n",
+                 is_terminal ? "\r" : "", prefix, work.max_seconds, is_terminal ? 25 : 0, "");
     work.length = length > 0 && (size_t)length < sizeof work.last_words ? (size_t)length : 0;
     alarm(seconds);
 }

@@ -110,13 +110,11 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
     const char *option = o->copies != NULL ? "copies" : "schedule";
     const char *value = o->copies != NULL ? o->copies : o->schedule_name;
     if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
-        session_warn(
-            s,
-            info->is_graph
-                ? "--%s %s: a graph does not say what a pipeline keeps, so nothing is kept."
-                : "--%s %s: the costs do not say what a pipeline keeps (\"stash\", or "
-                  "\"inputs\" with --recompute full), so nothing is kept.",
-            option, value);
+        session_warn(s,
+                     info->is_graph ? "--%s %s: a graph has no stash, so nothing is stored."
+                                    : "--%s %s: the costs have no stash (or inputs, to recompute), "
+                                      "so nothing is stored.",
+                     option, value);
     return status;
 }
 
@@ -143,9 +141,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     const popliner_costs_file_info *info = popliner_costs_file_get_info(*file);
     if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The graph's units make a chain %s: what is proven is of the splits of this "
-                    "order. Another order may have better ones.",
-                    info->unit_order);
+                    "The units make a chain %s; another order may be better.", info->unit_order);
     uint64_t memory = o->mem_per_tile_bytes;
     if (memory == 0)
         memory = info->bytes_per_tile;
@@ -157,9 +153,9 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         status = request_complete(r, s, limit_bytes, info, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The costs say what a pipeline that trains keeps (\"stash\"), but neither "
-                    "--schedule nor --copies says how often: none of it is counted.");
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "The costs have a stash: without --schedule or --copies none of it is counted.");
     return status;
 }
 
@@ -254,9 +250,7 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
     if (status == POPLINER_OK && !is_training)
-        session_warn(s,
-                     "--%s %s: no layer computes again behind the last one, so nothing is kept "
-                     "for a backward pass.",
+        session_warn(s, "--%s %s: the profile has no backward pass, so no activations are stored.",
                      s->options.copies != NULL ? "copies" : "schedule",
                      s->options.copies != NULL ? s->options.copies : s->options.schedule_name);
     return status;

@@ -36,7 +36,7 @@ typedef enum pl_objective_unit {
 
 typedef struct pl_objective {
     const char *name;
-    const char *words; /* names the value in texts */
+    const char *words; /* its value in texts; % is the value with its unit */
     pl_objective_kind kind;
     pl_objective_unit unit;
     pl_goal goal;      /* of a SUM */
