@@ -42,9 +42,9 @@ static void tables_are_printed(void **state) {
     EXPECT(0, ",", NULL, CASE_DIRECTORY, "--layer-breakdown", "--format", "csv");
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--memory-affinity");
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--interlayer-communication");
-    EXPECT(0, "{", NULL, CASE_DIRECTORY, "--section", "tiles", "--format", "json");
-    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--plot", "tiles");
-    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--plot", "liveness");
+    EXPECT(0, "{", NULL, CASE_DIRECTORY, "--output", "tiles", "--format", "json");
+    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--output", "tiles", "--format", "plot");
+    EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--output", "liveness", "--format", "plot");
     EXPECT(0, "{", NULL, CASE_DIRECTORY, "--diagnose", "--format", "json");
     EXPECT(0, "\n", NULL, CASE_DIRECTORY, "--diagnose", "--layers", "0..1");
     EXPECT(1, "", NULL, CASE_DIRECTORY, "--solve", "--layer-name-regex", "nothing(\\d+)");
@@ -67,14 +67,14 @@ static void what_ran_is_read(void **state) {
     write_text(notes,
                "{\"a\": [1, -2.5, 1e300, 12345678901234567], \"b\": {\"c\": null, \"\": true},"
                " \"d\": \"text \\u00e9\", \"e\": {}, \"f\": false}");
-    EXPECT(0, "a", NULL, ran, "--section", "summary", "--output", table);
-    EXPECT(0, "{", page, ran, "--section", "execution", "--format", "json", "--html", page,
-           "--trace", trace);
+    EXPECT(0, "a", NULL, ran, "--output", "summary", "--output", table);
+    EXPECT(0, "{", page, ran, "--output", "execution", "--format", "json", "--output",
+           output_into("page", page), "--output", output_into("trace", trace));
     EXPECT(0, "", stored, ran, "--save-to-file", stored, "--no-notes");
     EXPECT(0, "", stored, ran, "--save-to-file", stored);
-    EXPECT(0, "a", NULL, stored, "--load-from-file", "--section", "summary", "--no-notes");
+    EXPECT(0, "a", NULL, stored, "--load-from-file", "--output", "summary", "--no-notes");
     write_text(notes, "{\"a\": ");
-    EXPECT(0, "\t", NULL, ran, "--section", "advice");
+    EXPECT(0, "\t", NULL, ran, "--output", "advice");
 }
 
 static void profiles_are_split(void **state) {
@@ -84,12 +84,15 @@ static void profiles_are_split(void **state) {
     const char *stored = in_scratch("stored");
     const char *program = in_scratch("program.lp");
     EXPECT(0, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--solver", "popliner");
-    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--html", page);
-    EXPECT(0, "[", trace, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--trace", trace);
-    EXPECT(0, "[", program, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--write-lp", program);
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output",
+           output_into("page", page));
+    EXPECT(0, "[", trace, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output",
+           output_into("trace", trace));
+    EXPECT(0, "[", program, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output",
+           output_into("lp", program));
     EXPECT(0, "", stored, CASE_DIRECTORY, "--save-to-file", stored);
-    EXPECT(0, "{", NULL, stored, "--load-from-file", "--solve", "--num-ipus", "2", "--emit",
-           "json");
+    EXPECT(0, "{", NULL, stored, "--load-from-file", "--solve", "--num-ipus", "2", "--output",
+           "pipeline");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000");
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--sweep", "num-ipus=1..2");
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--pareto",
@@ -120,18 +123,19 @@ static void places_are_chosen(void **state) {
     (void)state;
     const char *page = in_scratch("page.html");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--v-shape", "--num-ipus", "2", "--require",
-           "no-cut:0", "--require", "layers:0..", "--html", page);
+           "no-cut:0", "--require", "layers:0..", "--output", output_into("page", page));
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "3", "--require", "cut:0",
-           "--require", "no-cut:1", "--require", "place:0=0", "--html", page);
+           "--require", "no-cut:1", "--require", "place:0=0", "--output",
+           output_into("page", page));
     EXPECT(0, "[", NULL, CASE_DIRECTORY, "--evaluate", "0,1", "--device-map", "0,1,0", "--format",
            "json");
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--require", "together:0,1", "--schedule",
-           "popart", "--html", page);
+           "popart", "--output", output_into("page", page));
     EXPECT(0, "stage", NULL, CASE_DIRECTORY, "--evaluate", "0,1", "--device-map", "0,1,0");
-    EXPECT(0, "f", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--emit", "torch",
+    EXPECT(0, "f", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--output", "torch",
            "--modules", "a,b,model.layers.{}");
-    EXPECT(0, "", NULL, CASE_DIRECTORY, "--plot", "plan", "--evaluate", "0", "--trace",
-           "/dev/stdout", "--time-limit", "1000", "--max-memory", "64G");
+    EXPECT(0, "", NULL, CASE_DIRECTORY, "--output", "plan", "--format", "plot", "--evaluate", "0",
+           "--output", "trace=/dev/stdout", "--time-limit", "1000", "--max-memory", "64G");
 }
 
 /* With a profile whose layers, tiles and vertices are others. */
@@ -142,14 +146,15 @@ static void profiles_are_compared(void **state) {
     const char *other = in_scratch("other");
     make_profile(other, "--quiet --layers 5 --tiles 16 --hidden 48 --sequence 16 --vocabulary 200");
     EXPECT(0, "", NULL, CASE_DIRECTORY, "--compare", CASE_DIRECTORY);
-    EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--html", page);
+    EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--output", output_into("page", page));
     EXPECT(3, "", NULL, CASE_DIRECTORY, "--compare", GOLDEN_DIRECTORY "tensorflow-inf");
     for (size_t i = 0; i < 3; i++)
         EXPECT(1, "", NULL, other, "--compare", CASE_DIRECTORY, "--solve", "--num-ipus", "2",
                "--format", formats[i], "--fail-on",
                "growth=0%,growth.layers=0%,growth.tiles=0%,growth.stages=0%,growth.cycles=0%");
     EXPECT(1, "", NULL, CASE_DIRECTORY, "--compare", other, "--fail-on", "growth=0%");
-    EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--evaluate", "0", "--html", page);
+    EXPECT(0, "", page, CASE_DIRECTORY, "--compare", other, "--evaluate", "0", "--output",
+           output_into("page", page));
     EXPECT(0, "", NULL, CASE_DIRECTORY, "--compare", other, "--layer-name-regex", "no(\\d+)");
 }
 
@@ -188,7 +193,7 @@ static void training_is_evaluated(void **state) {
     EXPECT(0, "{", NULL, whole, "--evaluate", "0,2", "--schedule", "popart", "--recompute",
            "full,none,none", "--format", "json");
     EXPECT(0, "{", page, whole, "--evaluate", "0,2", "--schedule", "popart", "--recompute", "full",
-           "--format", "json", "--html", page);
+           "--format", "json", "--output", output_into("page", page));
 }
 
 /* What a comparison printed, whole and in parts. */
@@ -238,7 +243,8 @@ static void several_reports_are_split_together(void **state) {
     EXPECT(0, "{", NULL, directory, "--report", "all", "--solve", "--num-ipus", "2", "--objective",
            "cycles", "--format", "json");
     EXPECT(0, "\n", NULL, directory, "--report", "all", "--evaluate", "0");
-    EXPECT(0, "[", page, directory, "--report", "training", "--solve", "--html", page);
+    EXPECT(0, "[", page, directory, "--report", "training", "--solve", "--output",
+           output_into("page", page));
     EXPECT(0, "[", NULL, directory, "--report", "training", "--solve", "--num-ipus", "2",
            "--copies", "1,2,3");
     EXPECT(1, "{", NULL, directory, "--report", "training", "--solve", "--total-ipus", "4",

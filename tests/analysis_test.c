@@ -534,15 +534,11 @@ static void refuses_tables_that_there_are_not(void **state) {
     } bad[] = {
         {(popliner_table)6, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table 6"},
         {(popliner_table)-1, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table -1"},
-        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)3, "no format 3"},
+        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)4, "no format 4"},
         {POPLINER_TABLE_LAYERS, (popliner_memory_model)2, POPLINER_FORMAT_TSV, "memory model 2"},
         {POPLINER_TABLE_OPERATIONS, (popliner_memory_model)2, POPLINER_FORMAT_CSV,
          "memory model 2"},
         {POPLINER_TABLE_MEMORY_TOTALS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
-        {POPLINER_TABLE_OPERATIONS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
-        {POPLINER_TABLE_LAYERS, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
-        {POPLINER_TABLE_AFFINITY, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
-        {POPLINER_TABLE_COMMUNICATION, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_JSON, "JSON"},
     };
     popliner_analysis *analysis = read_sample();
     popliner_error error = {.message = ""};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--compare against a comparison of two outputs of --section, made here: every value, in CSV, TSV
+"""--compare against a comparison of two tables, made here: every value, in CSV, TSV
 and JSON; settings; what the text says; stored analyses; --fail-on growth of everything that has bounds;
 what cannot be compared.
 
@@ -44,7 +44,7 @@ def section_text(*command):
 
 
 def section(popliner, report, name, options):
-    return json.loads(section_text(popliner, *report, "-q", "--section", name, "--format", "json",
+    return json.loads(section_text(popliner, *report, "-q", "--output", name, "--format", "json",
                                    *options))["rows"]
 
 
@@ -64,6 +64,18 @@ def row_of(what, name, quantity, before, now, only=None):
 
 def columns_of(rows):
     return [column for column in (rows[0] if rows else {}) if is_quantity(column)]
+
+
+def compared(stage):
+    """A row of a plan with the names and in the order that a comparison has."""
+    rest = dict(stage)
+    memory, cycles, cut = (rest.pop(column) for column in ("memory", "cycles", "cut"))
+    made = {}
+    for column, value in rest.items():
+        made[column] = value
+        if column == "limit_bytes":
+            made["need_bytes"] = memory
+    return {**made, "cycles": cycles, "cut_bytes": cut}
 
 
 def pair(before, now, what_of, name_of):
@@ -103,9 +115,10 @@ def expected_rows(popliner, before, now, options, solving):
     rows += pair(*both["layers"], lambda row: row["kind"], lambda row: row["unit"])
     if solving:
         plans = [section(popliner, side, "plan", [*options, *solving]) for side in (before, now)]
-        needs = [max(row["need_bytes"] for row in plan) for plan in plans]
+        needs = [max(row["memory"] for row in plan) for plan in plans]
         rows.append(row_of("plan", "memory", "largest_need_bytes", *needs))
         rows.append(row_of("plan", "count", "stages", *map(len, plans)))
+        plans = [[compared(row) for row in plan] for plan in plans]
         rows += pair(*plans, lambda row: "stage", lambda row: str(row["stage"]))
     rows += pair(*both["tiles"], lambda row: "tile", lambda row: str(row["tile"]))
     return rows
@@ -249,8 +262,9 @@ def check_stages(popliner, document, before, now, options, solving):
     for number, stage in enumerate(document["stages"]):
         check(stage["stage"] == number, stage)
         for side, plan in zip(("before", "now"), plans):
-            expected = {key: plan[number][key]
-                        for key in ("ipu", "first_unit", "last_unit", "verdict")} \
+            expected = {key: plan[number][column]
+                        for key, column in (("ipu", "ipu"), ("first_unit", "from"),
+                                            ("last_unit", "to"), ("verdict", "verdict"))} \
                 if number < len(plan) else None
             check(stage[side] == expected, f"{stage}: {side} is not {expected}")
 
@@ -520,7 +534,7 @@ def check_outputs(popliner, sample, work):
     path = os.path.join(work, "plan.csv")
     run([popliner, sample, "-q", "--compare", sample, "--solve", "--num-ipus", "2", "--output",
          f"plan={path}"])
-    text, _ = run([popliner, sample, "-q", "--section", "plan", "--solve", "--num-ipus", "2",
+    text, _ = run([popliner, sample, "-q", "--output", "plan", "--solve", "--num-ipus", "2",
                    "--format", "csv"])
     with open(path, newline="", encoding="utf-8") as file:
         check(file.read().replace("\r\n", "\n") == text.replace("\r\n", "\n"), path)

@@ -176,9 +176,9 @@ static void files_of_the_other_side_stay(void **state) {
         snprintf(output, sizeof output, "tiles=%s", read[i]);
         RUN(&run, OTHER, "--compare", compared, "--save-to-file", read[i]);
         assert_refused(&run, 2, "would overwrite a file of --compare");
-        RUN(&run, OTHER, "--compare", compared, "--trace", read[i]);
+        RUN(&run, OTHER, "--compare", compared, "--output", output_into("trace", read[i]));
         assert_refused(&run, 2, "would overwrite a file of --compare");
-        RUN(&run, OTHER, "--compare", compared, "--html", read[i]);
+        RUN(&run, OTHER, "--compare", compared, "--output", output_into("page", read[i]));
         assert_refused(&run, 2, "would overwrite a file of --compare");
         RUN(&run, OTHER, "--compare", compared, "--output", output);
         assert_refused(&run, 2, "would overwrite a file of --compare");
@@ -194,14 +194,13 @@ static void other_actions_are_refused(void **state) {
     (void)state;
     static const char *const others[] = {"--diagnose",        "--memory-totals",
                                          "--layer-breakdown", "--operation-breakdown",
-                                         "--memory-affinity", "--interlayer-communication",
-                                         "--section=tiles",   "--plot=tiles"};
+                                         "--memory-affinity", "--interlayer-communication"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         RUN(&run, OTHER, "--compare", OTHER, others[i]);
         assert_refused(&run, 2, "all that is printed");
     }
     static const char *const several[] = {"--pareto=memory,traffic", "--sweep=num-ipus=1..2",
-                                          "--write-lp=x", "--write-mps=x"};
+                                          "--output=lp=x", "--output=mps=x"};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
         RUN(&run, OTHER, "--compare", OTHER, "--solve", several[i]);
         assert_refused(&run, 2, "compares one split");
@@ -210,7 +209,8 @@ static void other_actions_are_refused(void **state) {
     assert_refused(&run, 2, "--fail-on growth=101%");
     RUN(&run, OTHER, "--compare", OTHER, "--num-ipus=2");
     assert_refused(&run, 2,
-                   "--num-ipus: not used by --compare; it is for --solve, --evaluate and --html");
+                   "--num-ipus: not used by --compare; it is for --solve, --evaluate and "
+                   "--output page");
     RUN(&run, "--costs=x", "--solve", "--compare", OTHER);
     assert_refused(&run, 2, "nothing else");
 }

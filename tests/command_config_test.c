@@ -59,8 +59,10 @@ static void a_file_says_what_a_command_line_says(void **state) {
         {"{\"solve\": true, \"require\": {\"cut\": [0, \"2\"]}, \"num-ipus\": 4, \"format\": "
          "\"json\"}",
          {"--solve", "--require", "cut:0,2", "--num-ipus", "4", "--format", "json"}},
-        {"{\"solve\": true, \"require\": [\"no-cut:1\", \"together:2,3\"], \"format\": \"csv\"}",
-         {"--solve", "--require", "no-cut:1", "--require", "together:2,3", "--format", "csv"}},
+        {"{\"output\": \"plan\", \"require\": [\"no-cut:1\", \"together:2,3\"], \"format\": "
+         "\"csv\"}",
+         {"--solve", "--require", "no-cut:1", "--require", "together:2,3", "--output", "plan",
+          "--format", "csv"}},
         {"{\"solve\": true, \"ipu-mem-per-tile\": {\"0\": \"30K\", \"1\": 40000}}",
          {"--solve", "--ipu-mem-per-tile", "0=30K", "--ipu-mem-per-tile", "1=40000"}},
         {"{\"solve\": true, \"device-map\": [0, 1, 0], \"ipu-mem-per-tile\": \"0=60K,1=50K\"}",
@@ -72,10 +74,9 @@ static void a_file_says_what_a_command_line_says(void **state) {
         {"{}", {"--layer-breakdown", "--memory-totals"}},
         {"{\"diagnose\": true, \"fail-on\": {\"unexplained\": 0}}",
          {"--diagnose", "--fail-on", "unexplained=0%"}},
-        {"{\"solve\": true, \"num-ipus\": 2, \"emit\": [\"vllm\"]}",
-         {"--solve", "--num-ipus", "2", "--emit", "vllm"}},
+        {"{\"solve\": true, \"num-ipus\": 2, \"output\": [\"vllm\"]}",
+         {"--solve", "--num-ipus", "2", "--output", "vllm"}},
         /* wrong on a command line, too */
-        {"{\"num-ipus\": 2}", {"--num-ipus", "2"}},
         {"{\"solve\": true, \"sweep\": \"num-ipus=3\"}", {"--solve", "--sweep", "num-ipus=3"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -124,7 +125,7 @@ static void the_command_line_wins(void **state) {
     assert_int_equal(run.status, 0);
     assert_contains(run.err, " DEBUG ");
     RUN(&run, CASE_PROFILE, "--config", path, "--evaluate", "1");
-    assert_refused(&run, 2, "--format json: give one of --solve, --evaluate");
+    assert_refused(&run, 2, "--format json: each answer and table is a document of its own");
 }
 
 /* One file for many runs: what a run has no use for is left out, but not of its own arguments. */
@@ -138,14 +139,14 @@ static void a_file_serves_many_runs(void **state) {
     RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
     assert_int_equal(run.status, 0);
     assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "--emit", "torch");
+    RUN(&run, CASE_PROFILE, "--config", path, "--output", "torch");
     RUN(&other, CASE_PROFILE, "--solve", "--num-ipus", "3", "--objective", "memory", "-q",
-        "--modules", "layers.{},norm", "--emit", "torch");
+        "--modules", "layers.{},norm", "--output", "torch");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "layers.");
     assert_same_run();
     RUN(&run, CASE_PROFILE, "--config", path, "--modules", "embed,{}");
-    assert_refused(&run, 2, "--modules means something for --emit only");
+    assert_refused(&run, 2, "--modules: not used by --solve; it is for plans for frameworks");
     RUN(&run, CASE_PROFILE, "--config", path, "--fail-on", "growth=3%");
     assert_refused(&run, 2, "--fail-on growth: needs --compare");
     /* a profile's tolerance is no use for costs; of its own arguments that is refused */

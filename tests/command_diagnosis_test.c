@@ -484,12 +484,6 @@ static void refuses_reserves_and_other_wrong_values(void **state) {
         RUN(&run, CASE_PROFILE, "--solve", flags[i]);
         assert_refused(&run, 2, "takes no value");
     }
-    static const char *const tables[] = {"--operation-breakdown", "--layer-breakdown",
-                                         "--memory-affinity", "--interlayer-communication"};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        RUN(&run, CASE_PROFILE, tables[i], "--format", "json");
-        assert_refused(&run, 2, "--format json");
-    }
 }
 
 /* ---- Totals --------------------------------------------------------------------------------- */

@@ -149,8 +149,6 @@ static const struct {
     {"--link-bandwidth", "64", "--solve", false},
     {"--sweep", "num-ipus=1..2", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
-    {"--write-lp", "lp", "--solve", false},
-    {"--write-mps", "mps", "--solve", false},
     {"--require", "layers:1..", "--solve", false},
     {"--require", "layers:..1", "--solve", false},
     {"--require", "cut:0", "--solve", false},
@@ -251,8 +249,8 @@ static void tells_what_costs_leave_no_use_for(void **state) {
                                 "parameter_size=4.0\n";
     const char *file = in_scratch("costs");
     test_write_bytes(file, unlimited, strlen(unlimited));
-    RUN(&run, "--costs", file, "--solve", "--html", "page.html");
-    assert_refused(&run, 2, "can be solved, and nothing else; leave out --html");
+    RUN(&run, "--costs", file, "--solve", "--output", "page=page.html");
+    assert_refused(&run, 2, "--output page: is for profiles, not for a file of costs");
     RUN(&run, "--costs", file, "--evaluate", "a");
     assert_refused(&run, 2, "nothing else; leave out --evaluate, and give --solve");
     RUN(&run, "--costs", file);
@@ -398,7 +396,8 @@ static void warns_of_two_values(void **state) {
         run_command(&run, arguments);
         assert_non_null(strstr(run.err, cases[i].message));
     }
-    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus", "1", "--num-ipus", "2", "--format=tsv");
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus", "1", "--num-ipus", "2", "--output=plan",
+        "--format=tsv");
     assert_int_equal(run.status, 0);
     assert_non_null(strstr(run.out, "\n1\t1\t")); /* the second stage is on IPU 1 */
     RUN(&run, CASE_PROFILE, "-q", "-q", "--solve", "--solve", "--num-ipus", "3", "--num-ipus=3",
@@ -531,7 +530,7 @@ static void takes_lists_of_places(void **state) {
     RUN(&run, "--costs", file, "--solve", "-q", "--require=place:a=0,x=1");
     assert_refused(&run, 2, "--require place:a=0,x=1: no layer x; there are a, b=0,a, c,d, e");
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--require=place:1=0,2=1,3=2",
-        "--format=csv", "-q");
+        "--output=plan", "--format=csv", "-q");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\n0,0,Head,1,");
     assert_contains(run.out, "\n1,1,2,2,");
@@ -695,7 +694,8 @@ static void refuses_what_is_wrong_on_standard_input(void **state) {
     assert_refused(&run, 3, "standard input: is longer than 256 MiB; give the name of a file");
     /* what is read must not be overwritten, whatever it is called */
     copy_file(COSTS, file, SIZE_MAX);
-    RUN_FROM(&run, file, "--costs", "-", "--solve", "--num-ipus=2", "--write-lp", file);
+    RUN_FROM(&run, file, "--costs", "-", "--solve", "--num-ipus=2", "--output",
+             output_into("lp", file));
     assert_refused(&run, 2, "would overwrite a file of --costs");
 }
 
@@ -714,13 +714,14 @@ static void prints_splits_as_tables(void **state) {
     json_t *stages = json_object_get(answer, "stages");
     assert_int_equal(json_array_size(stages), 3);
     for (size_t f = 0; f < 2; f++) {
-        char header[] = "stage,ipu,from,to,memory,cycles,cut\n";
+        char header[] = "stage,ipu,from,to,memory,cycles,cut,";
         for (char *c = header; *c != '\0'; c++)
             *c = *c == ',' ? formats[f].delimiter : *c;
-        RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--format", formats[f].format, "-q");
+        RUN(&run, CASE_PROFILE, "--output=plan", "--num-ipus=3", "--format", formats[f].format,
+            "-q");
         assert_int_equal(run.status, 0);
         assert_int_equal(strncmp(run.out, header, strlen(header)), 0);
-        const char *line = run.out + strlen(header);
+        const char *line = strchr(run.out, '\n') + 1;
         size_t place;
         json_t *stage;
         json_array_foreach(stages, place, stage) {
@@ -731,21 +732,22 @@ static void prints_splits_as_tables(void **state) {
             const char d = formats[f].delimiter;
             /* the profile tells no cycles, so that column is empty */
             assert_true(json_is_null(json_object_get(stage, "cycles")));
-            snprintf(expected, sizeof expected, "%zu%c%zu%c%s%c%s%c%lld%c%c%lld\n", place, d, place,
+            snprintf(expected, sizeof expected, "%zu%c%zu%c%s%c%s%c%lld%c%c%lld%c", place, d, place,
                      d, json_is_null(from) ? "Head" : json_string_value(from), d,
                      is_last ? "Tail" : json_string_value(json_object_get(stage, "layer_to")), d,
                      (long long)json_integer_value(json_object_get(memory, "max_tile_mem")), d, d,
-                     (long long)json_integer_value(json_object_get(stage, "cut_bytes")));
+                     (long long)json_integer_value(json_object_get(stage, "cut_bytes")), d);
             assert_int_equal(strncmp(line, expected, strlen(expected)), 0);
-            line += strlen(expected);
+            line = strchr(line, '\n') + 1;
         }
         assert_string_equal(line, "");
     }
     json_decref(answer);
     /* what was not calculated is empty, not 0 */
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--solver=popliner", "--format=csv", "-q");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--solver=popliner", "--output=plan",
+        "--format=csv", "-q");
     assert_contains(run.out, "\n0,0,None,3,");
-    assert_contains(run.out, ",,\n");
+    assert_contains(run.out, ",,,638976,");
 }
 
 static void refuses_formats_that_an_action_has_not(void **state) {
@@ -755,16 +757,16 @@ static void refuses_formats_that_an_action_has_not(void **state) {
         const char *part;
     } cases[] = {
         {{"--diagnose", "--format=csv"},
-         "--format csv: --diagnose prints json, or text to read if no format is given\n"},
-        {{"--diagnose", "--format=tsv"}, "--format tsv: --diagnose prints json, or "},
-        {{"--evaluate=whole", "--format=csv"}, "--format csv: --evaluate prints json, or "},
-        {{"--evaluate=whole", "--layer-breakdown", "--format=tsv"}, "--evaluate prints json, or "},
-        {{"--layer-breakdown", "--format=json"}, "are tables: choose tsv or csv\n"},
-        {{"--operation-breakdown", "--format=json"}, "are tables: choose tsv or csv\n"},
-        {{"--memory-affinity", "--format=json"}, "are tables: choose tsv or csv\n"},
-        {{"--interlayer-communication", "--solve", "--format=json"}, "choose tsv or csv\n"},
-        {{"--solve", "--memory-totals", "--format=json"}, "each is a document of its own\n"},
-        {{"--save-to-file=stored", "--format=csv"}, "--format: --save-to-file prints nothing\n"},
+         "--format csv: --diagnose prints text or json; its table is --output diagnosis\n"},
+        {{"--diagnose", "--format=tsv"}, "--format tsv: --diagnose prints text or json"},
+        {{"--evaluate=whole", "--format=csv"}, "--format csv: --evaluate prints text or json"},
+        {{"--evaluate=whole", "--layer-breakdown", "--format=tsv"},
+         "--evaluate prints text or json"},
+        {{"--solve", "--memory-totals", "--format=json"},
+         "a document of its own; print one of them\n"},
+        {{"--output=optimum", "--format=csv"}, "--output optimum, which has a format of its own\n"},
+        {{"--output=answer", "--format=csv"}, "not for --output answer, which has json alone\n"},
+        {{"--solve", "--format=plot"}, "Give --output tiles, liveness or plan\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *a = cases[i].arguments;

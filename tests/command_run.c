@@ -40,6 +40,14 @@ const char *in_scratch(const char *name) {
     return path;
 }
 
+const char *output_into(const char *what, const char *path) {
+    static char values[10][PATH_BYTES * 2];
+    static size_t next;
+    char *value = values[next++ % 10];
+    snprintf(value, sizeof *values, "%s=%s", what, path);
+    return value;
+}
+
 static int is_shown(const struct dirent *entry) {
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }

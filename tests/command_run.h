@@ -58,6 +58,9 @@ int make_scratch(void **state);
 /* The path of a file in that directory; stands until ten more calls. */
 const char *in_scratch(const char *name);
 
+/* "WHAT=PATH", a value of --output; good for the next ten calls. */
+const char *output_into(const char *what, const char *path);
+
 /* Whether the directory, or one in it, holds these files and no others: names in alphabetical
  * order, separated by blanks. */
 void assert_holds(const char *directory, const char *names);

@@ -1,4 +1,4 @@
-/* --section and --output: what they take, what they refuse, and which files they leave behind.
+/* --output: what it takes and rejects, and which files they leave behind.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
@@ -30,71 +30,62 @@ enum { NUM_SECTIONS = sizeof sections / sizeof *sections };
 
 /* ---- what is asked for ---- */
 
-/* --help names every section: among the words of the option's own text, that of others left out. */
-static void help_names_every_section(void **state) {
-    (void)state;
-    RUN(&run, "--help");
-    char *text = strstr(run.out, "--section NAME");
-    assert_non_null(text);
-    char *end = strstr(text, "--output");
-    assert_non_null(end);
-    *end = '\0';
-    for (size_t i = 0; i < NUM_SECTIONS; i++) {
-        bool told = false;
-        for (const char *at = text; (at = strstr(at, sections[i])) != NULL && !told; at++) {
-            told = at[-1] == ' ' && strchr(",;\n", at[strlen(sections[i])]) != NULL;
-        }
-        if (!told) {
-            fail_msg("--help does not name the section %s", sections[i]);
-        }
-    }
-}
-
-static void plans_need_a_split(void **state) {
+static void plans_are_solved_for(void **state) {
     (void)state;
     char option[600];
     snprintf(option, sizeof option, "plan=%s", in_scratch("plan.csv"));
-    RUN(&run, SAMPLE, "--section", "plan");
-    assert_refused(&run, 2, "--section plan: give --solve or --evaluate");
-    RUN(&run, SAMPLE, "--output", option);
-    assert_refused(&run, 2, "give --solve or --evaluate");
-    RUN(&run, SAMPLE, "--solve", "--evaluate", "0", "--section", "plan");
-    assert_refused(&run, 2, "not both");
-    RUN(&run, SAMPLE, "--solve", "--sweep", "num-ipus=1..2", "--section", "plan");
-    assert_refused(&run, 2, "leave out --sweep");
+    RUN(&other, SAMPLE, "-q", "--solve", "--num-ipus", "2", "--output", "plan");
+    RUN(&run, SAMPLE, "-q", "--num-ipus", "2", "--output", "plan");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, other.out);
+    RUN(&run, SAMPLE, "--solve", "--evaluate", "0", "--output", "plan");
+    assert_refused(&run, 2, "--output plan: of --solve, or of --evaluate? Give one of them");
+    RUN(&run, SAMPLE, "--solve", "--sweep", "num-ipus=1..2", "--output", "plan");
+    assert_refused(&run, 2, "--output plan: is of one split; leave out --sweep");
     RUN(&run, SAMPLE, "--solve", "--pareto", "memory,traffic", "--output", option);
     assert_refused(&run, 2, "leave out --pareto");
     assert_holds(in_scratch(""), "");
 }
 
-static void sections_are_all_that_is_printed(void **state) {
+/* What takes the place of the report: it is done all the same. */
+static void one_output_is_printed(void **state) {
     (void)state;
-    static const char *const others[][2] = {
-        {"--solve", NULL},           {"--evaluate", "0"},
-        {"--diagnose", NULL},        {"--memory-totals", NULL},
-        {"--layer-breakdown", NULL}, {"--operation-breakdown", NULL},
-        {"--memory-affinity", NULL}, {"--interlayer-communication", NULL},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        RUN(&run, SAMPLE, "--section", "tiles", others[i][0], others[i][1]);
-        assert_refused(&run, 2, "--section tiles: is all that is printed");
+    static const char *const tables[] = {"--memory-totals", "--layer-breakdown",
+                                         "--operation-breakdown", "--memory-affinity",
+                                         "--interlayer-communication"};
+    static const char *const actions[][2] = {
+        {"--solve", NULL}, {"--evaluate", "0"}, {"--diagnose", NULL}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char message[100];
+        snprintf(message, sizeof message, "%s: tiles is printed already; give --output %s=FILE",
+                 tables[i], tables[i] + 2);
+        RUN(&run, SAMPLE, "--output", "tiles", tables[i]);
+        assert_refused(&run, 2, message);
     }
-    RUN(&run, SAMPLE, "--solve", "--section", "plan", "--diagnose");
-    assert_refused(&run, 2, "--section plan: is all that is printed");
+    RUN(&run, SAMPLE, "--output", "torch", "--output", "optimum");
+    assert_refused(&run, 2,
+                   "--output optimum: torch is printed already; give --output optimum=FILE");
+    RUN(&other, SAMPLE, "-q", "--output", "tiles");
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        RUN(&run, SAMPLE, "-q", "--output", "tiles", actions[i][0], actions[i][1]);
+        assert_string_equal(run.out, other.out);
+    }
 }
 
 static void names_are_suggested(void **state) {
     (void)state;
-    RUN(&run, SAMPLE, "--section", "tile");
+    RUN(&run, SAMPLE, "--output", "tile");
     assert_refused(&run, 2, "tiles");
-    RUN(&run, SAMPLE, "--section", "oprations");
+    RUN(&run, SAMPLE, "--output", "oprations");
     assert_refused(&run, 2, "operations");
     RUN(&run, SAMPLE, "--output", "livenes=x.csv");
     assert_refused(&run, 2, "liveness");
-    RUN(&run, SAMPLE, "--output", "tiles");
-    assert_refused(&run, 2, "--output");
+    RUN(&run, SAMPLE, "--output", "tiles.csv");
+    assert_refused(&run, 2, "--output tiles.csv: of what? Did you mean tiles=tiles.csv?");
+    RUN(&run, SAMPLE, "--output", "page");
+    assert_refused(&run, 2, "--output page: into which file? Give page=FILE");
     RUN(&run, SAMPLE, "--output", "tiles=");
-    assert_refused(&run, 2, "--output");
+    assert_refused(&run, 2, "--output tiles=: into which file? Give tiles=FILE");
 }
 
 /* Every section, by the schema, and only by its own part of it. */
@@ -107,7 +98,7 @@ static void json_is_as_the_schema_says(void **state) {
     for (size_t i = 0; i <= NUM_SECTIONS; i++) {
         const char *name = i < NUM_SECTIONS ? sections[i] : "plan";
         const char *file = in_scratch("section.json");
-        PRINT(&run, file, SAMPLE, "-q", "--format", "json", "--section", name,
+        PRINT(&run, file, SAMPLE, "-q", "--format", "json", "--output", name,
               i < NUM_SECTIONS ? NULL : "--solve");
         assert_int_equal(run.status, 0);
         json_t *document = json_load_file(file, JSON_REJECT_DUPLICATES, &error);
@@ -137,10 +128,10 @@ static void json_is_as_the_schema_says(void **state) {
 
 /* ---- files ---- */
 
-/* Whether a file holds what --section prints with these options. */
+/* Whether a file holds what --output prints with these options. */
 static void assert_file(const char *path, const char *section, const char *format) {
     size_t size;
-    PRINT(&run, in_scratch("printed"), SAMPLE, "-q", "--section", section, "--format", format);
+    PRINT(&run, in_scratch("printed"), SAMPLE, "-q", "--output", section, "--format", format);
     assert_int_equal(run.status, 0);
     assert_true(hash_file(path) == hash_file(in_scratch("printed")));
     uint8_t *bytes = test_read_bytes(path, &size);
@@ -162,20 +153,21 @@ static void names_of_files_choose_the_format(void **state) {
     (void)state;
     RUN(&run, SAMPLE, "-q", "--output", output("tiles", "a.csv"), "--output",
         output("tiles", "b.tsv"), "--output", output("layers", "c.json"), "--output",
-        output("checks", "d.txt"));
+        output("checks", "d"));
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "");
-    assert_holds(in_scratch(""), "a.csv b.tsv c.json d.txt");
+    assert_holds(in_scratch(""), "a.csv b.tsv c.json d");
     assert_file(in_scratch("a.csv"), "tiles", "csv");
     assert_file(in_scratch("b.tsv"), "tiles", "tsv");
     assert_file(in_scratch("c.json"), "layers", "json");
-    assert_file(in_scratch("d.txt"), "checks", "tsv");
+    assert_file(in_scratch("d"), "checks", "tsv");
     /* --format is for the rest, and for the names that do not tell */
-    RUN(&run, SAMPLE, "-q", "--output", output("tiles", "a.csv"), "--output",
-        output("checks", "d.txt"), "--format", "json");
+    RUN(&run, SAMPLE, "-q", "--output", output("tiles", "a.csv"), "--output", output("checks", "d"),
+        "--output", output("checks", "e.txt"), "--format", "json");
     assert_int_equal(run.status, 0);
     assert_file(in_scratch("a.csv"), "tiles", "csv");
-    assert_file(in_scratch("d.txt"), "checks", "json");
+    assert_file(in_scratch("d"), "checks", "json");
+    assert_file(in_scratch("e.txt"), "checks", "text");
 }
 
 /* Beside the plan, which is printed as it is without them. */
@@ -188,11 +180,11 @@ static void files_come_beside_an_answer(void **state) {
     assert_string_equal(run.out, other.out);
     assert_holds(in_scratch(""), "p.csv t.csv");
     assert_file(in_scratch("t.csv"), "tiles", "csv");
-    PRINT(&run, in_scratch("printed"), SAMPLE, "-q", "--solve", "--num-ipus", "2", "--section",
+    PRINT(&run, in_scratch("printed"), SAMPLE, "-q", "--solve", "--num-ipus", "2", "--output",
           "plan", "--format", "csv");
     assert_true(hash_file(in_scratch("p.csv")) == hash_file(in_scratch("printed")));
     /* and beside another section */
-    RUN(&run, SAMPLE, "-q", "--section", "checks", "--output", output("tiles", "u.csv"));
+    RUN(&run, SAMPLE, "-q", "--output", "checks", "--output", output("tiles", "u.csv"));
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "relation\t");
     assert_true(hash_file(in_scratch("u.csv")) == hash_file(in_scratch("t.csv")));
@@ -265,7 +257,7 @@ static void files_are_written_once(void **state) {
         output("layers", "link.csv"));
     assert_refused(&run, 2, "link.csv");
     RUN(&run, SAMPLE, "--output", output("tiles", "new"), "--save-to-file", in_scratch("new"));
-    assert_refused(&run, 2, "is the file of --output, too");
+    assert_refused(&run, 2, "is the file of --output tiles=");
     RUN(&run, SAMPLE, "--output", output("tiles", "link.csv"), "--save-to-file",
         in_scratch("same.csv"));
     assert_refused(&run, 2, "same.csv");
@@ -273,18 +265,21 @@ static void files_are_written_once(void **state) {
     /* in other words, where it is not there yet */
     assert_int_equal(mkdir(in_scratch("folder"), 0755), 0);
     assert_int_equal(symlink("folder", in_scratch("way")), 0);
-    RUN(&run, SAMPLE, "--trace", in_scratch("folder/one"), "--html", in_scratch("./folder/one"));
-    assert_refused(&run, 2, "folder/one: is the file of --html ");
-    RUN(&run, SAMPLE, "--html", in_scratch("folder/one"), "--output", output("tiles", "way/one"));
-    assert_refused(&run, 2, "folder/one: is the file of --output ");
+    RUN(&run, SAMPLE, "--output", output_into("trace", in_scratch("folder/one")), "--output",
+        output_into("page", in_scratch("./folder/one")));
+    assert_refused(&run, 2, "folder/one: is the file of --output trace=");
+    RUN(&run, SAMPLE, "--output", output_into("page", in_scratch("folder/one")), "--output",
+        output("tiles", "way/one"));
+    assert_refused(&run, 2, "way/one: is the file of --output page=");
     RUN(&run, SAMPLE, "--output", output("tiles", "folder/one"), "--output",
         output("layers", "way/../folder/../folder/one"));
-    assert_refused(&run, 2, "is the file of another --output ");
+    assert_refused(&run, 2, "is the file of --output tiles=");
     assert_holds(in_scratch("folder"), "");
     /* by a link that leads to what is not there yet */
     assert_int_equal(symlink("folder/one", in_scratch("late")), 0);
-    RUN(&run, SAMPLE, "--trace", in_scratch("late"), "--html", in_scratch("folder/one"));
-    assert_refused(&run, 2, "late: is the file of --html ");
+    RUN(&run, SAMPLE, "--output", output_into("trace", in_scratch("late")), "--output",
+        output_into("page", in_scratch("folder/one")));
+    assert_refused(&run, 2, "folder/one: is the file of --output trace=");
     assert_holds(in_scratch("folder"), "");
 }
 
@@ -297,16 +292,18 @@ static void what_is_read_is_not_overwritten(void **state) {
     char *printed = strdup(in_scratch("printed"));
     test_write_bytes(config, "{\"solve\": true}", 15);
     const uint64_t before = hash_file(config);
-    RUN(&run, SAMPLE, "--config", config, "--html", in_scratch("./config.json"));
+    RUN(&run, SAMPLE, "--config", config, "--output",
+        output_into("page", in_scratch("./config.json")));
     assert_refused(&run, 2, "config.json: would overwrite a file of --config");
     assert_int_equal(hash_file(config), before);
     make_directory(report);
     copy_file(SAMPLE "/profile.pop", in_scratch("report/profile.pop"), SIZE_MAX);
     test_write_bytes(note, "{}", 2);
-    RUN(&run, report, "--html", note);
+    RUN(&run, report, "--output", output_into("page", note));
     assert_refused(&run, 2, "framework.json: would overwrite the framework.json that is read");
     test_write_bytes(printed, "", 0);
-    const char *const arguments[] = {SAMPLE, "--solve", "--html", printed, NULL};
+    const char *const arguments[] = {SAMPLE, "--solve", "--output", output_into("page", printed),
+                                     NULL};
     run_command_into(&run, printed, arguments);
     assert_int_equal(run.status, 2);
     assert_contains(run.err, "printed: is standard output, too");
@@ -335,7 +332,7 @@ static void profiles_are_not_overwritten(void **state) {
 
 static void devices_are_written_into(void **state) {
     (void)state;
-    RUN(&other, SAMPLE, "-q", "--section", "checks");
+    RUN(&other, SAMPLE, "-q", "--output", "checks");
     RUN(&run, SAMPLE, "-q", "--output", "checks=/dev/stdout");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, other.out);
@@ -343,10 +340,10 @@ static void devices_are_written_into(void **state) {
     struct stat info;
     assert_int_equal(lstat("/dev/stdout", &info), 0);
     assert_true(S_ISLNK(info.st_mode));
-    PRINT(&run, in_scratch("both"), SAMPLE, "-q", "--section", "pairs", "--output",
+    PRINT(&run, in_scratch("both"), SAMPLE, "-q", "--output", "pairs", "--output",
           "checks=/dev/stdout");
     assert_int_equal(run.status, 0);
-    PRINT(&run, in_scratch("pairs"), SAMPLE, "-q", "--section", "pairs");
+    PRINT(&run, in_scratch("pairs"), SAMPLE, "-q", "--output", "pairs");
     size_t size;
     size_t first_size;
     char *both = (char *)test_read_bytes(in_scratch("both"), &size);
@@ -379,11 +376,11 @@ static void names_that_do_not_fit_are_told(void **state) {
     static const struct {
         const char *option, *told, *section;
     } tables[] = {
-        {"--operation-breakdown", "The table of operations: ", "--section operations"},
-        {"--layer-breakdown", "The table of layers: ", "--section layers"},
-        {"--memory-affinity", "The table of affinity between layers: ", "--section pairs"},
+        {"--operation-breakdown", "The table of operations: ", "--output operations"},
+        {"--layer-breakdown", "The table of layers: ", "--output layers"},
+        {"--memory-affinity", "The table of affinity between layers: ", "--output pairs"},
         {"--interlayer-communication",
-         "The table of communication between layers: ", "--section pairs"},
+         "The table of communication between layers: ", "--output pairs"},
     };
     static const struct {
         const char *sql; /* what Layer1 is called from then on, in all names of compute sets */
@@ -427,9 +424,9 @@ static void names_that_do_not_fit_are_told(void **state) {
 
 static void either_model_is_shown(void **state) {
     (void)state;
-    RUN(&run, SAMPLE, "-q", "--section", "layers", "--format", "csv");
+    RUN(&run, SAMPLE, "-q", "--output", "layers", "--format", "csv");
     assert_contains(run.out, "\r\n0,Head,head,");
-    RUN(&run, SAMPLE, "-q", "--section", "layers", "--format", "csv", "--memory-model", "popliner");
+    RUN(&run, SAMPLE, "-q", "--output", "layers", "--format", "csv", "--memory-model", "popliner");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\r\n0,None,unlayered,");
     assert_lacks(run.out, "Head");
@@ -444,16 +441,15 @@ static void stored_analyses_show_the_same(void **state) {
     for (size_t i = 0; i < NUM_SECTIONS; i++) {
         if (strcmp(sections[i], "operations") == 0 || !test_takes_case(i, 3))
             continue;
-        PRINT(&run, in_scratch("read"), SAMPLE, "-q", "--section", sections[i]);
-        PRINT(&other, in_scratch("loaded"), stored, "--load-from-file", "-q", "--section",
+        PRINT(&run, in_scratch("read"), SAMPLE, "-q", "--output", sections[i]);
+        PRINT(&other, in_scratch("loaded"), stored, "--load-from-file", "-q", "--output",
               sections[i]);
         assert_int_equal(other.status, 0);
         if (hash_file(in_scratch("read")) != hash_file(in_scratch("loaded")))
             fail_msg("%s differs", sections[i]);
     }
-    RUN(&run, SAMPLE, "-q", "--section", "plan", "--solve", "--num-ipus", "3");
-    RUN(&other, stored, "--load-from-file", "-q", "--section", "plan", "--solve", "--num-ipus",
-        "3");
+    RUN(&run, SAMPLE, "-q", "--output", "plan", "--solve", "--num-ipus", "3");
+    RUN(&other, stored, "--load-from-file", "-q", "--output", "plan", "--solve", "--num-ipus", "3");
     assert_int_equal(other.status, 0);
     assert_string_equal(other.out, run.out);
     uint64_t before = hash_file(stored);
@@ -465,7 +461,7 @@ static void stored_analyses_show_the_same(void **state) {
 
 static void plans_that_do_not_fit_are_shown(void **state) {
     (void)state;
-    RUN(&run, SAMPLE, "-q", "--solve", "--num-ipus", "2", "--mem-per-tile", "3000", "--section",
+    RUN(&run, SAMPLE, "-q", "--solve", "--num-ipus", "2", "--mem-per-tile", "3000", "--output",
         "plan", "--format", "csv");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "stage,ipu,");
@@ -478,16 +474,15 @@ static void plans_that_do_not_fit_are_shown(void **state) {
     assert_int_equal(size, run.out_size);
     assert_memory_equal(bytes, run.out, size);
     free(bytes);
-    RUN(&run, SAMPLE, "-q", "--evaluate", "1", "--mem-per-tile", "3000", "--section", "plan");
+    RUN(&run, SAMPLE, "-q", "--evaluate", "1", "--mem-per-tile", "3000", "--output", "plan");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\tdoes not fit\t");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(help_names_every_section),
-        SCRATCH_TEST(plans_need_a_split),
-        SCRATCH_TEST(sections_are_all_that_is_printed),
+        SCRATCH_TEST(plans_are_solved_for),
+        SCRATCH_TEST(one_output_is_printed),
         SCRATCH_TEST(names_are_suggested),
         SCRATCH_TEST(json_is_as_the_schema_says),
         SCRATCH_TEST(names_of_files_choose_the_format),

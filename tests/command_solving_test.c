@@ -1014,7 +1014,7 @@ static void tables_hold_the_numbers_of_the_document(void **state) {
                                  "0\t0\tinput\tembedding\t304096\t2.250000\t65536\n"
                                  "1\t1\tblock 1\tblock 2\t400000\t7.000000\t65536\n"
                                  "2\t2\thead\thead\t250000\t2.625000\t0\n");
-    RUN(&run, "--costs", INTERVALS, "--solve", "--format", "csv");
+    RUN(&run, "--costs", INTERVALS, "--solve", "--output", "plan", "--format", "csv");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage,ipu,from,to,memory,cycles,cut\n"
                                  "0,0,a,a,40,7,10\n"
@@ -1024,8 +1024,8 @@ static void tables_hold_the_numbers_of_the_document(void **state) {
         "{\"format\": \"popliner-costs\", \"version\": 1, \"time_unit\": \"s, \\\"wall\\\"\","
         "\"units\": [{\"name\": \"a,b\"}, {\"name\": \"say \\\"c\\\"\"}, {\"name\": \"d\"}]}";
     test_write_bytes(path, text, strlen(text));
-    RUN(&run, "--costs", path, "--solve", "--format", "csv", "--require", "cut:a\\,b", "--require",
-        "together:say \"c\",d");
+    RUN(&run, "--costs", path, "--solve", "--output", "plan", "--format", "csv", "--require",
+        "cut:a\\,b", "--require", "together:say \"c\",d");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage,ipu,from,to,memory,\"s, \"\"wall\"\"\",cut\n"
                                  "0,0,\"a,b\",\"a,b\",0,0,0\n"
@@ -1925,8 +1925,9 @@ static void written_programs_have_the_same_optimum(void **state) {
                 continue;
             for (; questions[i][count] != NULL; count++)
                 arguments[count] = questions[i][count];
-            const char *const more[] = {"--objective", objectives[k], "--write-lp", lp,
-                                        "--write-mps", mps,           NULL};
+            const char *const more[] = {
+                "--objective", objectives[k],           "--output", output_into("lp", lp),
+                "--output",    output_into("mps", mps), NULL};
             memcpy(arguments + count, more, sizeof more);
             json_t *answer = run_json(&run, 0, arguments);
             double value = (double)NUMBER_AT(answer, "objectives", "0", "value");
@@ -1938,17 +1939,18 @@ static void written_programs_have_the_same_optimum(void **state) {
      * millisecond there */
     static const char *const maps[][3] = {{NULL}, {"--device-map", "0,1,2", NULL}};
     for (size_t i = 0; i < 2; i++) {
-        json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--objective", "cycles",
-                                  "--write-lp", lp, maps[i][0], maps[i][1]);
+        json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--objective", "cycles", "--output",
+                                  output_into("lp", lp), maps[i][0], maps[i][1]);
         assert_near(solve_file(lp, false) / 1e9,
                     json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
         json_decref(answer);
     }
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--device-map", "0,1,0", "--objective", "balance",
-        "--write-lp", lp);
+        "--output", output_into("lp", lp));
     assert_only_answered(2, "put another objective first");
     /* however little is known */
-    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--write-lp", lp);
+    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--output",
+        output_into("lp", lp));
     assert_int_equal(run.status, 1);
     size_t size;
     char *bytes = (char *)test_read_bytes(lp, &size);
@@ -1957,33 +1959,38 @@ static void written_programs_have_the_same_optimum(void **state) {
     assert_true(solve_file(lp, false) > 0);
     free(bytes);
     /* what cannot be written is refused before the solving, and before anything is read */
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--write-mps", in_scratch("no/where"));
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--output",
+        output_into("mps", in_scratch("no/where")));
     assert_refused(&run, 3, "no/where: the integer program cannot be written (No such file or ");
-    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--write-lp", in_scratch(""));
+    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--output",
+        output_into("lp", in_scratch("")));
     assert_refused(&run, 3, ": the integer program cannot be written (Is a directory)");
-    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--write-mps", "/dev/null/mps");
-    assert_refused(&run, 3, "--write-mps /dev/null/mps: the integer program cannot be written (");
+    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--output", "mps=/dev/null/mps");
+    assert_refused(&run, 3, "--output mps=/dev/null/mps: the integer program cannot be written (");
     /* a file that is there is not lost to a solve that fails */
     const char *kept = in_scratch("kept");
     copy_file(REGIONS, kept, SIZE_MAX);
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile=1", "--write-lp", kept);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--mem-per-tile=1", "--output",
+        output_into("lp", kept));
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "--write-lp, --write-mps: not written");
+    assert_contains(run.err, "--output lp: not written");
     assert_int_equal(hash_file(kept), hash_file(REGIONS));
-    RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--require=cut:none", "--write-lp", kept);
+    RUN(&run, CASE_DIRECTORY, "-q", "--solve", "--require=cut:none", "--output",
+        output_into("lp", kept));
     assert_refused(&run, 2, "--require cut:none");
     assert_int_equal(hash_file(kept), hash_file(REGIONS));
-    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--write-lp", kept);
+    RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--num-ipus=2", "--output",
+        output_into("lp", kept));
     assert_int_equal(run.status, 0);
     assert_int_not_equal(hash_file(kept), hash_file(REGIONS));
     /* what is read stays what it is */
     char *copy = strdup(in_scratch("costs.json"));
     copy_file(REGIONS, copy, SIZE_MAX);
-    RUN(&run, "--costs", copy, "-q", "--solve", "--write-lp", copy);
+    RUN(&run, "--costs", copy, "-q", "--solve", "--output", output_into("lp", copy));
     assert_refused(&run, 2, "would overwrite a file of --costs");
     assert_int_equal(hash_file(copy), hash_file(REGIONS));
     copy_file(CASE_PROFILE, copy, SIZE_MAX);
-    RUN(&run, copy, CASE_DEBUG, "-q", "--solve", "--write-mps", copy);
+    RUN(&run, copy, CASE_DEBUG, "-q", "--solve", "--output", output_into("mps", copy));
     assert_refused(&run, 2, "would overwrite the profile that is read");
     assert_int_equal(hash_file(copy), hash_file(CASE_PROFILE));
     free(copy);
@@ -2154,7 +2161,6 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {"--objective", "ipus"},       {"--slack", "5"},
         {"--ipu-mem-per-tile", "0=5"}, {"--ipu-speed", "0=2"},
         {"--link-bandwidth", "64"},    {"--sweep", "num-ipus=1..2"},
-        {"--write-lp", "/dev/null"},   {"--write-mps", "/dev/null"},
         {"--require", "layers:1.."},   {"--require", "layers:..2"},
         {"--require", "cut:0"},        {"--require", "no-cut:0"},
         {"--require", "together:0,1"}, {"--require", "place:0=0"},
@@ -2201,16 +2207,16 @@ static void refuses_options_that_would_be_ignored(void **state) {
          {"--sweep num-ipus", "--num-ipus"}},
         {{CASE_DIRECTORY, "--solve", "--mem-per-tile", "2", "--sweep", "mem-per-tile=1..2"},
          {"--sweep mem-per-tile", "--mem-per-tile"}},
-        {{CASE_DIRECTORY, "--solve", "--write-lp", "/dev/null", "--sweep", "num-ipus=1..2"},
-         {"--sweep", "--write-lp"}},
+        {{CASE_DIRECTORY, "--solve", "--output", "lp=/dev/null", "--sweep", "num-ipus=1..2"},
+         {"--sweep", "--output lp"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--objective", "memory"},
          {"--pareto", "--objective"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--slack", "1"},
          {"--pareto", "--slack"}},
         {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--sweep", "num-ipus=1..2"},
          {"--pareto", "--sweep"}},
-        {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--write-mps", "/dev/null"},
-         {"--pareto", "--write-mps"}},
+        {{CASE_DIRECTORY, "--solve", "--pareto", "ipus,memory", "--output", "mps=/dev/null"},
+         {"--pareto", "--output mps"}},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const char *arguments[10] = {"-q"};

@@ -422,10 +422,12 @@ static void refuses_places_that_cannot_hold_an_analysis(void **state) {
 static void writes_one_thing_into_a_file(void **state) {
     (void)state;
     const char *path = in_scratch("both");
-    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", path, "--solve", "--write-lp", path);
-    assert_refused(&run, 2, "is the file of --save-to-file, too");
-    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", path, "--solve", "--write-mps", path);
-    assert_refused(&run, 2, "is the file of --save-to-file, too");
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", path, "--solve", "--output",
+        output_into("lp", path));
+    assert_refused(&run, 2, ": is the file of --output ");
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", path, "--solve", "--output",
+        output_into("mps", path));
+    assert_refused(&run, 2, ": is the file of --output ");
     assert_holds(in_scratch(""), "");
 }
 
@@ -463,7 +465,7 @@ static void never_writes_beside_a_profile_what_belongs_to_it(void **state) {
         assert_refused(&run, 2, "would be taken for a part of");
         RUN(&run, in_scratch(""), "--output", section);
         assert_refused(&run, 2, "would be taken for a part of");
-        RUN(&run, in_scratch(""), "--solve", "--num-ipus=2", "--write-lp", path);
+        RUN(&run, in_scratch(""), "--solve", "--num-ipus=2", "--output", output_into("lp", path));
         assert_refused(&run, 2, "would be taken for a part of");
         free(path);
     }
@@ -472,16 +474,16 @@ static void never_writes_beside_a_profile_what_belongs_to_it(void **state) {
     assert_int_equal(symlink("../profile.pop-journal", in_scratch("other/late")), 0);
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("profile.pop-journal"));
     assert_refused(&run, 2, "would be taken for a part of");
-    RUN(&run, CASE_PROFILE, "--html", in_scratch("other/late"));
+    RUN(&run, CASE_PROFILE, "--output", output_into("page", in_scratch("other/late")));
     assert_refused(&run, 2, "would be taken for a part of");
     /* of the same name elsewhere it is nothing special */
     RUN(&run, in_scratch(""), "-q", "--save-to-file", in_scratch("other/profile.pop-wal"));
     assert_int_equal(run.status, 0);
 }
 
-/* The same for the files of --write-lp and --write-mps, and their links and modes. */
+/* The same for integer programs, and their links and modes. */
 static void programs_survive_a_full_disk(void) {
-    static const char *const options[] = {"--write-lp", "--write-mps"};
+    static const char *const outputs[] = {"lp", "mps"};
     const char *costs = PROJECT_DIRECTORY "/data/costs/regions.json";
     struct rlimit before;
     struct stat info;
@@ -494,7 +496,8 @@ static void programs_survive_a_full_disk(void) {
         test_write_bytes(path, "earlier", 7);
         assert_int_equal(chmod(path, 0604), 0);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-        RUN(&run, "--costs", costs, "-q", "--solve", "--num-ipus=2", options[i], link);
+        RUN(&run, "--costs", costs, "-q", "--solve", "--num-ipus=2", "--output",
+            output_into(outputs[i], link));
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(run.status, 3);
         size_t size;
@@ -502,7 +505,8 @@ static void programs_survive_a_full_disk(void) {
         assert_int_equal(size, 7);
         assert_memory_equal(bytes, "earlier", 7);
         free(bytes);
-        RUN(&run, "--costs", costs, "-q", "--solve", "--num-ipus=2", options[i], link);
+        RUN(&run, "--costs", costs, "-q", "--solve", "--num-ipus=2", "--output",
+            output_into(outputs[i], link));
         assert_int_equal(run.status, 0);
         assert_int_equal(lstat(path, &info), 0);
         assert_true(S_ISREG(info.st_mode));

@@ -130,8 +130,8 @@ static void ask(answer *a, const subject *s, const question *q, bool of_stored,
         unlink(stored);
     }
     if (q->writes) {
-        count = add(arguments, count, "--write-lp");
-        count = add(arguments, count, program);
+        count = add(arguments, count, "--output");
+        count = add(arguments, count, output_into("lp", program));
         unlink(program);
     }
     count = add(arguments, count, of_stored ? "--load-from-file" : s->profile);

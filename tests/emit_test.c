@@ -150,7 +150,7 @@ static bool can_emit(const split *s, const popliner_emit_options *options,
 
 static void formats_have_names(void **state) {
     (void)state;
-    static const char *const names[] = {"json",       "optimum", "poptorch", "megatron",
+    static const char *const names[] = {"pipeline",   "optimum", "poptorch", "megatron",
                                         "vllm",       "torch",   "titan",    "accelerate",
                                         "tensorflow", "popart",  "popxl"};
     assert_int_equal(sizeof names / sizeof *names, POPLINER_NUM_EMIT_FORMATS);
@@ -390,7 +390,7 @@ static void json_says_all(void **state) {
     assert_non_null(whole);
     strcpy(whole, expected[0]);
     strcat(whole, expected[1]);
-    assert_emits(&s, &o, POPLINER_EMIT_JSON, whole);
+    assert_emits(&s, &o, POPLINER_EMIT_PIPELINE, whole);
     free(whole);
     /* what is between two layers has no place elsewhere */
     assert_refuses(
@@ -424,16 +424,11 @@ static void ipus_are_sayable_or_not(void **state) {
         unsigned needs; /* one of the first four, or none, */
         unsigned more;  /* and all of these */
     } rules[] = {
-        {POPLINER_EMIT_JSON, 0, 0},
-        {POPLINER_EMIT_OPTIMUM, ORDER, 0},
-        {POPLINER_EMIT_POPTORCH, FROM_0, MANY},
-        {POPLINER_EMIT_MEGATRON, TURN, 0},
-        {POPLINER_EMIT_VLLM, ORDER, 0},
-        {POPLINER_EMIT_TORCH, ORDER, 0},
-        {POPLINER_EMIT_TITAN, TURN | V, 0},
-        {POPLINER_EMIT_ACCELERATE, ORDER, 0},
-        {POPLINER_EMIT_TENSORFLOW, 0, MANY},
-        {POPLINER_EMIT_POPART, 0, MANY},
+        {POPLINER_EMIT_PIPELINE, 0, 0},         {POPLINER_EMIT_OPTIMUM, ORDER, 0},
+        {POPLINER_EMIT_POPTORCH, FROM_0, MANY}, {POPLINER_EMIT_MEGATRON, TURN, 0},
+        {POPLINER_EMIT_VLLM, ORDER, 0},         {POPLINER_EMIT_TORCH, ORDER, 0},
+        {POPLINER_EMIT_TITAN, TURN | V, 0},     {POPLINER_EMIT_ACCELERATE, ORDER, 0},
+        {POPLINER_EMIT_TENSORFLOW, 0, MANY},    {POPLINER_EMIT_POPART, 0, MANY},
         {POPLINER_EMIT_POPXL, 0, MANY},
     };
     const popliner_emit_options o = with_modules();
@@ -561,7 +556,7 @@ static void head_and_tail_stay_together(void **state) {
     for (size_t i = 0; i < sizeof splits / sizeof *splits; i++)
         for (size_t k = 0; k < POPLINER_NUM_EMIT_FORMATS; k++) {
             const popliner_emit_format format = (popliner_emit_format)k;
-            const bool may = format == POPLINER_EMIT_JSON || splits[i] == &together;
+            const bool may = format == POPLINER_EMIT_PIPELINE || splits[i] == &together;
             if (format != POPLINER_EMIT_VLLM && format != POPLINER_EMIT_OPTIMUM &&
                 format != POPLINER_EMIT_MEGATRON)
                 assert_int_equal(can_emit(splits[i], &o, format), may);
@@ -683,11 +678,11 @@ static void options_are_checked(void **state) {
                        "like model.layers.{}");
     assert_refuses(&sample, &o, POPLINER_EMIT_TORCH, error.message);
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, NULL), POPLINER_OK);
-    assert_int_equal(popliner_emit(NULL, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit(NULL, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_OK);
     const size_t map[] = {1, 0};
     o.device_map = map;
     o.num_mapped_stages = 2;
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_OK);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_OK);
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(
         error.message,
@@ -695,24 +690,23 @@ static void options_are_checked(void **state) {
         "or use a format like json");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message, "json: -p model.layers.%d: has no {} for the "
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message, "pipeline: -p model.layers.%d: has no {} for the "
                                        "layer's name; expected a path like model.layers.{}");
     o.layer_path = "a.{}.b.{}";
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message,
-                        "json: -p a.{}.b.{}: has {} twice; expected one");
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message, "pipeline: -p a.{}.b.{}: has {} twice; expected one");
     o.layer_path = "\xff{}";
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_ERROR_USAGE);
     o = with_modules();
     static const char *const empty[] = {"a", ""};
     o.tail_modules = empty;
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, &error), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);
     assert_string_equal(error.message,
-                        "json: modules: module 1 has no name, or the name is not UTF-8");
+                        "pipeline: modules: module 1 has no name, or the name is not UTF-8");
     o = with_modules();
     o.struct_size = 0;
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, NULL, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_ERROR_USAGE);
     assert_int_equal(popliner_emit(NULL, POPLINER_NUM_EMIT_FORMATS, NULL, NULL),
                      POPLINER_ERROR_USAGE);
 }
@@ -730,9 +724,11 @@ static void plans_that_do_not_fit(void **state) {
     assert_int_equal(t.count, 1);
     free(text);
     s.num_stages = 2;
-    assert_refuses(&s, &o, POPLINER_EMIT_JSON, "json: the plan does not split the whole chain");
+    assert_refuses(&s, &o, POPLINER_EMIT_PIPELINE,
+                   "pipeline: the plan does not split the whole chain");
     s.num_stages = 0;
-    assert_refuses(&s, &o, POPLINER_EMIT_JSON, "json: the plan does not split the whole chain");
+    assert_refuses(&s, &o, POPLINER_EMIT_PIPELINE,
+                   "pipeline: the plan does not split the whole chain");
     static const uint8_t none[] = {0, 0, 0, 0, 0, 0};
     s = sample;
     s.counted = none;
@@ -754,9 +750,9 @@ static void stages_that_recompute(void **state) {
         popliner_recompute recompute;
         const char *words;
     } cases[] = {
-        {POPLINER_EMIT_JSON, POPLINER_RECOMPUTE_FULL, "\"recompute\": \"full\""},
-        {POPLINER_EMIT_JSON, POPLINER_RECOMPUTE_STANDARD, "\"recompute\": \"standard\""},
-        {POPLINER_EMIT_JSON, POPLINER_RECOMPUTE_NONE, "\"recompute\": null"},
+        {POPLINER_EMIT_PIPELINE, POPLINER_RECOMPUTE_FULL, "\"recompute\": \"full\""},
+        {POPLINER_EMIT_PIPELINE, POPLINER_RECOMPUTE_STANDARD, "\"recompute\": \"standard\""},
+        {POPLINER_EMIT_PIPELINE, POPLINER_RECOMPUTE_NONE, "\"recompute\": null"},
         {POPLINER_EMIT_POPART, POPLINER_RECOMPUTE_FULL,
          "\nopts.autoRecomputation = popart.RecomputationType.Pipeline\n"},
         {POPLINER_EMIT_POPART, POPLINER_RECOMPUTE_STANDARD,
@@ -790,7 +786,7 @@ static void stages_that_recompute(void **state) {
         const bool is_heard = t.count == usual_count + 1 && t.about_recomputing == 1;
         if (cases[i].words == NULL ? !is_heard : !is_said)
             fail_msg("case %zu: %s\n%s", i, t.last, text);
-        if (cases[i].format != POPLINER_EMIT_JSON)
+        if (cases[i].format != POPLINER_EMIT_PIPELINE)
             assert_string_not_equal(cases[i].words == NULL ? t.last : text, without);
         free(text);
         free(without);
@@ -896,7 +892,7 @@ static void replicas_are_said(void **state) {
                                "opts.enableGradientAccumulation = True\n"
                                "opts.accumulationFactor = 9\n"},
         {POPLINER_EMIT_POPXL, "replication_factor = 2\nsteps = 9\n"},
-        {POPLINER_EMIT_JSON, "\"replicas\": 2,\n    \"micro_batches\": 9,\n"},
+        {POPLINER_EMIT_PIPELINE, "\"replicas\": 2,\n    \"micro_batches\": 9,\n"},
         {POPLINER_EMIT_VLLM, "VLLM_PP_LAYER_PARTITION=1,1\n"},
     };
     o = with_modules();
@@ -923,8 +919,9 @@ static void replicas_are_said(void **state) {
     solver.max_stage_bytes = 40;
     assert_int_equal(popliner_replicas_solve(costs, &asked, &answer, NULL), POPLINER_OK);
     o.replicas = answer;
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_JSON, &text, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message, "json: nothing fits, so there is no plan");
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, &text, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_string_equal(error.message, "pipeline: nothing fits, so there is no plan");
     assert_null(text);
     popliner_replicas_free(answer);
     popliner_costs_free(costs);

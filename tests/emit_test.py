@@ -3,7 +3,7 @@
 
     emit_test.py POPLINER SCHEMA DIRECTORIES...
 
-What a plan is comes from other outputs (--section plan and layers, or the file of costs). What is
+What a plan is comes from other outputs (--output plan and layers, or the file of costs). What is
 written is read by second implementations, each from the source that is named there, or run as
 Python with stubs that record what is called; then every layer has to be in its stage, on its IPU.
 What cannot be said has to be refused by name, and nothing written.
@@ -29,7 +29,7 @@ import types
 
 import cases
 
-FORMATS = ["json", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
+FORMATS = ["pipeline", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
            "tensorflow", "popart", "popxl"]
 HEAD_MODULES = ["model.embed_tokens", "model.\"quoted\""]
 TAIL_MODULES = ["model.norm", "lm_head"]
@@ -119,7 +119,7 @@ def refused_devices(plan, name):
 def refused(plan, name, path, head, tail, has_map):
     """Why a format cannot say a plan, by the table of docs/emit.md; None if it can. A map that was
     given is looked at before there is a plan."""
-    if name == "json":
+    if name == "pipeline":
         return None
     if name in ("poptorch", "torch", "titan", "accelerate") and path is None:
         return "--modules"
@@ -643,7 +643,7 @@ def read_json(text, plan, asked):
                 modules_of(plan, asked), document)
 
 
-READERS = {"json": read_json, "optimum": read_optimum, "poptorch": read_poptorch,
+READERS = {"pipeline": read_json, "optimum": read_optimum, "poptorch": read_poptorch,
            "megatron": read_megatron, "vllm": read_vllm, "torch": read_torch, "titan": read_titan,
            "accelerate": read_accelerate, "tensorflow": read_tensorflow, "popart": read_popart,
            "popxl": read_popxl}
@@ -686,14 +686,14 @@ def check_refusal(asked, split, name, reason):
     """One that is refused leaves a file of another format beside it unwritten, too."""
     path = os.path.join(asked.directory, "refused")
     other = os.path.join(asked.directory, "other.json")
-    done = run(asked, *split, *asked.options(), "-q", "--emit", f"json={other}",
-               "--emit", f"{name}={path}", may=(2,))
+    done = run(asked, *split, *asked.options(), "-q", "--output", f"pipeline={other}",
+               "--output", f"{name}={path}", may=(2,))
     message = done.stderr.decode()
-    require(f"--emit {name}: " in message and reason in message, name, reason, message)
+    require(f"--output {name}: " in message and reason in message, name, reason, message)
     require(done.stdout == b"", "printed although refused", done.stdout)
     require(not os.path.exists(path) and not os.path.exists(other), "written although refused")
-    done = run(asked, *split, *asked.options(), "-q", "--emit", name, may=(2,))
-    require(done.stdout == b"" and f"--emit {name}: " in done.stderr.decode(), name)
+    done = run(asked, *split, *asked.options(), "-q", "--output", name, may=(2,))
+    require(done.stdout == b"" and f"--output {name}: " in done.stderr.decode(), name)
     asked.counts["refused"] += 1
 
 
@@ -723,7 +723,7 @@ def check_plan(asked, split, plan):
         elif TEST_ALL or (name, reason) not in asked.seen:
             asked.seen.add((name, reason))
             check_refusal(asked, split, name, reason)
-    files = [f"--emit={name}={path}" for name, path in asked_for.items()]
+    files = [f"--output={name}={path}" for name, path in asked_for.items()]
     done = run(asked, *split, *asked.options(), "-q", *files)
     for name, path in asked_for.items():
         require(os.path.exists(path), name, "of", plan, "is not written", split, done.stderr)
@@ -746,8 +746,8 @@ def section(asked, *arguments):
 
 def plan_of_section(asked, split, units, kinds):
     stages = []
-    for row in section(asked, *split, "--section", "plan"):
-        first, last = units.index(row["first_unit"]), units.index(row["last_unit"])
+    for row in section(asked, *split, "--output", "plan"):
+        first, last = units.index(row["from"]), units.index(row["to"])
         stages.append((int(row["ipu"]), units[first:last + 1]))
     return plan_of(stages, kinds)
 
@@ -783,7 +783,7 @@ def check_kinds(asked, kinds):
 def check_profile(asked, directory):
     asked.kinds.clear()
     for extra in ([], ["--memory-model", "popliner"]):
-        rows = section(asked, directory, *extra, "--section", "layers")
+        rows = section(asked, directory, *extra, "--output", "layers")
         units = [row["unit"] for row in rows]
         kinds = {row["unit"]: row["kind"] for row in rows}
         if extra:
@@ -805,7 +805,7 @@ def check_profile(asked, directory):
             check_kinds(asked, kinds)
     # another name for each layer, none of them a number
     regex = ["--layer-name-regex", r"^([^/\d]+)"]
-    rows = section(asked, directory, *regex, "--section", "layers")
+    rows = section(asked, directory, *regex, "--output", "layers")
     if sum(row["kind"] == "layer" for row in rows) > 1:
         units = [row["unit"] for row in rows]
         kinds = {row["unit"]: row["kind"] for row in rows}
@@ -820,33 +820,35 @@ def check_stored(asked, directory):
     split = ["--solve", "--num-ipus", "3"]
     for name in FORMATS:
         path = os.path.join(asked.directory, "from-profile")
-        printed = run(asked, stored, "--load-from-file", *split, *asked.options(), "-q", "--emit",
+        printed = run(asked, stored, "--load-from-file", *split, *asked.options(), "-q", "--output",
                       name).stdout.decode()
-        beside = run(asked, directory, *split, *asked.options(), "-q", "--emit",
+        beside = run(asked, directory, *split, *asked.options(), "-q", "--output",
                      f"{name}={path}").stdout.decode()
         require(printed == read_text(path) != "", name, printed)
         require(json.loads(beside)[0]["head"] is True, "printed beside", beside)
         os.remove(path)
-    for options, words in ((["--emit", "vllm", "--emit", "json"], "both for standard output"),
-                           (["--emit", "vllm", "--memory-totals"], "all that is printed"),
-                           (["--emit", "vllm", "--format", "json"], "--format"),
-                           (["--emit", "vllm", "--sweep", "num-ipus=1..2"], "--sweep"),
-                           (["--emit", "vllm", "--evaluate", "0"], "not both"),
-                           (["--emit", "nothing"], "nothing: expected FORMAT"),
-                           (["--emit", "json="], "into which file"),
-                           (["--emit", f"json={stored}"], "would overwrite"),
-                           (["--emit", "json=a", "--emit", "vllm=a"], "file of another --emit"),
-                           (["--emit", "json", "--modules", "{},a,,b"], "--modules"),
-                           (["--modules", "{}"], "--emit only")):
+    for options, words in ((["--output", "vllm", "--output", "pipeline"],
+                            "vllm is printed already"),
+                           (["--output", "vllm", "--memory-totals"], "vllm is printed already"),
+                           (["--output", "vllm", "--format", "json"], "--format"),
+                           (["--output", "vllm", "--sweep", "num-ipus=1..2"], "--sweep"),
+                           (["--output", "vllm", "--evaluate", "0"], "Give one of them"),
+                           (["--output", "nothing"], "no such output"),
+                           (["--output", "pipeline="], "into which file"),
+                           (["--output", f"pipeline={stored}"], "would overwrite"),
+                           (["--output", "pipeline=a", "--output", "vllm=a"],
+                            "vllm=a: is the file of --output pipeline=a"),
+                           (["--output", "pipeline", "--modules", "{},a,,b"], "--modules"),
+                           (["--modules", "{}"], "plans for frameworks")):
         done = run(asked, stored, "--load-from-file", "--solve", *options, may=(2,))
         require(words in done.stderr.decode() and done.stdout == b"", options, done.stderr)
     # the best effort of what does not fit is written, with a warning
-    done = run(asked, directory, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", "--emit",
+    done = run(asked, directory, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", "--output",
                "optimum", may=(1,))
     require(b"does not fit" in done.stderr and json.loads(done.stdout), done.stderr)
     # where there is none, nothing is
     path = os.path.join(asked.directory, "none")
-    done = run(asked, directory, "--solve", "--num-ipus", "1", "--require", "cut:0", "--emit",
+    done = run(asked, directory, "--solve", "--num-ipus", "1", "--require", "cut:0", "--output",
                f"optimum={path}", may=(1,))
     require(b"not written" in done.stderr and not os.path.exists(path), done.stderr)
 
@@ -860,7 +862,7 @@ def check_document(asked, directory, document):
     require(sorted(blocks) == sorted(FORMATS), "formats in the document:", sorted(blocks))
     options = ["--modules", f"model.embed_tokens,{PATH},model.norm,lm_head"]
     for name in FORMATS[1:]:
-        text = run(asked, directory, "--solve", "--num-ipus", "3", *options, "-q", "--emit",
+        text = run(asked, directory, "--solve", "--num-ipus", "3", *options, "-q", "--output",
                    name).stdout.decode()
         wanted = "(?:    .*\\n)+".join(map(re.escape, blocks[name].group(1).split("    …\n")))
         require(re.fullmatch(r"(?:# .*\n\n)?" + wanted, text), name, "is not as documented", text)
@@ -936,7 +938,7 @@ def check_replicas(asked, rng):
     answer = json.loads(done.stdout)
     if answer["best"] is None:
         target = os.path.join(asked.directory, "none")
-        run(asked, *split, "--emit", f"json={target}", may=(1,))
+        run(asked, *split, "--output", f"pipeline={target}", may=(1,))
         require(not os.path.exists(target), "written although nothing fits")
         return
     best = answer["candidates"][answer["best"]]

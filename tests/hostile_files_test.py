@@ -22,7 +22,7 @@ popliner, sample = map(os.path.abspath, sys.argv[1:])
 MAX_SECONDS = 30  # with the sanitizers, on a machine that has other work
 MAX_FILE_BYTES = 1 << 30
 ERROR_LINE = re.compile(r"^\d\d:\d\d:\d\d ERROR +(.+)$", re.M)
-QUESTIONS = (["--solve"], ["--diagnose"], ["--section", "programs"], ["--html", "/dev/null"])
+QUESTIONS = (["--solve"], ["--diagnose"], ["--output", "programs"], ["--output", "page=/dev/null"])
 failures = []
 
 
@@ -147,7 +147,7 @@ def try_balances(report):
     """What is no number that JSON knows."""
     for balance in (float("inf"), -float("inf"), 1e308):
         report.alter(executed_with_balance(balance))
-        result = run(f"balance {balance}", report.folder, "--section", "execution", "--format",
+        result = run(f"balance {balance}", report.folder, "--output", "execution", "--format",
                      "json", statuses={0})
         try:
             rows = json.loads(result.stdout)["rows"]
@@ -171,7 +171,7 @@ def try_short_limit(report):
     """A file that may not grow is said, and nothing is left of it."""
     report.alter("SELECT 1")
     page = os.path.join(report.folder, "page.html")
-    command = f"ulimit -f 8; exec '{popliner}' '{report.folder}' --solve -q --html '{page}'"
+    command = f"ulimit -f 8; exec '{popliner}' '{report.folder}' --solve -q --output page={page}"
     result = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
     left = [name for name in os.listdir(report.folder) if "page" in name or ".part" in name]
     check(result.returncode == 3 and "page.html" in result.stderr and not left,

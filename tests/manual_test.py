@@ -119,15 +119,15 @@ def check_bash(options, path, folder, own):
     for name in ("objective", "pareto"):
         assert complete("--" + name, "memory,c") == ["memory,cycles"], name
     assert complete("--effects", "layout,p") == ["layout,passing"]
-    assert complete("--html", "ma") == ["man"]
+    assert complete("--save-to-file", "ma") == ["man"]
     assert complete("--num-ipus", "") == []
-    assert "tiles=" in complete("--output", "t"), complete("--output", "t")
-    assert complete("--emit", "op") == ["optimum"]  # a file may follow
+    assert "tiles" in complete("--output", "t"), complete("--output", "t")
+    assert complete("--output", "opt") == ["optimum"]  # a file may follow
     print("bash: %d words" % len(everything))
 
 
 # as the documents say
-REPEATED = {"report", "output", "emit", "ipu-mem-per-tile", "ipu-speed", "link-bandwidth",
+REPEATED = {"report", "output", "ipu-mem-per-tile", "ipu-speed", "link-bandwidth",
             "fail-on", "require"}
 ZSH = r"""
 _arguments() { print -rl -- "$@" }
@@ -146,7 +146,8 @@ def check_zsh(options, path, own):
         mine = [row for row in rows if re.match(r"(\(.*\))?\*?--%s=?\[" % name, row)]
         assert len(mine) == 1, (name, mine)
         assert mine[0].startswith("*") == (name in REPEATED), mine
-        assert (letter is None) == (not any(re.match(r"\(.*\)-%s\[" % letter, r) for r in rows))
+        assert (letter is None) == (not any(re.match(r"(\(.*\)|\*)-%s\+?\[" % letter, r)
+                                             for r in rows))
         assert (value is None) == mine[0].endswith("]"), mine
         choices = choices_of(value)
         assert not choices or mine[0].endswith(":(%s)" % " ".join(choices)), mine

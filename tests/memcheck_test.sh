@@ -38,11 +38,11 @@ check 1 "$sample" --solve --num-ipus 2 --mem-per-tile 30000
 check 1 "$sample" --diagnose
 check 0 "$sample" --evaluate 1,2
 check 0 "$sample" --layer-breakdown
-check 0 "$sample" --section tiles
+check 0 "$sample" --output tiles
 check 0 "$sample" --save-to-file "$stored"
 check 0 "$stored" --load-from-file --solve --num-ipus 2
-check 0 "$sample" --solve --num-ipus 2 --html "$scratch/page.html"
-check 0 "$sample" --solve --num-ipus 2 --emit optimum
+check 0 "$sample" --solve --num-ipus 2 --output "page=$scratch/page.html"
+check 0 "$sample" --solve --num-ipus 2 --output optimum
 check 2 "$sample" --solve --num-ipus none
 head -c 40000 "$sample/profile.pop" >"$scratch/half.pop"
 check 3 "$scratch/half.pop" --solve

@@ -1,5 +1,5 @@
 """The file of a page: the same bytes each time, nothing from elsewhere, what it may run, names that
-try to get out of its data, and its tables against --section.
+try to get out of its data, and its tables against --output.
 
 Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, folders of other profiles.
 
@@ -34,7 +34,7 @@ def run(*words, status=0):
 
 def make(*words, name="page.html", status=0):
     path = os.path.join(scratch, name)
-    run(*words, "--html", path, status=status)
+    run(*words, "--output", f"page={path}", status=status)
     with open(path, "rb") as file:
         return file.read()
 
@@ -91,7 +91,7 @@ def check_frame(page):
 
 def check_tables(words, data):
     for name in SECTIONS:
-        told = json.loads(run(*words, "--section", name, "--format", "json"))
+        told = json.loads(run(*words, "--output", name, "--format", "json"))
         assert rows_of(data["sections"][name]) == told["rows"], name
         if name == "execution":
             check_sums(rows_of(data["sections"]["execution_sums"]), told["rows"])
@@ -194,7 +194,7 @@ def compared_rows(comparison):
 
 
 def check_comparison(before, now, *options, status=0):
-    """A page's comparison against that of --format csv and json, and tiles against --section; what
+    """A page's comparison against that of --format csv and json, and tiles against --output; what
     is printed, and the status, are as without the page."""
     words = [now, "--compare", before, *options]
     page = make(*words, status=status)
@@ -205,7 +205,7 @@ def check_comparison(before, now, *options, status=0):
     for form in cases.some(("csv", "json"), 2):
         path = os.path.join(scratch, "beside.html")
         printed = run(*words, "--format", form, status=status)
-        assert run(*words, "--format", form, "--html", path, status=status) == printed
+        assert run(*words, "--format", form, "--output", f"page={path}", status=status) == printed
         with open(path, "rb") as file:
             assert file.read() == page
     table = run(*words, "--format", "csv", status=status).decode()
@@ -222,7 +222,7 @@ def check_comparison(before, now, *options, status=0):
     assert set(own) == set(told) - {"section", "rows"} | {"tables"}
     tiles = rows_of(own["tables"]["tile"])
     for side, words in (("before", before), ("now", now)):
-        section = json.loads(run(words, "--section", "tiles", "--format", "json"))["rows"]
+        section = json.loads(run(words, "--output", "tiles", "--format", "json"))["rows"]
         assert len(tiles) == len(section)
         for compared, row in zip(tiles, section):
             assert {name: value for name, value in row.items() if name.endswith("_bytes")} == \
@@ -299,18 +299,19 @@ def check_comparisons():
 
 def check_refusals():
     for words, status, text in (
-            (["--solver", "popliner", "--solve"], 2, b"--html: not with --solver popliner"),
-            (["--evaluate", "1", "--compiled", "x"], 2, b"--html"),
+            (["--solver", "popliner", "--solve"], 2, b"--output page: not with --solver popliner"),
+            (["--evaluate", "1", "--compiled", "x"], 2, b"--output page"),
             (["--objective", "nothing"], 2, b"--objective nothing"),
-            (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--html")):
+            (["--save-to-file", os.path.join(scratch, "no.html")], 2, b"--output page=")):
         path = os.path.join(scratch, "no.html")
-        result = subprocess.run([popliner, "-q", sample, *words, "--html", path],
+        result = subprocess.run([popliner, "-q", sample, *words, "--output", f"page={path}"],
                                 capture_output=True)
         assert result.returncode == status and text in result.stderr, (words, result)
         assert not os.path.exists(path)
     path = os.path.join(scratch, "nowhere", "page.html")
-    result = subprocess.run([popliner, "-q", sample, "--html", path], capture_output=True)
-    assert result.returncode == 3 and b"--html" in result.stderr, result
+    result = subprocess.run([popliner, "-q", sample, "--output", f"page={path}"],
+                            capture_output=True)
+    assert result.returncode == 3 and b"--output page=" in result.stderr, result
 
 
 def check_stage_tiles(words):
@@ -339,7 +340,7 @@ def check_wishes():
            "ipu_speeds": [[0, 333000]],
            "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "unknown": []}
     assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
-    summary = json.loads(run(sample, "--section", "summary", "--format", "json"))
+    summary = json.loads(run(sample, "--output", "summary", "--format", "json"))
     clock = next(row["value"] for row in summary["rows"] if "clock" in row["name"])
     assert data["wishes"]["links"] == {
         "all": ["64000000000", str(clock)], "all_is_asked_for": False,
@@ -368,7 +369,8 @@ def check_measurements(*words, exit_status=0):
     answer is the one without a page."""
     path = os.path.join(scratch, "measured.html")
     plain = run(*words, "--format", "json", status=exit_status)
-    result = subprocess.run([popliner, "-v", *words, "--format", "json", "--html", path],
+    result = subprocess.run([popliner, "-v", *words, "--format", "json", "--output",
+                             f"page={path}"],
                             capture_output=True)
     assert result.returncode == exit_status, (words, result)
     assert result.stdout == plain, words

@@ -44,7 +44,8 @@ function run(words) {
 
 function makePage(words) {
     const file = path.join(scratch, 'page.html');
-    const result = spawnSync(popliner, ['-q', '--paths', ...words, '--html', file], { encoding: 'utf8' });
+    const result = spawnSync(popliner, ['-q', '--paths', ...words, '--output', `page=${file}`],
+                             { encoding: 'utf8' });
     assert.ok(result.status === 0 || result.status === 1, `${words.join(' ')}: ${result.stderr}`);
     return readPage(file);
 }
@@ -101,7 +102,7 @@ function checkPasting() {
         fs.mkdirSync(report, { recursive: true });
         for (const file of ['profile.pop', 'debug.cbor'])
             fs.copyFileSync(path.join(sample, file), path.join(report, file));
-        execFileSync(popliner, ['-q', usual, '--html', 'page.html'], { cwd: scratch });
+        execFileSync(popliner, ['-q', usual, '--output', 'page=page.html'], { cwd: scratch });
         const { words } = readPage(path.join(scratch, 'page.html'));
         assert.deepStrictEqual(pasted(words.command).slice(0, 1), [usual], words.command);
         assert.ok(!fs.existsSync(path.join(scratch, 'STRANGE')), words.command);

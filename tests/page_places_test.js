@@ -95,7 +95,7 @@ function checkRandomRows() {
 
 function makePage(words) {
     const file = path.join(scratch, 'page.html');
-    execFileSync(popliner, ['-q', ...words, '--html', file],
+    execFileSync(popliner, ['-q', ...words, '--output', `page=${file}`],
         { stdio: ['ignore', 'ignore', 'pipe'] });
     const parts = fs.readFileSync(file, 'utf8')
         .split('<script type="application/json" id="data">');

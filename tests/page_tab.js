@@ -41,7 +41,8 @@ async function startBrowser() {
 
 function makePage(popliner, scratch, name, words) {
     const file = path.join(scratch, `${name}.html`);
-    const result = spawnSync(popliner, ['-q', ...words, '--html', file], { encoding: 'utf8' });
+    const result = spawnSync(popliner, ['-q', ...words, '--output', `page=${file}`],
+                             { encoding: 'utf8' });
     assert.ok(result.status === 0 || result.status === 1, result.stderr);
     return { name, file };
 }

@@ -26,7 +26,8 @@ EFFECTS = ("layout", "passing", "buffers")
 
 def make(*words):
     path = os.path.join(scratch, "page.html")
-    result = subprocess.run([popliner, "-q", *words, "--html", path], capture_output=True)
+    result = subprocess.run([popliner, "-q", *words, "--output", f"page={path}"],
+                            capture_output=True)
     assert result.returncode in (0, 1), (words, result.stderr)
     with open(path, encoding="utf-8") as file:
         page = file.read()

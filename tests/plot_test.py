@@ -44,7 +44,7 @@ def run(command, environment=None, statuses=(0, 1)):
 
 
 def section(popliner, directory, name, *arguments):
-    text = run([popliner, directory, "-q", "--section", name, "--format", "csv", *arguments])
+    text = run([popliner, directory, "-q", "--output", name, "--format", "csv", *arguments])
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -100,7 +100,7 @@ def check_tiles(popliner, directory, is_ascii, width):
     limit = int(facts["device", "bytes_per_tile"])
     base = [int(row["always_live_bytes"]) for row in rows]
     total = [int(row["live_bytes"]) for row in rows]
-    text = run([popliner, directory, "-q", "--plot", "tiles"],
+    text = run([popliner, directory, "-q", "--output", "tiles", "--format", "plot"],
                {"LANG": "C" if is_ascii else "C.UTF-8", "COLUMNS": str(width)})
     lines, rest = read_columns(text, drawn_width(len(total), width))
     most = max(total)
@@ -116,7 +116,7 @@ def check_liveness(popliner, directory, is_ascii, width):
     rows = section(popliner, directory, "liveness")
     total = [int(row["live_bytes"]) for row in rows]
     base = [int(row["live_bytes"]) - int(row["not_always_live_bytes"]) for row in rows]
-    text = run([popliner, directory, "-q", "--plot", "liveness"],
+    text = run([popliner, directory, "-q", "--output", "liveness", "--format", "plot"],
                {"LANG": None, "LC_ALL": "POSIX" if is_ascii else "en_US.utf8",
                 "COLUMNS": str(width)})
     lines, rest = read_columns(text, drawn_width(len(total), width))
@@ -138,17 +138,17 @@ def check_liveness(popliner, directory, is_ascii, width):
 
 def check_plan(popliner, directory, arguments):
     rows = section(popliner, directory, "plan", *arguments)
-    text = run([popliner, directory, "-q", "--plot", "plan", *arguments])
+    text = run([popliner, directory, "-q", "--output", "plan", "--format", "plot", *arguments])
     lines = text.split("\n")
-    needs = [int(row["need_bytes"]) for row in rows]
+    needs = [int(row["memory"]) for row in rows]
     limits = [int(row["limit_bytes"]) for row in rows]
     top = max(needs + limits)
     width = 80 - NAME - NUMBERS
     check(len(lines) == len(rows) + 2, lines)
     for line, row, need, limit in zip(lines, rows, needs, limits):
-        name = f"{row['stage']} IPU {row['ipu']}  {row['first_unit']}"
-        if row["last_unit"] != row["first_unit"]:
-            name += f" to {row['last_unit']}"
+        name = f"{row['stage']} IPU {row['ipu']}  {row['from']}"
+        if row["to"] != row["from"]:
+            name += f" to {row['to']}"
         check(line[:NAME] == name[:NAME].ljust(NAME), line)
         check(line[NAME + width:] == f" {need:,}", line)
         filled, at_limit = eighths(need, top, width), math.ceil(eighths(limit, top, width) / 8)
@@ -184,7 +184,7 @@ def on_terminal(command, columns, environment):
 
 
 def check_terminal(popliner, directory):
-    command = [popliner, directory, "-q", "--plot", "liveness"]
+    command = [popliner, directory, "-q", "--output", "liveness", "--format", "plot"]
     plain = run(command, {"COLUMNS": "60"})
     check("\x1b" not in plain, "colour in a file")
     coloured = on_terminal(command, 60, {})
@@ -200,13 +200,12 @@ def check_terminal(popliner, directory):
 
 
 def check_refusals(popliner, directory):
-    for arguments in (["--plot", "plan"], ["--plot", "tiles", "--solve"],
-                      ["--plot", "plan", "--solve", "--evaluate", "whole"],
-                      ["--plot", "tiles", "--section", "tiles"],
-                      ["--plot", "tiles", "--format", "csv"],
-                      ["--plot", "plan", "--solve", "--sweep", "num-ipus=1..2"],
-                      ["--plot", "tile"]):
-        run([popliner, directory, *arguments], statuses=(2,))
+    for arguments in (["plan", "--solve", "--evaluate", "whole"],
+                      ["tiles", "--output", "liveness"],
+                      ["plan", "--solve", "--sweep", "num-ipus=1..2"],
+                      ["layers"], ["optimum"], ["tile"]):
+        run([popliner, directory, "--format", "plot", "--output", *arguments], statuses=(2,))
+    run([popliner, directory, "--solve", "--format", "plot"], statuses=(2,))
 
 
 def main():

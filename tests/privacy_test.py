@@ -55,7 +55,7 @@ def make_all(command, report, other, place, *common):
     os.makedirs(place)
     made = Made(command, place, *common)
     for section in SECTIONS:
-        made.run(section, report, "--section", section, "--format", "json")
+        made.run(section, report, "--output", section, "--format", "json")
     for option, words in run_files_test.WRITING.items():
         if words:
             made.write(option, words, report, "--solve", "--num-ipus", "2", "--format", "json")
@@ -64,9 +64,9 @@ def make_all(command, report, other, place, *common):
     made.run("calibration", report, "--evaluate", "whole", "--compiled", other, "--format", "json")
     for form in (["--format", "json"], ["--format", "csv"], ["--format", "tsv"], []):
         made.run(f"comparison {form}", report, "--compare", other, *form)
-    made.write("compared.html", ["--html", "{}"], report, "--compare", other)
+    made.write("compared.html", ["--output", "page={}"], report, "--compare", other)
     stored = os.path.join(place, "save-to-file")
-    made.write("loaded.html", ["--html", "{}"], stored, "--load-from-file")
+    made.write("loaded.html", ["--output", "page={}"], stored, "--load-from-file")
     made.run("together", os.path.dirname(report), "--report", "all", "--solve", "--format", "json")
     return made
 
@@ -85,20 +85,20 @@ def main(command, sample):
         check(not plain.holding(FOLDER), plain.holding(FOLDER))
         # what the documents warn of
         for word in TOKENS:
-            check(plain.holding(word) == {"summary", "save-to-file", "html", "compared.html",
-                                          "loaded.html"}, (word, plain.holding(word)))
+            check(plain.holding(word) == {"summary", "save-to-file", "output analysis",
+                                          "output page", "compared.html", "loaded.html"}, (word, plain.holding(word)))
         # a stored analysis forgets them, even when it is stored again
         stored = os.path.join(root, "plain", "save-to-file")
         again = Made(command, os.path.join(root, "plain"), "--no-notes", "--load-from-file")
         again.write("again", ["--save-to-file", "{}"], stored)
-        again.write("again.html", ["--html", "{}"], stored)
-        again.run("again summary", stored, "--section", "summary")
+        again.write("again.html", ["--output", "page={}"], stored)
+        again.run("again summary", stored, "--output", "summary")
         without = make_all(command, *reports, os.path.join(root, "without"), "--no-notes")
         for word in TOKENS:
             check(not without.holding(word) | again.holding(word), (word, without.holding(word),
                                                                    again.holding(word)))
         told = Made(command, os.path.join(root, "plain"), "--paths")
-        told.write("told.html", ["--html", "{}"], reports[0])
+        told.write("told.html", ["--output", "page={}"], reports[0])
         told.run("told", reports[0], "--compare", reports[1], "--format", "json")
         check(told.holding(FOLDER) == {"told.html", "told"}, told.holding(FOLDER))
     print(f"{len(plain.texts)} outputs hold no path, and no notes if these are left out")

@@ -541,7 +541,7 @@ QUESTIONS = (
     ("--evaluate", "0", "--recompute", "full", "--schedule", "popart", "--format", "json"),
     ("--diagnose", "--format", "json", "--fail-on", "unexplained=100%"),
     ("--layer-breakdown",), ("--interlayer-communication",), ("--memory-affinity",),
-    *(("--section", name, "--format", "csv") for name in (
+    *(("--output", name, "--format", "csv") for name in (
         "summary", "tiles", "categories", "liveness", "variables", "operations", "programs",
         "layers", "pairs", "checks", "vertices", "exchanges", "advice")),
 )

@@ -112,7 +112,7 @@ def by_chance(own, depth=0):
 
 
 def warnings(command, place):
-    done = subprocess.run([command, place, "--section", "summary", "--format", "json"],
+    done = subprocess.run([command, place, "--output", "summary", "--format", "json"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     lines = [line for line in cases.joined(done.stderr).decode("utf-8", "replace").splitlines()
              if "WARNING" in line]
@@ -163,7 +163,7 @@ def on_page(command, place):
     clear(place)
     write(place, "framework", '{"a": {"name beyond doubt": "value </script> beyond doubt"}}')
     page = os.path.join(place, "page.html")
-    subprocess.run([command, "-q", place, "--html", page], check=True)
+    subprocess.run([command, "-q", place, "--output", f"page={page}"], check=True)
     with open(page, encoding="utf-8") as file:
         text = file.read()
     os.remove(page)

@@ -57,7 +57,7 @@ class Root:
             make(tool, f"{model} --{name}", os.path.join(place, name))
         self.chains = {}
         for name in NAMES:
-            rows = json.loads(run(command, "-q", os.path.join(place, name), "--section", "layers",
+            rows = json.loads(run(command, "-q", os.path.join(place, name), "--output", "layers",
                                   "--format", "json").stdout)["rows"]
             self.chains[name] = [(row["unit"], row["kind"]) for row in rows]
         check(self.layers(NAMES[0]) == self.layers(NAMES[1]), self.chains)
@@ -249,7 +249,7 @@ def alone(command, tool, every):
         for name in NAMES:
             make(tool, f"--framework poptorch --layers 2 --tiles 4 --{name}",
                  os.path.join(place, name))
-        wishes = [("--solve", "--num-ipus", "2"), ("--section", "tiles"), ("--diagnose",),
+        wishes = [("--solve", "--num-ipus", "2"), ("--output", "tiles"), ("--diagnose",),
                   ("--evaluate", "0"), ("--memory-totals",)]
         own = {(name, wish): run(command, "-q", os.path.join(place, name), *wish).stdout
                for name in NAMES for wish in wishes[:None if every else 2]}
@@ -305,14 +305,15 @@ def refused(command, tool):
              "--solve")
         says(2, ["stage 1 is Tail alone, which training has not"], *both, "--evaluate", "2")
         says(2, ["no layer 7"], *both, "--evaluate", "7")
-        for words in (["--section", "tiles"], ["--memory-totals"], ["--diagnose"],
-                      ["--html", "x"], ["--compare", "x"], ["--trace", "x"], ["--plot", "tiles"],
+        for words in (["--output", "tiles"], ["--memory-totals"], ["--diagnose"],
+                      ["--output", "page=x"], ["--compare", "x"], ["--output", "trace=x"],
+                      ["--output", "tiles", "--format", "plot"],
                       ["--save-to-file", "x"], ["--output", "tiles=x"], ["--layer-breakdown"],
                       ["--solve", "--sweep", "num-ipus=1..2"],
                       ["--solve", "--pareto", "memory,cycles"], ["--solve", "--total-ipus", "4",
                                                                  "--micro-batches", "2"],
                       ["--solve", "--device-map", "0,1,0"], ["--solve", "--v-shape"],
-                      ["--solve", "--interleave", "2"], ["--solve", "--write-lp", "x"],
+                      ["--solve", "--interleave", "2"], ["--solve", "--output", "lp=x"],
                       ["--solve", "--link-bandwidth", "3"], ["--solve", "--solver", "popliner"],
                       ["--evaluate", "0", "--compiled", "x"], ["--solve", "--calibration", "x"],
                       ["--solve", "--recompute", "auto", "--schedule", "popart"],

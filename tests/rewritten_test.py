@@ -27,7 +27,7 @@ import cases
 
 popliner, sample = sys.argv[1:]
 NUM_RUNS = 200 if cases.takes_all() else 12
-QUESTIONS = (("--section", "variables"), ("--solve", "--num-ipus", "2", "--format", "json"))
+QUESTIONS = (("--output", "variables"), ("--solve", "--num-ipus", "2", "--format", "json"))
 WAYS = ("DELETE", "WAL", "WAL, coming and going", "copied")
 # All that one state differs by from the other; the answers depend on both tables.
 THERE = ("UPDATE vars_info SET size_bytes = size_bytes + 4",

@@ -25,11 +25,11 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "NAME", "tiles|liveness|plan", "RULE,...", "RULE", "[only:]A..B|all", "NAME,...", "N", "LIST", "PERCENT",
+    "NAME", "text|tsv|csv|json|plot", "RULE,...", "RULE", "[only:]A..B|all", "NAME,...", "N", "LIST", "PERCENT",
     "BYTES", "I=BYTES,...", "I=FACTOR,...", "[I-J=]BYTES,...", "WHAT=A..B", "A,B",
     "auto|ilp|dp|popliner", "full|popliner", "BYTES|N%|gaps", "I,I,...", "V",
     "none|standard|full|auto", "NAME|N,N,...", "M", "LIST|all|none", "none|fp16|fp32|auto",
-    "at-most|expected|at-least", "REGEX", "steps|natural", "A,B,...", "tsv|csv|json",
+    "at-most|expected|at-least", "REGEX", "steps|natural", "A,B,...",
     "SECONDS", None}
 
 REPORT = ("profile.pop", "profile.pop-wal", "debug.cbor", "framework.json", "app.json")
@@ -55,10 +55,12 @@ READING = {
 }
 WRITING = {
     "save-to-file": ["--save-to-file", "{}"], "output": ["--output", "tiles={}"],
-    "emit": ["--emit", "json={}"], "html": ["--html", "{}"], "trace": ["--trace", "{}"],
-    "write-lp": ["--write-lp", "{}"], "write-mps": ["--write-mps", "{}"],
+    **{f"output {name}": ["--output", name + "={}"] for name in (
+        "plan", "pipeline", "answer", "popliner", "page", "trace", "lp", "mps", "analysis",
+        "layer-breakdown")},
     "standard output": [], "standard error": [],
 }
+OF_SPLITS = {f"output {name}" for name in ("plan", "pipeline", "answer", "popliner", "lp", "mps")}
 SPELLINGS = ("same", "other", "symbolic", "hard")
 
 
@@ -76,7 +78,7 @@ def check_options(popliner):
             check(value in OTHER_VALUES, f"--{name} {value}: is it a file? Say so in this test")
     known = {name.split()[0] for name in (*READING, *WRITING) if name and " " not in name}
     check(files - known == set(), f"in no table of this test: {files - known}")
-    check(files >= set(WRITING) - {"standard output", "standard error"}, files)
+    check(files >= {name for name in WRITING if " " not in name}, files)
 
 
 def fill(sample, folder, files):
@@ -132,7 +134,7 @@ class Runs:
     def words(self, reading, folder, writing, path):
         words = [word.format(folder) if word != "SAMPLE" else self.sample
                  for word in READING[reading][0]]
-        if writing in ("emit", "write-lp", "write-mps") or reading.startswith(
+        if writing in OF_SPLITS or reading.startswith(
                 ("report", "costs", "standard")):
             words += ["--solve"]
         elif reading.startswith(("calibra", "compiled")):
@@ -184,7 +186,7 @@ def try_all(runs, is_full):
     for number, (reading, writing) in enumerate(itertools.product(READING, WRITING)):
         if not is_full and number % 2:
             continue
-        if (reading, writing) == ("load-from-file", "save-to-file"):
+        if reading == "load-from-file" and writing in ("save-to-file", "output analysis"):
             continue  # what is loaded may be stored again: see files_that_are_not_there_yet
         for file in READING[reading][1]:
             for way in SPELLINGS if is_full else [next(turn)]:
@@ -195,13 +197,14 @@ def try_all(runs, is_full):
 
 # what does not go together, whatever the files are called
 REFUSED_ANYWAY = {
-    *itertools.product(("costs", "standard input"), ("save-to-file", "output", "html", "trace")),
-    *itertools.product(("report all",), ("save-to-file", "output", "html", "trace", "emit",
-                                         "write-lp", "write-mps")),
-    *itertools.product(("compiled", "compiled all"), ("emit", "trace", "html", "write-lp",
-                                                           "write-mps")),
-    *itertools.product(("compare", "compare stored"), ("emit", "write-lp", "write-mps")),
-    *itertools.product(("calibration",), ("save-to-file", "trace")),
+    *itertools.product(("costs", "standard input"), set(WRITING) - {
+        "standard output", "standard error"} - OF_SPLITS | {"output popliner"}),
+    *itertools.product(("report all",), set(WRITING) - {
+        "standard output", "standard error", "output answer"}),
+    *itertools.product(("compiled", "compiled all"), ("output trace", "output page",
+                                                        *OF_SPLITS)),
+    *itertools.product(("compare", "compare stored"), OF_SPLITS - {"output answer"}),
+    *itertools.product(("calibration",), ("save-to-file", "output trace")),
 }
 
 
@@ -215,7 +218,7 @@ def files_that_are_not_there_yet(popliner, sample, place):
         path = os.path.join(report, name)
         if way == 1:
             os.symlink(path, link)
-        done = subprocess.run([popliner, report, "--html", path if way == 0 else link],
+        done = subprocess.run([popliner, report, "--output", f"page={path if way == 0 else link}"],
                               capture_output=True, check=False)
         check(done.returncode == 2 and os.listdir(report) == ["profile.pop"], (name, done))
         if way == 1:
@@ -228,7 +231,7 @@ def files_that_are_not_there_yet(popliner, sample, place):
             done = subprocess.run([popliner, os.path.join(os.path.abspath(sample), "profile.pop"),
                                    "--solve", *(word.format("-") for word in words)], cwd=report,
                                   capture_output=True, check=False)
-            check(done.returncode == 2 and b" -: is not standard output; " in cases.joined(done.stderr)
+            check(done.returncode == 2 and b"-: is not standard output; " in cases.joined(done.stderr)
                   and not done.stdout and "-" not in os.listdir(report), done)
     stored = os.path.join(place, "again")
     for words in (["--save-to-file", stored], ["--load-from-file", "--save-to-file", stored]):
@@ -254,7 +257,7 @@ def nothing_before_what_can_be_checked(popliner, sample, place):
                                 "0,1"]),
             (3, "--compiled", ["--layer-breakdown", "--evaluate", "whole", "--compiled", empty]),
             (3, "cannot be read", ["--output", f"tiles={new}", "--compare", f"{place}/nothing"]),
-            (3, "holds no profile", ["--trace", new, "--compare", empty])):
+            (3, "holds no profile", ["--output", f"trace={new}", "--compare", empty])):
         done = subprocess.run([popliner, "-q", sample, *words], capture_output=True, check=False)
         check(done.returncode == status and not done.stdout and part in cases.joined(done.stderr).decode()
               and not os.path.exists(new), (words, done))

@@ -32,7 +32,7 @@ QUESTIONS = (("--operation-breakdown",),
              ("--solve", "--num-ipus", "3", "--memory-model", "popliner"),
              ("--diagnose",),
              ("--memory-totals",),
-             ("--section", "variables"))
+             ("--output", "variables"))
 FEW = QUESTIONS[:2]
 failures = []
 

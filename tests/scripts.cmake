@@ -93,7 +93,7 @@ popliner_script(trace trace_test.py CASES quick full
     ${shared}/firehose)
 popliner_script(plot plot_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample} CASES quick full)
 
-# Comparisons against ones that are made of two outputs of --section.
+# Comparisons against ones that are made of two tables.
 popliner_script(changes_of_profiles changes_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample}
   CASES quick full)
 

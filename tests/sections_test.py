@@ -732,7 +732,7 @@ class Comparison:
     def section(self, section, *options):
         """The rows of a section by its JSON; the other formats must say the same."""
         def text(name):
-            return self.run("--section", section, "--format", name, *options).decode("utf-8")
+            return self.run("--output", section, "--format", name, *options).decode("utf-8")
 
         where = " ".join((section, *options))
         document = text("json")
@@ -763,7 +763,7 @@ class Comparison:
     def compare_json(self, section, own):
         """The same of one format."""
         return self.same(section, json.loads(
-            self.run("--section", section, "--format", "json"), parse_float=Real)["rows"], own)
+            self.run("--output", section, "--format", "json"), parse_float=Real)["rows"], own)
 
     def same(self, section, rows, own):
         self.equal("rows", section, len(rows), len(own))
@@ -883,7 +883,7 @@ class Comparison:
         """The plan against --solve and --evaluate as JSON."""
         text = self.run("--solve", *options, "--format", "json")
         if not text:  # there are no layers
-            self.equal("no plan", options, self.run("--solve", *options, "--section", "plan"), b"")
+            self.equal("no plan", options, self.run("--solve", *options, "--output", "plan"), b"")
             return
         answer = json.loads(text)
         rows = self.section("plan", "--solve", *options)
@@ -893,13 +893,13 @@ class Comparison:
         for number, (row, stage) in enumerate(zip(rows, stages)):
             units = (["Head"] * stage.get("head", 0) + stage["layers"] +
                      ["Tail"] * stage.get("tail", 0))
-            if row["first_unit"] == "None":  # it has no flag, as that of the full model has
+            if row["from"] == "None":  # it has no flag, as that of the full model has
                 units.insert(0, "None")
             mem, peak = stage["mem"], stage["peak"]
             needs = stage["needs"] or {"expected_bytes": peak["bytes"], "verdict": None}
             need = needs[NEEDS[answer["options"].get("risk", "expected")]]
-            own = {"stage": number, "ipu": stage["ipu"], "first_unit": units[0],
-                   "last_unit": units[-1], "need_bytes": need,
+            own = {"stage": number, "ipu": stage["ipu"], "from": units[0],
+                   "to": units[-1], "memory": need,
                    "headroom_bytes": row["limit_bytes"] - need, "verdict": needs["verdict"],
                    "limit_bytes": answer["options"]["mem_per_tile"],
                    "largest_tile": peak["tile"], "largest_tile_bytes": peak["bytes"],
@@ -910,7 +910,7 @@ class Comparison:
                    "layout_bytes": mem.get("layout", 0),
                    "correction_bytes": mem.get("correction", 0),
                    "parameter_bytes": stage["parameter_bytes"], "cycles": stage.get("cycles"),
-                   "cut_bytes": stage["cut_bytes"]}
+                   "cut": stage["cut_bytes"]}
             own.update((f"{name}_bytes", mem.get(name, 0)) for name in (*FIVE, "unexplained"))
             self.equal("columns of the plan", options, set(own), set(row))
             for column, value in own.items():
@@ -925,10 +925,10 @@ class Comparison:
         again = self.section("plan", "--evaluate", cut, *how)
         self.equal("stages evaluated", cut, len(again), len(told))
         for row, other, stage in zip(again, rows, told):
-            self.equal("evaluated", cut, {**row, "cycles": 0, "cut_bytes": 0},
-                       {**other, "cycles": 0, "cut_bytes": 0})
-            self.equal("not evaluated", cut, (row["cycles"], row["cut_bytes"]), (None, None))
-            self.equal("evaluate's", cut, (row["first_unit"], row["last_unit"], row["total_bytes"],
+            self.equal("evaluated", cut, {**row, "cycles": 0, "cut": 0},
+                       {**other, "cycles": 0, "cut": 0})
+            self.equal("not evaluated", cut, (row["cycles"], row["cut"]), (None, None))
+            self.equal("evaluate's", cut, (row["from"], row["to"], row["total_bytes"],
                                            row["largest_tile"], row["largest_tile_bytes"],
                                            row["peak_step"]),
                        (stage["unit_from"], stage["unit_to"], stage["total_bytes"], stage["tile"],
@@ -941,7 +941,7 @@ class Comparison:
             for section, kind in zip(sections, itertools.cycle(("csv", "tsv", "json"))):
                 path = os.path.join(scratch, f"{section}.{kind}")
                 options += ["--output", f"{section}={path}"]
-                wanted[path] = self.run("--section", section, "--format", kind)
+                wanted[path] = self.run("--output", section, "--format", kind)
             self.equal("printed beside files", "--output", self.run(*options), b"")
             for path, text in wanted.items():
                 with open(path, "rb") as file:

@@ -31,7 +31,7 @@ def run(*command):
 
 
 def section(popliner, directory, name):
-    text = run(popliner, directory, "-q", "--section", name, "--format", "csv")
+    text = run(popliner, directory, "-q", "--output", name, "--format", "csv")
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -155,13 +155,13 @@ def check_stages(model, times, events, plan):
     changes = 0
     for stage in plan:
         at = int(stage["stage"])
-        first, last = (model.labels.index(stage[end]) for end in ("first_unit", "last_unit"))
+        first, last = (model.labels.index(stage[end]) for end in ("from", "to"))
         units = range(first, last + 1)
         tile = int(stage["largest_tile"])
         names = [e["args"]["name"] for e in events
                  if e["ph"] == "M" and e["pid"] == 100 + at and e["name"] == "process_name"]
-        check(names == [f"Stage {at} on IPU {stage['ipu']}: {stage['first_unit']} to "
-                        f"{stage['last_unit']}"], f"stage {at} is called {names}")
+        check(names == [f"Stage {at} on IPU {stage['ipu']}: {stage['from']} to "
+                        f"{stage['to']}"], f"stage {at} is called {names}")
         check_layers(model, times, events, 100 + at, units)
         changes += check_counter(times, events, 100 + at,
                                  live_of(model, tile, memory_model.bits(units)), f"stage {at}")
@@ -219,7 +219,8 @@ def check_profile(popliner, directory, work):
     half = model.labels[(model.num_units - 1) // 2]
     changes = 0
     for split in ("whole", half):
-        run(popliner, directory, "-q", "--evaluate", split, "--effects", "none", "--trace", path,
+        run(popliner, directory, "-q", "--evaluate", split, "--effects", "none", "--output",
+            f"trace={path}",
             "--output", f"plan={plan_path}")
         with open(path, encoding="utf-8") as file:
             trace = json.load(file)
@@ -235,7 +236,7 @@ def check_profile(popliner, directory, work):
         changes += check_stages(model, times, events, plan)
         check_tracks(events)
     executed = check_execution(section(popliner, directory, "execution"), events)
-    run(popliner, directory, "-q", "--trace", path)
+    run(popliner, directory, "-q", "--output", f"trace={path}")
     with open(path, encoding="utf-8") as file:
         alone = json.load(file)["traceEvents"]
     check(alone == [e for e in events if not 100 <= e["pid"] < 1000000], "without a plan")

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 typedef enum popliner_emit_format {
-    POPLINER_EMIT_JSON,       /* an object, as docs/plan.schema.json describes it */
+    POPLINER_EMIT_PIPELINE,   /* an object, as docs/plan.schema.json describes it */
     POPLINER_EMIT_OPTIMUM,    /* keys of an ipu_config.json of Hugging Face Optimum Graphcore */
     POPLINER_EMIT_POPTORCH,   /* Python: the blocks of a PyTorch model, and PopTorch's options */
     POPLINER_EMIT_MEGATRON,   /* arguments of Megatron-Core's command line */

@@ -31,9 +31,10 @@ typedef enum popliner_format {
     POPLINER_FORMAT_TSV,
     POPLINER_FORMAT_CSV,
     POPLINER_FORMAT_JSON,
+    POPLINER_FORMAT_TEXT, /* for people: columns aligned, commas between thousands */
 } popliner_format;
 
-/* The tables of an analysis. TILES is in every format; the others are in TSV and CSV only. */
+/* The tables of an analysis. All but the first have every format. */
 typedef enum popliner_table {
     /* The total of all operations as one stage in PopLiner's memory model, then always-live and not
      * always-live bytes on the first ten tiles, as the compiler counts them. */

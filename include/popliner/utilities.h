@@ -56,7 +56,7 @@ const char *popliner_size_take(const char *text, uint64_t *bytes);
 typedef enum popliner_named {
     POPLINER_NAMED_OBJECTIVE,   /* popliner_objective: "memory", "cycles", ... */
     POPLINER_NAMED_SECTION,     /* popliner_section: "summary", "plan", ... */
-    POPLINER_NAMED_EMIT_FORMAT, /* popliner_emit_format: "json", "optimum", ... */
+    POPLINER_NAMED_EMIT_FORMAT, /* popliner_emit_format: "pipeline", "optimum", ... */
     POPLINER_NAMED_GROWTH,      /* popliner_growth: "largest-tile", "tiles", ... */
     POPLINER_NAMED_VERDICT,     /* popliner_verdict: "fits", "likely fits", ... */
 } popliner_named;

@@ -5,8 +5,10 @@
 
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
+#include "base/columns.h"
 #include "base/failure.h"
 #include "base/structs.h"
+#include "base/text.h"
 #include "emit/emit_data.h"
 #include "memory/chain_data.h"
 #include "model/layers.h"
@@ -36,14 +38,17 @@ static popliner_status check_table(popliner_table table, popliner_format format,
                                    popliner_error *error) {
     if ((unsigned)table >= sizeof table_names / sizeof *table_names)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no table %d", (int)table);
-    if ((unsigned)format > POPLINER_FORMAT_JSON)
+    if ((unsigned)format > POPLINER_FORMAT_TEXT)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d", (int)format);
-    if (format == POPLINER_FORMAT_JSON && table != POPLINER_TABLE_TILES)
+    if (format == POPLINER_FORMAT_JSON && table == POPLINER_TABLE_MEMORY_TOTALS)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the table of %s is not to be had as JSON; ask for TSV or CSV",
-                       table_names[table]);
+                       "the memory totals are not to be had as JSON; ask for the tiles");
     return POPLINER_OK;
 }
+
+/* Separates columns that are written in another format in the end, where names may contain any
+ * character. */
+enum { IN_MEMORY = '\x1f' };
 
 /* The characters that tables without quotes cannot contain in a name, and which of them
  * occurred. */
@@ -88,7 +93,7 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
         [POPLINER_TABLE_LAYERS] = "layers",       [POPLINER_TABLE_AFFINITY] = "pairs",
         [POPLINER_TABLE_COMMUNICATION] = "pairs",
     };
-    if (check->has_delimiter || check->has_line_break)
+    if (check->delimiter != IN_MEMORY && (check->has_delimiter || check->has_line_break))
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "The table of %s: a name in it holds %s; %s %s writes it so that it can be "
                 "read back.",
@@ -156,13 +161,9 @@ static popliner_status report_pairs(popliner_analysis *a, popliner_table table, 
     return status;
 }
 
-static popliner_status report_table_in_turn(popliner_analysis *analysis, popliner_table table,
-                                            popliner_memory_model model, popliner_format format,
-                                            char **text, popliner_error *error) {
-    const char delimiter = format == POPLINER_FORMAT_CSV ? ',' : '\t';
-    popliner_status status = check_table(table, format, error);
-    if (status != POPLINER_OK)
-        return status;
+static popliner_status report_columns(popliner_analysis *analysis, popliner_table table,
+                                      popliner_memory_model model, popliner_format format,
+                                      char delimiter, char **text, popliner_error *error) {
     switch (table) {
     case POPLINER_TABLE_TILES:
         return report_tiles(analysis, format, delimiter, text, error);
@@ -177,6 +178,34 @@ static popliner_status report_table_in_turn(popliner_analysis *analysis, popline
         break;
     }
     return report_stages(analysis, table, model, delimiter, text, error);
+}
+
+static popliner_status report_table_in_turn(popliner_analysis *analysis, popliner_table table,
+                                            popliner_memory_model model, popliner_format format,
+                                            char **text, popliner_error *error) {
+    static const pl_columns_shape shapes[] = {
+        [POPLINER_TABLE_OPERATIONS] = {"operation-breakdown", 3, 3 + PL_NUM_OPERATION_PARTS},
+        [POPLINER_TABLE_LAYERS] = {"layer-breakdown", 1, SIZE_MAX},
+        [POPLINER_TABLE_AFFINITY] = {"memory-affinity", 1, SIZE_MAX},
+        [POPLINER_TABLE_COMMUNICATION] = {"interlayer-communication", 1, SIZE_MAX},
+    };
+    const bool is_json = format == POPLINER_FORMAT_JSON && table != POPLINER_TABLE_TILES;
+    const bool is_text = format == POPLINER_FORMAT_TEXT;
+    const bool is_made = is_json || (is_text && table != POPLINER_TABLE_TILES);
+    const char delimiter = is_made ? IN_MEMORY : format == POPLINER_FORMAT_CSV ? ',' : '\t';
+    popliner_status status = check_table(table, format, error);
+    if (status == POPLINER_OK)
+        status = report_columns(analysis, table, model, format, delimiter, text, error);
+    if (status != POPLINER_OK || !(is_json || is_text))
+        return status;
+    pl_text made = {.data = *text, .length = strlen(*text)};
+    if (is_json)
+        pl_columns_to_json(&made, delimiter, &shapes[table]);
+    else
+        pl_columns_align(&made, delimiter);
+    if (is_text)
+        pl_text_make_printable(&made);
+    return pl_text_finish(&made, status, text, error);
 }
 
 popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
@@ -254,7 +283,7 @@ static popliner_status check_section(popliner_section section,
                                      popliner_format format, popliner_error *error) {
     if ((unsigned)section >= POPLINER_NUM_SECTIONS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no section %d", (int)section);
-    if ((unsigned)format > POPLINER_FORMAT_JSON)
+    if ((unsigned)format > POPLINER_FORMAT_TEXT)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d", (int)format);
     if (section == POPLINER_SECTION_PLAN && (certificate == NULL || !certificate->is_measured))
         return pl_fail(error, POPLINER_ERROR_USAGE,

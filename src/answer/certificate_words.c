@@ -514,7 +514,10 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
 static popliner_status write_table(const popliner_certificate *c, popliner_format format,
                                    char **result, popliner_error *error) {
     pl_sheet sheet;
-    pl_sheet_begin_plain(&sheet, format);
+    if (format == POPLINER_FORMAT_JSON)
+        pl_sheet_begin(&sheet, format, "plan");
+    else
+        pl_sheet_begin_plain(&sheet, format);
     add_stage(c, 0, &sheet);
     pl_sheet_end_names(&sheet);
     for (size_t i = 0; i < c->plan.num_stages; i++)
@@ -553,9 +556,13 @@ popliner_status popliner_certificate_text(const popliner_certificate *certificat
         break;
     case POPLINER_CERTIFICATE_TSV:
     case POPLINER_CERTIFICATE_CSV:
+    case POPLINER_CERTIFICATE_ROWS_JSON:
+    case POPLINER_CERTIFICATE_ALIGNED:
         return write_table(certificate,
-                           form == POPLINER_CERTIFICATE_CSV ? POPLINER_FORMAT_CSV
-                                                            : POPLINER_FORMAT_TSV,
+                           form == POPLINER_CERTIFICATE_CSV         ? POPLINER_FORMAT_CSV
+                           : form == POPLINER_CERTIFICATE_ROWS_JSON ? POPLINER_FORMAT_JSON
+                           : form == POPLINER_CERTIFICATE_ALIGNED   ? POPLINER_FORMAT_TEXT
+                                                                    : POPLINER_FORMAT_TSV,
                            result, error);
     default:
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no form %d of a certificate",

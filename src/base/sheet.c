@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/failure.h"
 #include "base/packed.h"
 #include "base/text.h"
@@ -110,7 +111,9 @@ static bool keeps(const pl_sheet *sheet) {
 }
 
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section) {
-    *sheet = (pl_sheet){.format = format, .is_naming = true};
+    *sheet = (pl_sheet){.format = format == POPLINER_FORMAT_TEXT ? POPLINER_FORMAT_TSV : format,
+                        .is_text = format == POPLINER_FORMAT_TEXT,
+                        .is_naming = true};
     if (format != POPLINER_FORMAT_JSON)
         return;
     sheet->json = (pl_json){.text = &sheet->text, .style = PL_JSON_SPACED};
@@ -120,8 +123,7 @@ void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section
 }
 
 void pl_sheet_begin_plain(pl_sheet *sheet, popliner_format format) {
-    pl_sheet_begin(sheet, format == POPLINER_FORMAT_CSV ? POPLINER_FORMAT_CSV : POPLINER_FORMAT_TSV,
-                   "");
+    pl_sheet_begin(sheet, format == POPLINER_FORMAT_JSON ? POPLINER_FORMAT_TSV : format, "");
     sheet->is_plain = true;
 }
 
@@ -407,6 +409,8 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
         pl_text_add(&sheet->text, sheet->json.has_items ? "\n]}\n" : "]}\n");
     if (sheet->format == PL_FORMAT_PACKED && status == POPLINER_OK)
         write_packed(sheet);
+    if (sheet->is_text)
+        pl_columns_align(&sheet->text, '\t');
     if (sheet->is_plain)
         pl_text_make_printable(&sheet->text);
     pl_text text = sheet->text;

@@ -9,6 +9,7 @@
  *   TSV   a line of names, lines end in LF; in a text \t, \n, \r and \\ are a tab, an end of line
  *         and a backslash
  *   JSON  {"section": NAME, "rows": [...]} with an object for each row, on its own line
+ *   text  as TSV, in columns that are aligned by base/columns.h
  *
  * A missing value is an empty field, or null. Invalid UTF-8 becomes U+FFFD; so does, in CSV and
  * TSV, a character that a terminal would obey. JSON escapes it.
@@ -36,8 +37,8 @@
 #include "popliner/error.h"
 #include "popliner/report.h"
 
-#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_JSON + 1))
-#define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_JSON + 2))
+#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_TEXT + 1))
+#define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_TEXT + 2))
 
 enum { PL_MAX_PACKED_ROWS = 30000 };
 
@@ -67,6 +68,7 @@ typedef struct pl_sheet {
     bool is_naming; /* no row has begun: columns are named */
     bool is_whole;  /* packed with all rows, for drawings */
     bool is_plain;  /* see pl_sheet_begin_plain */
+    bool is_text;   /* written as TSV, and aligned in the end */
     char **columns; /* [num_columns]: names */
     size_t num_columns;
     size_t column_capacity;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/screen.h"
 #include "popliner/report.h"
@@ -25,7 +26,9 @@ popliner_status answer_solve_again(session *s, const popliner_costs *costs,
 
 /* Whether what is found out would be seen nowhere: neither in the log nor in JSON or a page. */
 static bool is_for_nobody(const session *s) {
-    return s->options.quiet && s->options.format != POPLINER_FORMAT_JSON && s->options.html == NULL;
+    const options *o = &s->options;
+    return o->quiet && o->format != POPLINER_FORMAT_JSON &&
+           options_wanted(o, OUTPUT_REPORT) == NULL && options_wanted(o, OUTPUT_PAGE) == NULL;
 }
 
 static bool minimises_memory_first(const popliner_plan *plan) {
@@ -379,46 +382,26 @@ popliner_status answer_explain(session *s, const request *r, popliner_certificat
     return tell_obstacles(s, r, certificate, costs, error);
 }
 
-/* Whether a split is known, or none is ruled out. */
-static bool may_have_split(const popliner_plan *plan) {
-    const popliner_plan_summary *summary = popliner_plan_get_summary(plan);
-    return summary->status != POPLINER_PLAN_INFEASIBLE || summary->proof == POPLINER_PROOF_NONE;
-}
+/* What the answer is made of. */
+typedef struct solved {
+    const request *request;
+    const popliner_certificate *certificate;
+    const popliner_costs *costs; /* NULL: there are none */
+} solved;
 
-static popliner_status write_programs(const session *s, const request *r, const popliner_plan *plan,
-                                      const popliner_costs *costs, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_status status = POPLINER_OK;
-    if (o->write_lp != NULL)
-        status =
-            popliner_solver_write(costs, &r->solver, plan, POPLINER_PROGRAM_LP, o->write_lp, error);
-    if (status == POPLINER_OK && o->write_mps != NULL)
-        status = popliner_solver_write(costs, &r->solver, plan, POPLINER_PROGRAM_MPS, o->write_mps,
-                                       error);
-    return status;
-}
-
-/* The answer in the format that was asked for, an object or a table; else that of a profile is the
+/* The answer for people, as an object, or as the stages: of costs a table, of a profile the
  * original's array. */
-static popliner_status print_plan(session *s, const request *r,
-                                  const popliner_certificate *certificate,
-                                  const popliner_costs *costs, popliner_error *error) {
-    if (options_show_plan(&s->options))
-        return print_shown(s, certificate, error);
-    if (screen_is_used(s)) {
-        char *report = NULL;
-        popliner_status status = screen_solve(s, r, certificate, costs, &report, error);
-        return status == POPLINER_OK ? session_print(report, error) : status;
-    }
-    popliner_format format = s->options.format;
-    popliner_certificate_form form = format == POPLINER_FORMAT_JSON ? POPLINER_CERTIFICATE_JSON
-                                     : s->options.costs == NULL && !s->options.has_format
-                                         ? POPLINER_CERTIFICATE_STAGES_JSON
-                                     : format == POPLINER_FORMAT_CSV ? POPLINER_CERTIFICATE_CSV
-                                                                     : POPLINER_CERTIFICATE_TSV;
-    char *text = NULL;
-    popliner_status status = popliner_certificate_text(certificate, form, &text, error);
-    return status == POPLINER_OK ? session_print(text, error) : status;
+static popliner_status make_answer(session *s, const void *of, popliner_format format, char **text,
+                                   popliner_error *error) {
+    const solved *own = of;
+    if (format == POPLINER_FORMAT_TEXT)
+        return screen_solve(s, own->request, own->certificate, own->costs, text, error);
+    const popliner_certificate_form form =
+        format == POPLINER_FORMAT_JSON  ? POPLINER_CERTIFICATE_JSON
+        : s->options.costs == NULL      ? POPLINER_CERTIFICATE_STAGES_JSON
+        : format == POPLINER_FORMAT_CSV ? POPLINER_CERTIFICATE_CSV
+                                        : POPLINER_CERTIFICATE_TSV;
+    return popliner_certificate_text(own->certificate, form, text, error);
 }
 
 popliner_status answer_certify(const popliner_certificate_input *input,
@@ -444,34 +427,21 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    emitted made = {0};
+    const solved own = {r, certificate, costs};
+    const material m = {.action = SOLVE,
+                        .report = {make_answer, &own},
+                        .certificate = certificate,
+                        .num_units = r->num_units,
+                        .request = r,
+                        .costs = costs};
     popliner_status status = POPLINER_OK;
     /* where stages share an IPU, the details are of the IPU, which the certificate tells */
     if (o->costs == NULL && o->verbose && !request_shares_an_ipu(r))
         status = log_evaluation(s, certificate, error);
     /* the report says it */
-    s->log.is_mute = screen_is_used(s) && !emit_prints(o) && !options_show_plan(o);
+    s->log.is_mute = screen_is_used(s);
     if (status == POPLINER_OK)
         status = answer_tell(s, r, certificate, costs, error);
     s->log.is_mute = false;
-    if (status == POPLINER_OK)
-        status = emit_make(s, certificate, r->num_units, &made, error);
-    if (status == POPLINER_OK)
-        status = emit_prints(o) ? emit_print(s, &made, error)
-                                : print_plan(s, r, certificate, costs, error);
-    if (status == POPLINER_OK)
-        status = emit_write(s, &made, error);
-    emitted_free(&made);
-    if (status == POPLINER_OK)
-        status = write_outputs(s, certificate, error);
-    if (status == POPLINER_OK && o->costs == NULL)
-        status = write_page(s, certificate, NULL, error);
-    /* the answer comes first: it is not to be lost for a program that cannot be written */
-    if (status == POPLINER_OK && costs != NULL && may_have_split(plan))
-        status = write_programs(s, r, plan, costs, error);
-    else if (status == POPLINER_OK && (o->write_lp != NULL || o->write_mps != NULL))
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--write-lp, --write-mps: not written, for no split is within the limits.");
-    return status;
+    return status == POPLINER_OK ? outputs_of_answer(s, &m, error) : status;
 }

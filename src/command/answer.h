@@ -25,8 +25,8 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
                                const popliner_costs *costs, popliner_error *error);
 
-/* Tells the log of the answer and prints it in the form that was asked for; then writes its integer
- * program, of `costs` (NULL: there are none), if that was asked for. */
+/* Tells the log of the answer, and prints and writes all that is made of it. `costs` (NULL: there
+ * are none) are those of its integer program. */
 popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
                              const popliner_costs *costs, popliner_error *error);
 

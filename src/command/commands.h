@@ -8,10 +8,6 @@
 #include "command/request.h"
 #include "popliner/certificate.h"
 
-/* --memory-totals, --operation-breakdown, --layer-breakdown, --memory-affinity and
- * --interlayer-communication */
-popliner_status print_tables(const session *s, popliner_error *error);
-
 /* --diagnose */
 popliner_status diagnose_and_print(session *s, popliner_error *error);
 

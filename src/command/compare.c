@@ -23,9 +23,6 @@ static void begin_other(session *other, const session *s) {
     o->profile = s->options.compare;
     o->debug = NULL;
     o->load_from_file = false;
-    o->save_to_file = NULL;
-    o->trace = NULL;
-    o->html = NULL;
     o->outputs.count = 0;
     session_begin(other);
     other->log.about = o->profile;
@@ -188,11 +185,20 @@ static void check_growth(session *s, const popliner_changes *changes) {
     }
 }
 
-static popliner_changes_form form_of(const options *o) {
-    return !o->has_format                      ? POPLINER_CHANGES_TEXT
-           : o->format == POPLINER_FORMAT_JSON ? POPLINER_CHANGES_JSON
-           : o->format == POPLINER_FORMAT_CSV  ? POPLINER_CHANGES_CSV
-                                               : POPLINER_CHANGES_TSV;
+static popliner_status make_text(session *s, const void *of, popliner_format format, char **text,
+                                 popliner_error *error) {
+    static const popliner_changes_form forms[] = {
+        [POPLINER_FORMAT_TSV] = POPLINER_CHANGES_TSV,
+        [POPLINER_FORMAT_CSV] = POPLINER_CHANGES_CSV,
+        [POPLINER_FORMAT_JSON] = POPLINER_CHANGES_JSON,
+        [POPLINER_FORMAT_TEXT] = POPLINER_CHANGES_TEXT,
+    };
+    const popliner_plot_options screen = screen_options();
+    if (screen_is_used(s) && format == POPLINER_FORMAT_TEXT)
+        return popliner_screen_changes(of, "--output comparison", &screen, text, error);
+    const bool is_report = !s->options.has_format && options_printed(&s->options) == NULL;
+    return popliner_changes_text(of, is_report ? POPLINER_CHANGES_TEXT : forms[format], text,
+                                 error);
 }
 
 /* What may grow by how much. */
@@ -222,21 +228,6 @@ static popliner_status make_changes(session *s, const session *other, popliner_c
     return status;
 }
 
-static popliner_status print_changes(session *s, const popliner_changes *changes,
-                                     popliner_error *error) {
-    char *text = NULL;
-    const popliner_plot_options screen = screen_options();
-    popliner_status status =
-        screen_is_used(s)
-            ? popliner_screen_changes(changes, "--output comparison", &screen, &text, error)
-            : popliner_changes_text(changes, form_of(&s->options), &text, error);
-    if (status == POPLINER_OK)
-        status = session_print(text, error);
-    if (status == POPLINER_OK)
-        check_growth(s, changes);
-    return status;
-}
-
 popliner_status compare_open(const session *s, session *other, popliner_error *error) {
     begin_other(other, s);
     popliner_status status = compare_name_other(other, open_other(other, error), error);
@@ -263,11 +254,14 @@ popliner_status compare_and_print(session *s, session *other, popliner_error *er
     else if (status == POPLINER_OK)
         status = make_changes(s, other, &input, &changes, error);
     if (status == POPLINER_OK && changes != NULL)
-        status = print_changes(s, changes, error);
-    if (status == POPLINER_OK && now != NULL)
-        status = write_outputs(s, now, error);
-    if (status == POPLINER_OK && (now != NULL || changes != NULL))
-        status = write_page(s, now, changes, error);
+        status = outputs_of_answer(s,
+                                   &(material){.action = COMPARE,
+                                               .report = {make_text, changes},
+                                               .certificate = now,
+                                               .changes = changes},
+                                   error);
+    if (status == POPLINER_OK && changes != NULL)
+        check_growth(s, changes);
     popliner_changes_free(changes);
     popliner_certificate_free(now);
     popliner_certificate_free(before);

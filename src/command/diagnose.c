@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "command/outputs.h"
 #include "command/request.h"
 #include "command/screen.h"
 #include "popliner/report.h"
@@ -169,27 +170,25 @@ static bool warn_of_contradictions(session *s, const popliner_diagnosis *diagnos
     return any;
 }
 
-/* The report; on a terminal a page of it, with -v all. */
-static popliner_status make_report(const session *s, const popliner_diagnosis *diagnosis,
-                                   char **text, popliner_error *error) {
+/* The report; for people a page of it, with -v all. */
+static popliner_status make_diagnosis(session *s, const void *of, popliner_format format,
+                                      char **text, popliner_error *error) {
     enum { SHOWN = 20 };
     const options *o = &s->options;
+    const bool shows_all = o->verbose || format == POPLINER_FORMAT_JSON;
     const popliner_plot_options screen = screen_options();
-    if (screen_is_used(s) && !o->verbose)
+    if (format == POPLINER_FORMAT_TEXT && !o->verbose)
         return popliner_screen_diagnosis(
-            diagnosis, o->fail_on.unexplained_percent,
+            of, o->fail_on.unexplained_percent,
             "--output missing, programs, checks or diagnosis; -v: all of it here", &screen, text,
             error);
-    return popliner_report_diagnosis(
-        diagnosis, o->format, o->verbose || o->format == POPLINER_FORMAT_JSON ? SIZE_MAX : SHOWN,
-        text, error);
+    return popliner_report_diagnosis(of, format, shows_all ? SIZE_MAX : SHOWN, text, error);
 }
 
 popliner_status diagnose_and_print(session *s, popliner_error *error) {
     popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     popliner_diagnosis *diagnosis = NULL;
     popliner_diagnosis_options how = POPLINER_DIAGNOSIS_OPTIONS_INIT;
-    char *text = NULL;
     how.memory_model = model;
     how.layer_operations_only = s->options.layers.only_layers;
     popliner_status status = take_layers(s, model, &how, error);
@@ -201,8 +200,6 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                       "%s: the diagnosis does not add up (see the warnings), which --fail-on "
                       "contradiction does not allow",
                       s->options.profile);
-    if (status == POPLINER_OK)
-        status = make_report(s, diagnosis, &text, error);
     if (status == POPLINER_OK) {
         const popliner_diagnosis_summary *found = popliner_diagnosis_get_summary(diagnosis);
         double difference = (double)found->truth_bytes - (double)found->explained_bytes;
@@ -218,7 +215,8 @@ popliner_status diagnose_and_print(session *s, popliner_error *error) {
                     (unsigned long long)found->truth_bytes, s->options.fail_on.unexplained_percent);
         }
         s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
-        status = session_print(text, error);
+        status = outputs_of_answer(
+            s, &(material){.action = DIAGNOSE, .report = {make_diagnosis, diagnosis}}, error);
     }
     popliner_diagnosis_free(diagnosis);
     return status;

@@ -180,14 +180,15 @@ static void doubt(session *s, const popliner_comparison *comparison) {
         }
 }
 
-static popliner_status make_comparison(const session *s, const popliner_comparison *comparison,
+static popliner_status make_comparison(session *s, const void *of, popliner_format format,
                                        char **text, popliner_error *error) {
     const popliner_plot_options screen = screen_options();
-    if (screen_is_used(s))
+    (void)s;
+    if (format == POPLINER_FORMAT_TEXT)
         return popliner_screen_comparison(
-            comparison, "--output calibration=FILE, then --calibration FILE, applies it", &screen,
-            text, error);
-    return popliner_report_comparison(comparison, s->options.format, text, error);
+            of, "--output calibration=FILE, then --calibration FILE, applies it", &screen, text,
+            error);
+    return popliner_report_comparison(of, format, text, error);
 }
 
 /* Prints the comparison of a split with --compiled. Errors: USAGE for another number of IPUs than
@@ -197,7 +198,6 @@ static popliner_status calibrate_and_print(session *s, const popliner_request *a
                                            popliner_error *error) {
     reports r = {0};
     popliner_comparison *comparison = NULL;
-    char *text = NULL;
     const char *about = s->log.about;
     popliner_status status = read_ipus(s, &r, num_cuts + 1, error);
     s->log.about = about;
@@ -207,9 +207,8 @@ static popliner_status calibrate_and_print(session *s, const popliner_request *a
     if (status == POPLINER_OK)
         doubt(s, comparison);
     if (status == POPLINER_OK)
-        status = make_comparison(s, comparison, &text, error);
-    if (status == POPLINER_OK)
-        status = session_print(text, error);
+        status = outputs_of_answer(
+            s, &(material){.action = EVALUATE, .report = {make_comparison, comparison}}, error);
     popliner_comparison_free(comparison);
     free_reports(&r);
     return status;
@@ -390,23 +389,23 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
     return status;
 }
 
-static popliner_status print_evaluation(session *s, const request *r,
-                                        const popliner_certificate *certificate,
-                                        popliner_error *error) {
-    char *text = NULL;
-    if (options_show_plan(&s->options))
-        return print_shown(s, certificate, error);
-    popliner_status status =
-        screen_is_used(s)
-            ? screen_evaluate(s, r, certificate, &text, error)
-            : popliner_report_evaluation(certificate, s->options.format, &text, error);
-    return status == POPLINER_OK ? session_print(text, error) : status;
+/* What an evaluation is made of. */
+typedef struct evaluated {
+    const request *request;
+    const popliner_certificate *certificate;
+} evaluated;
+
+static popliner_status make_evaluation(session *s, const void *of, popliner_format format,
+                                       char **text, popliner_error *error) {
+    const evaluated *own = of;
+    return format == POPLINER_FORMAT_TEXT
+               ? screen_evaluate(s, own->request, own->certificate, text, error)
+               : popliner_report_evaluation(own->certificate, format, text, error);
 }
 
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     given_split split = {0};
     popliner_certificate *certificate = NULL;
-    emitted made = {0};
     bool can = true;
     popliner_status status = can_evaluate(s, &can, error);
     if (status != POPLINER_OK || !can)
@@ -419,19 +418,15 @@ popliner_status evaluate_and_print(session *s, popliner_error *error) {
     }
     if (status == POPLINER_OK)
         status = measure_split(s, &split, &certificate, error);
+    const evaluated own = {&split.request, certificate};
     if (status == POPLINER_OK)
-        status = emit_make(s, certificate, split.request.num_units, &made, error);
-    if (status == POPLINER_OK)
-        status = emit_prints(&s->options) ? emit_print(s, &made, error)
-                                          : print_evaluation(s, &split.request, certificate, error);
-    if (status == POPLINER_OK)
-        status = emit_write(s, &made, error);
-    if (status == POPLINER_OK)
-        status = write_outputs(s, certificate, error);
-    if (status == POPLINER_OK && !s->options.solve)
-        status = write_page(s, certificate, NULL, error);
+        status = outputs_of_answer(s,
+                                   &(material){.action = EVALUATE,
+                                               .report = {make_evaluation, &own},
+                                               .certificate = certificate,
+                                               .num_units = split.request.num_units},
+                                   error);
 done:
-    emitted_free(&made);
     popliner_certificate_free(certificate);
     split_free(&split);
     return status;

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
+#include "command/output_table.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 /* What else than growth --fail-on is for. */
 enum { FAIL_ON_UNEXPLAINED = POPLINER_NUM_GROWTHS, FAIL_ON_CONTRADICTION };
 
-_Static_assert(sizeof(popliner_section) == sizeof(int) && sizeof(solver_choice) == sizeof(int),
+_Static_assert(sizeof(popliner_format) == sizeof(int) && sizeof(solver_choice) == sizeof(int),
                "words are written as int");
 
 bool(problem_is)(problem *why, const char *format, ...) {
@@ -82,8 +83,6 @@ static bool parse_word(const char *text, const option *row, void *field, problem
                              .parse = parse_word,                                                  \
                              .size = sizeof(int)}
 
-KIND_OF_WORDS(kind_plot, {"tiles", POPLINER_PLOT_TILES}, {"liveness", POPLINER_PLOT_LIVENESS},
-              {"plan", POPLINER_PLOT_PLAN});
 KIND_OF_WORDS(kind_solver, {"auto", SOLVER_AUTO}, {"ilp", SOLVER_ILP}, {"dp", SOLVER_DP},
               {"popliner", SOLVER_GREEDY});
 KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL}, {"popliner", MODEL_POPLINER});
@@ -99,14 +98,8 @@ KIND_OF_WORDS(kind_need, {"at-most", POPLINER_NEED_MOST}, {"expected", POPLINER_
               {"at-least", POPLINER_NEED_LEAST});
 KIND_OF_WORDS(kind_layer_order, {"steps", POPLINER_LAYER_ORDER_STEPS},
               {"natural", POPLINER_LAYER_ORDER_NATURAL});
-KIND_OF_WORDS(kind_format, {"tsv", POPLINER_FORMAT_TSV}, {"csv", POPLINER_FORMAT_CSV},
-              {"json", POPLINER_FORMAT_JSON});
-
-static const char *section_at(int i) {
-    return popliner_name_of(POPLINER_NAMED_SECTION, (size_t)i);
-}
-
-const value_kind kind_section = {.word_at = section_at, .parse = parse_word};
+KIND_OF_WORDS(kind_format, {"text", POPLINER_FORMAT_TEXT}, {"tsv", POPLINER_FORMAT_TSV},
+              {"csv", POPLINER_FORMAT_CSV}, {"json", POPLINER_FORMAT_JSON}, {"plot", FORMAT_PLOT});
 
 /* ---- texts ---- */
 
@@ -148,7 +141,6 @@ const value_kind kind_flag = {.parse = parse_flag, .size = sizeof(bool)};
 const value_kind kind_text = {.parse = parse_text};
 const value_kind kind_split = {.parse = parse_text, .has_names = true};
 const value_kind kind_texts = {.parse = parse_texts, .is_list = true};
-const value_kind kind_written = {.parse = parse_text, .is_path = true, .use = PATH_WRITTEN};
 const value_kind kind_read = {.parse = parse_text, .is_path = true, .use = PATH_READ};
 const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PATH_READ_REPORT};
 /* The rest is checked where it is used. */
@@ -491,42 +483,35 @@ const value_kind kind_rules = {
                                  {"layers", RULE_LAYERS},
                                  {NULL, 0}}};
 
-/* ---- files of something ---- */
+/* ---- outputs ---- */
 
-static const char *emit_at(int i) {
-    return popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)i);
+static const char *output_at(int i) {
+    return (size_t)i < num_outputs ? output_table[i].name : NULL;
 }
 
-/* "WORD=FILE", or, of what may be printed, "WORD". */
-static bool parse_file_of(const char *text, const option *row, void *field, problem *why) {
+/* Says that there is no such output. */
+static bool no_output(const char *text, size_t length, problem *why) {
+    char hint[NEAREST_HINT_BYTES];
+    const char *end = memchr(text, '.', length);
+    nearest n = nearest_begin(text, end == NULL ? length : (size_t)(end - text));
+    for (size_t i = 0; i < num_outputs; i++)
+        nearest_offer(&n, output_table[i].name, strlen(output_table[i].name));
+    if (end != NULL && n.best != NULL)
+        return problem_is(why, "of what? Did you mean %.*s=%s?", (int)n.best_length, n.best, text);
+    return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
+}
+
+/* "WHAT", or "WHAT=FILE". */
+static bool parse_output(const char *text, const option *row, void *field, problem *why) {
     const size_t length = strcspn(text, "=");
     const char *path = text[length] == '=' ? text + length + 1 : NULL;
-    const int what = kind_find(row->kind, text, length);
-    written_files *files = field;
-    if (what < 0) {
-        char words[CHOICES_BYTES];
-        char hint[NEAREST_HINT_BYTES];
-        nearest n = nearest_begin(text, length);
-        nearest_offer_list(&n, kind_words(row->kind, "|", words), '|');
-        return problem_is(why, "expected %s %s%s", row->kind->expected, words,
-                          nearest_hint(&n, "", "", hint));
-    }
-    if (path == NULL ? row->kind == &kind_sections : *path == '\0')
-        return problem_is(why, "into which file? Give --%s %.*s=FILE", row->name, (int)length,
-                          text);
-    written_file *items = realloc(files->items, (files->count + 1) * sizeof *items);
-    if (items == NULL)
-        return lacks_memory(why);
-    items[files->count++] = (written_file){what, path};
-    files->items = items;
-    return true;
+    const output *what = output_find(text, length);
+    if (what == NULL)
+        return no_output(text, length, why);
+    if (path == NULL ? what->is_file : *path == '\0')
+        return problem_is(why, "into which file? Give %s=FILE", what->name);
+    return options_add_output(field, &(wanted_output){what, path, row->name, text}) ||
+           lacks_memory(why);
 }
 
-const value_kind kind_sections = {.parse = parse_file_of,
-                                  .is_list = true,
-                                  .expected = "SECTION=FILE with one of the sections",
-                                  .word_at = section_at};
-const value_kind kind_emits = {.parse = parse_file_of,
-                               .is_list = true,
-                               .expected = "FORMAT or FORMAT=FILE with one of the formats",
-                               .word_at = emit_at};
+const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is_list = true};

@@ -36,7 +36,7 @@ static int exit_status(popliner_status status) {
 static popliner_status load_ahead(session *s, popliner_error *error) {
     const options *o = &s->options;
     request r = {0};
-    if ((o->actions & ~(unsigned)(SOLVE | SAVE_TO_FILE | EMIT)) == 0)
+    if ((o->actions & ~(unsigned)(SOLVE | STORE | PLANS)) == 0)
         return POPLINER_OK;
     popliner_status status = popliner_analysis_load_rest(s->analysis, NULL, error);
     if (status == POPLINER_OK && o->solve)
@@ -78,7 +78,7 @@ static popliner_status check_side(session *s, popliner_error *error) {
  * written. */
 static popliner_status check_ahead(session *s, session *other, popliner_error *error) {
     const options *o = &s->options;
-    const bool has_more = (o->actions & ~(unsigned)(SOLVE | EVALUATE | TRACE | HTML | EMIT)) != 0 ||
+    const bool has_more = (o->actions & ~(unsigned)(SOLVE | EVALUATE | PAGE | PLANS)) != 0 ||
                           (o->actions & (SOLVE | EVALUATE)) == (SOLVE | EVALUATE);
     popliner_status status = POPLINER_OK;
     if (o->compare != NULL)
@@ -94,7 +94,7 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     const options *o = &s->options;
     popliner_status status = request_check(o, error);
     if (status == POPLINER_OK)
-        status = emit_check(o, error);
+        status = outputs_check(o, error);
     if (status == POPLINER_OK)
         status = check_run_files(o, error);
     if (status == POPLINER_OK)
@@ -113,16 +113,8 @@ static popliner_status perform(session *s, session *other, popliner_error *error
         status = load_ahead(s, error);
     if (status == POPLINER_OK)
         status = check_ahead(s, other, error);
-    if (status == POPLINER_OK && o->save_to_file != NULL)
-        status = popliner_analysis_store(s->analysis,
-                                         session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-                                         o->save_to_file, error);
-    if (status == POPLINER_OK && (o->has_section || o->has_plot) && !options_show_plan(o))
-        status = print_shown(s, NULL, error);
     if (status == POPLINER_OK)
-        status = write_outputs(s, NULL, error);
-    if (status == POPLINER_OK)
-        status = print_tables(s, error);
+        status = outputs_of_profile(s, error);
     if (status == POPLINER_OK && o->diagnose)
         status = diagnose_and_print(s, error);
     /* a comparison splits both profiles itself */
@@ -139,11 +131,11 @@ static popliner_status perform(session *s, session *other, popliner_error *error
 
 /* Shows from here on how far the run is. */
 static void begin_progress(const options *o) {
-    const bool measures = o->solve || o->evaluate != NULL || o->html != NULL;
+    const bool measures = o->solve || o->evaluate != NULL || (o->actions & PAGE) != 0;
     progress_begin(!o->quiet,
-                   1u << PHASE_READING | (unsigned)(o->save_to_file != NULL) << PHASE_STORING |
+                   1u << PHASE_READING | (unsigned)((o->actions & STORE) != 0) << PHASE_STORING |
                        (unsigned)measures << PHASE_PREPARING | (unsigned)measures << PHASE_STAGES |
-                       (unsigned)(o->html != NULL) << PHASE_PAGE,
+                       (unsigned)((o->actions & PAGE) != 0) << PHASE_PAGE,
                    o->compare == NULL ? 1 : 2);
 }
 

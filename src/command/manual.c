@@ -216,10 +216,14 @@ static void print_zsh_all(void) {
         if (o.is_heading)
             continue;
         printf(" \\\n  ");
-        if (o.letter != '\0')
-            printf("'(-%c --%s)'{-%c,--%s}'[", o.letter, o.name, o.letter, o.name);
+        const char *mark = o.value == NULL ? "" : "=";
+        if (o.letter == '\0')
+            printf("'%s--%s%s[", o.is_repeated ? "*" : "", o.name, mark);
+        else if (o.is_repeated)
+            printf("'*'{-%c+,--%s%s}'[", o.letter, o.name, mark);
         else
-            printf("'%s--%s%s[", o.is_repeated ? "*" : "", o.name, o.value == NULL ? "" : "=");
+            printf("'(-%c --%s)'{-%c%s,--%s%s}'[", o.letter, o.name, o.letter,
+                   o.value == NULL ? "" : "+", o.name, mark);
         print_summary(&o, "[]\\", "'\\''");
         printf("]");
         if (o.value != NULL) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
+#include "command/output_table.h"
 #include "popliner/utilities.h"
 
 #include <stdlib.h>
@@ -21,51 +22,16 @@ const option option_table[] = {
      .action = DIAGNOSE},
     {&kind_flag, 0, "memory-totals", NULL, AT(memory_totals),
      .help = "memory of the whole model, and the compiler's own\naccount of every tile by category",
-     .action = MEMORY_TOTALS},
+     .output = "memory-totals"},
     {&kind_flag, 0, "operation-breakdown", NULL, AT(operation_breakdown),
-     .help = "table of the operations with layer and memory", .action = OPERATION_BREAKDOWN},
+     .help = "table of the operations with layer and memory", .output = "operation-breakdown"},
     {&kind_flag, 0, "layer-breakdown", NULL, AT(layer_breakdown),
-     .help = "table of the layers with their memory", .action = LAYER_BREAKDOWN},
+     .help = "table of the layers with their memory", .output = "layer-breakdown"},
     {&kind_flag, 0, "memory-affinity", NULL, AT(memory_affinity),
-     .help = "bytes of the variables that each pair of layers uses", .action = MEMORY_AFFINITY},
+     .help = "bytes of the variables that each pair of layers uses", .output = "memory-affinity"},
     {&kind_flag, 0, "interlayer-communication", NULL, AT(interlayer_communication),
      .help = "bytes of the variables that go live in one layer\nand die in another",
-     .action = INTERLAYER_COMMUNICATION},
-    {&kind_section, 0, "section", "NAME", AT(section),
-     .help =
-         "one table of what is known, for other programs: summary,\ntiles, categories, liveness, "
-         "variables, operations,\nprograms, layers, pairs, execution, checks, "
-         "vertices,\nexchanges, "
-         "advice, diagnosis, missing; plan: of --solve\nor --evaluate, instead of what they print\n"
-         "(docs/sections.md)",
-     .action = SECTION},
-    {&kind_sections, 0, "output", "SECTION=FILE", AT(outputs),
-     .help =
-         "write such a table into a file, beside whatever is\nprinted; .csv, .tsv or .json says in "
-         "which format",
-     .action = OUTPUT, .what = "the section"},
-    {&kind_emits, 0, "emit", "FORMAT[=FILE]", AT(emits),
-     .help =
-         "the plan of --solve or --evaluate for a framework, instead\nof what these print, or into "
-         "a "
-         "file: json, optimum,\npoptorch, megatron, vllm, torch, titan, accelerate,\ntensorflow, "
-         "popart, popxl (docs/emit.md)",
-     .action = EMIT, .what = "the plan"},
-    {&kind_written, 0, "html", "FILE", AT(html),
-     .help = "write a page for a browser that shows the profile, and\nthe plan of --solve or "
-             "--evaluate: "
-             "its cuts can be moved\n(docs/page.md)",
-     .action = HTML, .what = "the page"},
-    {&kind_plot, 0, "plot", "tiles|liveness|plan", AT(plot),
-     .help = "draw what is live on the tiles, or at the steps, as wide\nas the terminal; plan: "
-             "what each "
-             "stage of --solve or\n--evaluate needs, instead of what they print",
-     .action = PLOT},
-    {&kind_written, 0, "trace", "FILE", AT(trace),
-     .help = "write programs, cycles and memory along the steps as a\ntrace for Perfetto, with the "
-             "stages "
-             "of --solve or\n--evaluate (docs/trace.md)",
-     .action = TRACE, .what = "the trace"},
+     .output = "interlayer-communication"},
     {&kind_reports, 0, "compare", "OTHER", AT(compare),
      .help =
          "what changed since OTHER, the profile, directory or\nstored analysis before: device, "
@@ -73,8 +39,8 @@ const option option_table[] = {
          "categories,\nlayers; with --solve or --evaluate also the stages,\ninstead of what these "
          "print (docs/compare.md)",
      .action = COMPARE},
-    {&kind_written, 0, "save-to-file", "FILE", AT(save_to_file),
-     .help = "store the analysis; later runs load it faster", .action = SAVE_TO_FILE},
+    {&kind_text, 0, "save-to-file", "FILE", AT(save_to_file),
+     .help = "the same as --output analysis=FILE", .output = "analysis"},
     {&kind_flag, 0, "load-from-file", NULL, AT(load_from_file),
      .help = "PROFILE is such a stored analysis; give no DEBUG", .copied = COPIED_INPUT},
     {&kind_texts, 0, "report", "NAME", AT(reports),
@@ -131,11 +97,6 @@ const option option_table[] = {
      .help =
          "solve for costs from a file, or from standard input\n(-), instead of a profile "
          "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
-    {&kind_written, 0, "write-lp", "FILE", AT(write_lp),
-     .help = "with --solve: write the integer program of the first\nobjective as CPLEX LP",
-     .uses = SOLVE, .what = "the integer program"},
-    {&kind_written, 0, "write-mps", "FILE", AT(write_mps), .help = "the same as free MPS",
-     .uses = SOLVE, .what = "the integer program"},
     {&kind_solver, 0, "solver", "auto|ilp|dp|popliner", AT(solver),
      .help =
          "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
@@ -147,7 +108,7 @@ const option option_table[] = {
              "1.0.0, less "
              "than\n"
              "is needed (default of the tables and of\n--solver popliner)",
-     .uses = ALL_ACTIONS ^ (MEMORY_AFFINITY | INTERLAYER_COMMUNICATION)},
+     .uses = ALL_ACTIONS ^ LAYER_PAIRS},
     {&kind_reserve, 0, "reserve", "BYTES|N%|gaps", AT(reserve),
      .help = "memory to keep free on every tile: bytes, a percentage\nof --mem-per-tile, or the "
              "most that "
@@ -268,19 +229,21 @@ const option option_table[] = {
     {&kind_layer_order, 0, "layer-order", "steps|natural", AT(layer_order),
      .help = "as they first run (default: steps), or by name with\nnumbers in order",
      .copied = COPIED_INPUT},
-    {.name = "Names of modules, for --emit"},
+    {.name = "Names of modules, for plans"},
     {&kind_modules, 0, "modules", "NAME,...", AT(modules),
      .help = "the modules in order, with {} for the name of a layer:\n"
              "model.embed_tokens,model.layers.{},model.norm,lm_head; {}\n"
              "by itself: a layer has no path",
-     .uses = EMIT},
+     .uses = PLANS},
     {.name = "Output"},
-    {&kind_format, 0, "format", "tsv|csv|json", AT(format),
-     .help = "of tables (default: tsv); --solve prints its stages as\n"
-             "one (default: as PopLiner's JSON), or with json the\n"
-             "answer with its proof (docs/certificate.md);\n"
-             "--memory-totals has json, too; --diagnose and\n"
-             "--evaluate have json alone (default: text to read)"},
+    {&kind_output, 'o', "output", "WHAT[=FILE]", AT(outputs),
+     .help =
+         "what to show instead of the report, or to write into\nFILE beside it: a table, a plan "
+         "for a framework, page,\ntrace, analysis, lp, mps (docs/sections.md, "
+         "docs/emit.md)"},
+    {&kind_format, 0, "format", "text|tsv|csv|json|plot", AT(format),
+     .help = "of what is shown, and of files whose names do not end\nwith it (default: text on a "
+             "terminal, else tsv); plot:\nof the outputs tiles, liveness and plan"},
     {&kind_read, 0, "config", "FILE", AT(config_path),
      .help =
          "options from a JSON object with their names as keys; what\nthe command line gives, too, "
@@ -289,7 +252,7 @@ const option option_table[] = {
      .help = "have pages and comparisons name files by their paths, as\nthey were given (default: "
              "by their "
              "names alone)",
-     .uses = HTML | COMPARE},
+     .uses = PAGE | COMPARE},
     {&kind_flag, 0, "no-notes", NULL, AT(no_notes),
      .help =
          "leave out framework.json and app.json, which may hold\ntokens: without this, pages and "
@@ -417,20 +380,24 @@ const char *options_shown_path(const options *o, const char *path) {
 }
 
 const option_path *options_path_at(const options *o, size_t i, option_path *path) {
+    for (size_t k = 0; k < o->outputs.count; k++) {
+        const wanted_output *w = &o->outputs.items[k];
+        if (w->path == NULL || i-- > 0)
+            continue;
+        const bool is_stored = w->what->kind == OUTPUT_ANALYSIS;
+        *path = (option_path){w->option, w->value, w->what->what, w->path, is_stored, PATH_WRITTEN};
+        return path;
+    }
     for (size_t k = 0; k < num_options; k++) {
         const option *own = &option_table[k];
-        const void *place = (const char *)o + own->offset;
-        const bool is_list = own->kind == &kind_sections || own->kind == &kind_emits;
-        const written_files *files = place;
-        const size_t count = is_list ? files->count : own->kind != NULL && own->kind->is_path;
-        for (size_t n = 0; n < count; n++) {
-            const char *value = is_list ? files->items[n].path : *(const char *const *)place;
-            if (value == NULL || i-- > 0)
-                continue;
-            *path =
-                (option_path){own->name, own->what, value, is_list ? PATH_WRITTEN : own->kind->use};
-            return path;
-        }
+        const char *value =
+            own->kind == NULL || !own->kind->is_path
+                ? NULL
+                : *(const char *const *)(const void *)((const char *)o + own->offset);
+        if (value == NULL || i-- > 0)
+            continue;
+        *path = (option_path){own->name, value, NULL, value, false, own->kind->use};
+        return path;
     }
     return NULL;
 }

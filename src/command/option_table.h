@@ -42,12 +42,11 @@ typedef struct value_kind {
 } value_kind;
 
 /* The rows use these; `number`: may be 0, `count`: at least 1. */
-extern const value_kind kind_flag, kind_text, kind_split, kind_written, kind_read, kind_reports,
-    kind_count, kind_number, kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules,
-    kind_reserve, kind_effects, kind_time, kind_texts, kind_rules, kind_section, kind_plot,
-    kind_sections, kind_emits, kind_objectives, kind_pareto, kind_sweep, kind_solver,
-    kind_memory_model, kind_schedule, kind_recompute, kind_copies, kind_accumulators, kind_need,
-    kind_layer_order, kind_format;
+extern const value_kind kind_flag, kind_text, kind_split, kind_read, kind_reports, kind_count,
+    kind_number, kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve,
+    kind_effects, kind_time, kind_texts, kind_rules, kind_output, kind_objectives, kind_pareto,
+    kind_sweep, kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_copies,
+    kind_accumulators, kind_need, kind_layer_order, kind_format;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
@@ -57,10 +56,10 @@ struct option {
     size_t offset;          /* of its member of the options */
     const char *help;       /* lines of at most 54 characters */
 
-    unsigned action;  /* it asks for this one */
-    unsigned uses;    /* actions that use it, perhaps OR_WARNED; 0: all */
-    copied copied;    /* in which words of the page it is told */
-    const char *what; /* of a file that is written: as messages call it */
+    unsigned action;    /* it asks for this one */
+    const char *output; /* it asks for this one, of --output; its value, if any, is the file */
+    unsigned uses;      /* actions that use it, perhaps OR_WARNED; 0: all */
+    copied copied;      /* in which words of the page it is told */
 };
 
 /* Options that are only warned of beside actions that PopLiner 1.0.0 had: it took them with
@@ -77,8 +76,11 @@ extern const size_t num_options;
 int kind_find(const value_kind *kind, const char *name, size_t length);
 
 /* Its words, with `separator` between them. */
-enum { CHOICES_BYTES = 240 };
+enum { CHOICES_BYTES = 640 };
 const char *kind_words(const value_kind *kind, const char *separator, char text[CHOICES_BYTES]);
+
+/* Adds an output that is wanted; false without memory. */
+bool options_add_output(wanted_list *list, const wanted_output *w);
 
 /* Settles what depends on several options, and refuses those that say nothing beside each other.
  * Errors: USAGE. */

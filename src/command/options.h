@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "popliner/changes.h"
-#include "popliner/emit.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -69,26 +68,19 @@ enum {
     SOLVE = 1 << 0,
     EVALUATE = 1 << 1,
     DIAGNOSE = 1 << 2,
-    MEMORY_TOTALS = 1 << 3,
-    OPERATION_BREAKDOWN = 1 << 4,
-    LAYER_BREAKDOWN = 1 << 5,
-    MEMORY_AFFINITY = 1 << 6,
-    INTERLAYER_COMMUNICATION = 1 << 7,
-    SAVE_TO_FILE = 1 << 8,
-    SECTION = 1 << 9,
-    OUTPUT = 1 << 10,
-    TRACE = 1 << 11,
-    PLOT = 1 << 12,
-    HTML = 1 << 13,
-    COMPARE = 1 << 14,
-    EMIT = 1 << 15,
-    NUM_ACTIONS = 16,
-    ALL_ACTIONS = (1 << NUM_ACTIONS) - 1,
+    COMPARE = 1 << 3,
+    TOTALS = 1 << 4,
+    BREAKDOWNS = 1 << 5,
+    LAYER_PAIRS = 1 << 6,
+    TABLES = 1 << 7, /* plots and traces, too */
+    PAGE = 1 << 8,
+    PLANS = 1 << 9, /* for frameworks */
+    STORE = 1 << 10,
+    ALL_ACTIONS = (1 << 11) - 1,
     /* that PopLiner 1.0.0 had */
-    OLD_ACTIONS = SOLVE | MEMORY_TOTALS | OPERATION_BREAKDOWN | LAYER_BREAKDOWN | MEMORY_AFFINITY |
-                  INTERLAYER_COMMUNICATION | SAVE_TO_FILE,
-    SOLVING = SOLVE | HTML,
-    SPLITS = SOLVE | EVALUATE | HTML,
+    OLD_ACTIONS = SOLVE | TOTALS | BREAKDOWNS | LAYER_PAIRS | STORE,
+    SOLVING = SOLVE | PAGE,
+    SPLITS = SOLVE | EVALUATE | PAGE,
 };
 
 /* What an option was given that may be given more than once. */
@@ -105,15 +97,20 @@ typedef struct given {
     repeated texts[MAX_OPTIONS]; /* its values, NULL for flags */
 } given;
 
-/* Sections, or formats of --emit, that are to be written. */
-typedef struct written_file {
-    int what;         /* a popliner_section, or a popliner_emit_format */
-    const char *path; /* NULL: standard output, for --emit alone */
-} written_file;
-typedef struct written_files {
-    written_file *items;
+/* An output that is wanted. */
+typedef struct wanted_output {
+    const struct output *what;
+    const char *path;   /* NULL: standard output */
+    const char *option; /* that asks for it, and its value */
+    const char *value;
+} wanted_output;
+typedef struct wanted_list {
+    wanted_output *items;
     size_t count;
-} written_files;
+} wanted_list;
+
+/* What --format takes beside the library's formats. */
+enum { FORMAT_PLOT = POPLINER_FORMAT_TEXT + 1 };
 
 enum { MAX_UNUSED = 2 };
 
@@ -167,19 +164,12 @@ typedef struct options {
     const char *save_to_file;
     bool load_from_file;
     repeated reports; /* names of sub-directories of the profile, or "all" */
-    bool has_section; /* one is printed */
-    popliner_section section;
-    written_files outputs;
-    written_files emits;
+    wanted_list outputs;
     const char *modules; /* names separated by ','; one has {} for the name of a layer */
-    const char *trace;   /* a file */
-    bool has_plot;       /* one is printed */
-    popliner_plot plot;
-    const char *html;    /* the file of the page */
     const char *compare; /* the profile or stored analysis before; NULL: none */
 
-    popliner_format format;
-    bool has_format; /* it was asked for */
+    popliner_format format; /* TEXT for a terminal, else TSV, unless it was asked for */
+    bool has_format;        /* it was */
     solver_choice solver;
     model_choice memory_model;
     asked_reserve reserve;
@@ -208,12 +198,10 @@ typedef struct options {
     unsigned effects;              /* popliner_effect */
     popliner_accumulators accumulators;
     popliner_need need;
-    double time_limit_seconds; /* 0: none */
-    uint64_t max_memory_bytes; /* 0: none */
-    const char *sweep;         /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
-    const char *pareto;        /* as the objectives: two, and those that decide between equals */
-    const char *write_lp;
-    const char *write_mps;
+    double time_limit_seconds;   /* 0: none */
+    uint64_t max_memory_bytes;   /* 0: none */
+    const char *sweep;           /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
+    const char *pareto;          /* as the objectives: two, and those that decide between equals */
     uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */
     popliner_layer_order layer_order;
     const char *layer_name_regex;
@@ -260,7 +248,7 @@ typedef struct option_described {
     char letter;       /* '\0': none */
     const char *name;  /* without "--" */
     const char *value; /* how the help calls it; NULL: takes none */
-    char choices[240]; /* separated by '|'; "": anything */
+    char choices[640]; /* separated by '|'; "": anything */
     const char *help;  /* lines */
 } option_described;
 
@@ -278,8 +266,10 @@ typedef enum path_use {
 } path_use;
 typedef struct option_path {
     const char *option; /* without "--" */
+    const char *value;  /* of the option, which names the file */
     const char *what;   /* of one that is written: as messages call it; NULL: the file */
     const char *path;
+    bool is_stored; /* it replaces the file of that name, whatever it is */
     path_use use;
 } option_path;
 
@@ -306,9 +296,15 @@ void options_copy(const options *o, copied words,
 /* The option that says which IPU each stage is on, or NULL if none does. */
 const char *options_map_name(const options *o);
 
-/* Whether --section or --plot show the stages of --solve or --evaluate, instead of what these print
- * otherwise. */
-bool options_show_plan(const options *o);
+/* The first output of this output_kind that is wanted; NULL if none is. */
+const wanted_output *options_wanted(const options *o, int own_kind);
+
+/* The output that takes the place of the report on standard output; NULL if none does. Tables of
+ * PopLiner 1.0.0 come before the report. */
+const wanted_output *options_printed(const options *o);
+
+/* The format of a wanted output: that of its file's name, or else that of --format. */
+popliner_format options_format_of(const options *o, const wanted_output *w);
 
 /* How many stages each IPU of a pipeline has, with --total-ipus. */
 size_t options_chunks(const options *o);

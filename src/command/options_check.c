@@ -2,9 +2,12 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
+#include "command/output_table.h"
 #include "popliner/utilities.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/values.h"
 
@@ -93,8 +96,9 @@ static const struct relation {
     const char *reason;
 } relations[] = {
     {"solver=popliner", NOT,
-     "html objective slack ipu-mem-per-tile ipu-speed link-bandwidth sweep pareto costs write-lp "
-     "write-mps require device-map interleave "
+     "output=page objective slack ipu-mem-per-tile ipu-speed link-bandwidth sweep pareto costs "
+     "output=lp "
+     "output=mps require device-map interleave "
      "v-shape schedule recompute copies micro-batches effects accumulators calibration total-ipus "
      "report=several",
      "which cannot take it into account"},
@@ -105,15 +109,15 @@ static const struct relation {
     {"pareto", NOT, "objective", "which lists the objectives itself"},
     {"pareto", NOT, "slack", "whose compromises are exact"},
     {"pareto", NOT, "sweep", "which has compromises of its own for each value"},
-    {"pareto", NOT, "write-lp write-mps", "which has an integer program for each compromise"},
-    {"sweep", NOT, "write-lp write-mps", "which has an integer program for each value"},
+    {"pareto", NOT, "output=lp output=mps", "which has an integer program for each compromise"},
+    {"sweep", NOT, "output=lp output=mps", "which has an integer program for each value"},
     {"sweep=num-ipus", NOT, "device-map interleave v-shape",
      "as the map says how many stages there are"},
     {"sweep=num-ipus", NOT, "num-ipus", "which goes through it"},
     {"sweep=mem-per-tile", NOT, "mem-per-tile", "which goes through it"},
     {"device-map", NOT, "interleave v-shape", "as both say which IPU each stage is on"},
     {"device-map", NOT, "num-ipus", "which says what IPUs there are"},
-    {"total-ipus", NOT, "slack sweep pareto write-lp write-mps",
+    {"total-ipus", NOT, "slack sweep pareto output=lp output=mps",
      "which compares the splits of several pipelines"},
     {"total-ipus", NOT, "device-map v-shape", "as each pipeline has its own number of IPUs"},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
@@ -122,12 +126,13 @@ static const struct relation {
     {"micro-batch-size", NEEDS, "batch", NULL},
     {"micro-batches", NEEDS, "copies total-ipus", NULL},
     {"recompute=auto", NOT,
-     "objective=balance slack ipu-speed link-bandwidth sweep pareto write-lp write-mps total-ipus",
+     "objective=balance slack ipu-speed link-bandwidth sweep pareto output=lp output=mps "
+     "total-ipus",
      "which cannot take it into account; say one way, like full"},
     {"evaluate", NOT, "recompute=auto",
      "which takes one way, or one for each stage, like full,none"},
-    {"html", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
-    {"html", NOT, "compiled", "which does not compare with a compiled pipeline"},
+    {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
+    {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
     {"compiled", NOT, "copies", "which takes the copies of --schedule"},
     {"compiled", NOT, "device-map interleave v-shape",
@@ -145,7 +150,7 @@ static const struct relation {
     {"fail-on=unexplained", NEEDS_OWN, "diagnose", NULL},
     {"fail-on=growth.stages", NEEDS_OWN, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
-     "link-bandwidth sweep pareto write-lp write-mps device-map interleave v-shape total-ipus "
+     "link-bandwidth sweep pareto output=lp output=mps device-map interleave v-shape total-ipus "
      "compiled calibration ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which have one split together; give one --report"},
@@ -194,26 +199,76 @@ static popliner_status check_relations(const options *o, popliner_error *error) 
     return POPLINER_OK;
 }
 
-/* The name of the action of this bit. */
-static const char *action_name(unsigned action) {
-    size_t place = 0;
-    while (option_table[place].action != action)
-        place++;
-    return option_table[place].name;
+/* ---- outputs ---- */
+
+const wanted_output *options_wanted(const options *o, int own_kind) {
+    for (size_t i = 0; i < o->outputs.count; i++)
+        if ((int)o->outputs.items[i].what->kind == own_kind)
+            return &o->outputs.items[i];
+    return NULL;
+}
+
+const wanted_output *options_printed(const options *o) {
+    for (size_t i = 0; i < o->outputs.count; i++)
+        if (o->outputs.items[i].path == NULL && o->outputs.items[i].what->kind != OUTPUT_ORIGINAL)
+            return &o->outputs.items[i];
+    return NULL;
+}
+
+popliner_format options_format_of(const options *o, const wanted_output *w) {
+    static const struct {
+        const char *end;
+        popliner_format format;
+    } ends[] = {{".csv", POPLINER_FORMAT_CSV},
+                {".tsv", POPLINER_FORMAT_TSV},
+                {".json", POPLINER_FORMAT_JSON},
+                {".txt", POPLINER_FORMAT_TEXT}};
+    const char *name = w->path == NULL ? "" : w->path;
+    const char *slash = strrchr(name, '/');
+    const char *end = strrchr(slash == NULL ? name : slash, '.');
+    for (size_t i = 0; end != NULL && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(end, ends[i].end) == 0)
+            return ends[i].format;
+    return w->path == NULL || o->has_format ? o->format : POPLINER_FORMAT_TSV;
+}
+
+/* "--output tiles", "--memory-totals". */
+enum { NAME_BYTES = 60 };
+static const char *name_wanted(const wanted_output *w, char text[NAME_BYTES]) {
+    const bool is_output = strcmp(w->option, "output") == 0;
+    snprintf(text, NAME_BYTES, "--%s%s%s", w->option, is_output ? " " : "",
+             is_output ? w->what->name : "");
+    return text;
+}
+
+bool options_add_output(wanted_list *list, const wanted_output *w) {
+    wanted_output *items = realloc(list->items, (list->count + 1) * sizeof *items);
+    if (items == NULL)
+        return false;
+    items[list->count++] = *w;
+    list->items = items;
+    return true;
 }
 
 /* ---- what goes together ---- */
 
 /* What goes with a file of costs: solving alone. */
 static popliner_status check_costs(const options *o, popliner_error *error) {
+    const char *other = o->load_from_file     ? "load-from-file"
+                        : o->evaluate != NULL ? "evaluate"
+                        : o->diagnose         ? "diagnose"
+                        : o->compare != NULL  ? "compare"
+                                              : NULL;
     if (o->profile != NULL)
         return fail_usage(error, "--costs %s: is solved instead of a profile, but '%s' was given",
                           o->costs, o->profile);
-    const unsigned others = o->actions & ~(unsigned)(SOLVE | EMIT);
-    const char *other = o->load_from_file ? "load-from-file" : NULL;
-    for (size_t i = 0; i < NUM_ACTIONS && other == NULL; i++)
-        if ((others >> i & 1) != 0)
-            other = action_name(1u << i);
+    for (size_t i = 0; other == NULL && i < o->outputs.count; i++)
+        if (o->outputs.items[i].what->is_of_profiles)
+            return fail_usage(error, "%s: is for profiles, not for a file of costs",
+                              name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
+    const wanted_output *plan = options_wanted(o, OUTPUT_PLAN);
+    if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
+        return fail_usage(error, "--format plot: is for profiles, not for a file of costs");
     if (other != NULL)
         return fail_usage(error, "--costs %s: can be solved, and nothing else; leave out --%s%s",
                           o->costs, other, o->solve ? "" : ", and give --solve");
@@ -223,113 +278,93 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-bool options_show_plan(const options *o) {
-    return (o->has_section && o->section == POPLINER_SECTION_PLAN) ||
-           (o->has_plot && o->plot == POPLINER_PLOT_PLAN);
+/* Whether an output is of the one split of --solve or --evaluate. */
+static bool is_of_split(const options *o, const output *what) {
+    return what->kind == OUTPUT_TRACE ? (o->actions & (SOLVE | EVALUATE)) != 0
+                                      : what->kind != OUTPUT_REPORT && (what->implied & SOLVE) != 0;
 }
 
-/* What has no single split whose stages could be shown. */
+/* What has no single split whose stages could be shown, or written for a framework. */
 #define SEVERAL "sweep pareto total-ipus compiled"
+#define NO_PLAN "compare sweep pareto compiled"
 
-/* The option that needs the one split of --solve or --evaluate; NULL if none does. */
-static const char *plan_option(const options *o) {
-    for (size_t i = 0; i < o->outputs.count; i++)
-        if (o->outputs.items[i].what == POPLINER_SECTION_PLAN)
-            return "--output plan";
-    if (!options_show_plan(o))
-        return NULL;
-    return o->has_plot ? "--plot plan" : "--section plan";
-}
-
-/* Whether there is what sections, plots and traces show, and nothing else is printed beside the
- * first two. */
-static popliner_status check_shown(const options *o, popliner_error *error) {
-    const unsigned printing =
-        o->actions & ~(unsigned)(SAVE_TO_FILE | SECTION | OUTPUT | TRACE | PLOT | HTML | EMIT);
-    const unsigned splitting = printing & (SOLVE | EVALUATE);
-    const char *plan = plan_option(o);
-    const char *several = first_given(o, SEVERAL);
-    const char *shown = o->has_plot ? "plot" : "section";
-    if (plan != NULL && splitting != SOLVE && splitting != EVALUATE)
-        return fail_usage(error, "%s: give --solve or --evaluate, whose stages it shows%s", plan,
-                          splitting != 0 ? ", not both" : "");
-    plan = plan == NULL && o->trace != NULL && splitting != 0 ? "--trace" : plan;
-    if (plan != NULL && several != NULL)
-        return fail_usage(error, "%s: shows the stages of one split; leave out --%s", plan,
-                          several);
-    if (plan != NULL && splitting == (SOLVE | EVALUATE))
-        return fail_usage(
-            error, "%s: shows the stages of --solve or of --evaluate; give one of them", plan);
-    if (o->has_plot && o->has_section)
-        return fail_usage(error,
-                          "--plot and --section exclude each other: write the section into a file "
-                          "with --output");
-    if ((o->has_plot || o->has_section) &&
-        (options_show_plan(o) ? printing != splitting : printing != 0))
-        return fail_usage(error, "--%s %s: is all that is printed; leave out the rest%s", shown,
-                          o->has_plot ? GIVEN_VALUE(o, plot) : GIVEN_VALUE(o, section),
-                          o->has_plot ? "" : ", or write the section into a file with --output");
-    if (o->has_plot && o->has_format)
-        return fail_usage(error, "--plot: has no --format; --section gives its numbers");
-    return POPLINER_OK;
-}
-
-/* Whether there is one split to write, and at most one format for standard output, alone there. */
-static popliner_status check_emit(const options *o, popliner_error *error) {
+/* Whether there is what an output shows. */
+static popliner_status check_output(const options *o, const output *what, popliner_error *error) {
     const unsigned splitting = o->actions & (SOLVE | EVALUATE);
-    const unsigned files = SAVE_TO_FILE | OUTPUT | TRACE | HTML | EMIT;
-    const char *several = first_given(o, "compare sweep pareto compiled");
-    const char *printed = NULL;
-    if (o->emits.count == 0) {
-        for (size_t i = 0; i < num_options; i++)
-            if (o->given.is_own[i] && option_table[i].uses == EMIT)
-                return fail_usage(error, "--%s means something for --emit only",
-                                  option_table[i].name);
-        return POPLINER_OK;
-    }
-    const char *name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)o->emits.items[0].what);
-    if (splitting != SOLVE && splitting != EVALUATE)
-        return fail_usage(error, "--emit %s: give --solve or --evaluate, whose plan it writes%s",
-                          name, splitting != 0 ? ", not both" : "");
-    if (several != NULL)
-        return fail_usage(error, "--emit %s: writes the plan of one split; leave out --%s", name,
-                          several);
-    for (size_t i = 0; i < o->emits.count; i++) {
-        if (o->emits.items[i].path != NULL)
-            continue;
-        name = popliner_name_of(POPLINER_NAMED_EMIT_FORMAT, (size_t)o->emits.items[i].what);
-        if (printed != NULL)
-            return fail_usage(
-                error,
-                "--emit %s and --emit %s are both for standard output; give one of them a "
-                "file, like --emit %s=FILE",
-                printed, name, name);
-        printed = name;
-    }
-    if (printed != NULL && (o->actions & ~files) != splitting)
-        return fail_usage(
-            error,
-            "--emit %s: is all that is printed; leave out the rest, or write it into a "
-            "file, like --emit %s=FILE",
-            printed, printed);
-    if (printed != NULL && o->has_format)
-        return fail_usage(error,
-                          "--emit %s: is printed instead of what has a --format; leave it out, or "
-                          "write it into a file, like --emit %s=FILE",
-                          printed, printed);
+    const unsigned acting = o->actions & (SOLVE | EVALUATE | DIAGNOSE | COMPARE);
+    const char *other = !is_of_split(o, what)            ? NULL
+                        : what->kind == OUTPUT_FRAMEWORK ? first_given(o, NO_PLAN)
+                                                         : first_given(o, SEVERAL);
+    if (is_of_split(o, what) && splitting == (SOLVE | EVALUATE))
+        return fail_usage(error, "--output %s: of --solve, or of --evaluate? Give one of them",
+                          what->name);
+    if (is_of_split(o, what) && other != NULL)
+        return fail_usage(error, "--output %s: is of one split; leave out --%s", what->name, other);
+    if (what->kind == OUTPUT_PROGRAM && !o->solve)
+        return fail_usage(error, "--output %s: is of --solve, not of --evaluate", what->name);
+    if (strcmp(what->name, "comparison") == 0 && o->compare == NULL)
+        return fail_usage(error, "--output comparison: with what? Give --compare OLD");
+    if (strcmp(what->name, "calibration") == 0 && o->compiled == NULL)
+        return fail_usage(error, "--output calibration: of which pipeline? Give --compiled DIR");
+    if (strcmp(what->name, "answer") == 0 && (acting & COMPARE) == 0 &&
+        (acting & (acting - 1)) != 0)
+        return fail_usage(error, "--output answer: of what? Give one of --solve, --evaluate and "
+                                 "--diagnose");
     return POPLINER_OK;
+}
+
+/* Whether an output has the format that is asked for. */
+static popliner_status check_format_of(const options *o, const wanted_output *w,
+                                       popliner_error *error) {
+    static const char *const names[] = {"tsv", "csv", "json", "text", "plot"};
+    const int format = (int)options_format_of(o, w);
+    if (w->what->formats == AS_ITSELF ? w->path != NULL || !o->has_format
+                                      : (w->what->formats >> format & 1) != 0)
+        return POPLINER_OK;
+    if (w->path == NULL && !o->has_format) /* JSON, whatever a terminal gets otherwise */
+        return POPLINER_OK;
+    if (w->path != NULL && w->what->formats == AS_JSON)
+        return POPLINER_OK;
+    return fail_usage(error, "--format %s: not for --output %s, which has %s", names[format],
+                      w->what->name,
+                      w->what->formats == AS_ITSELF ? "a format of its own"
+                      : w->what->formats == AS_JSON ? "json alone"
+                                                    : "text, tsv, csv and json");
+}
+
+/* Whether there is what outputs show, and no more than one of them is printed. */
+static popliner_status check_outputs(const options *o, popliner_error *error) {
+    const wanted_output *printed = options_printed(o);
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
+        const wanted_output *w = &o->outputs.items[i];
+        status = check_output(o, w->what, error);
+        if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed)
+            status = fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
+                                name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name,
+                                w->what->name);
+        if (status == POPLINER_OK)
+            status = check_format_of(o, w, error);
+    }
+    if (status == POPLINER_OK && o->has_format && (int)o->format == FORMAT_PLOT && printed == NULL)
+        status = fail_usage(error, "--format plot: of what? Give --output tiles, liveness or plan");
+    return status;
 }
 
 /* Whether --compare has one split of each side, or none, and is all that is printed. */
 static popliner_status check_compare(const options *o, popliner_error *error) {
-    const unsigned others_done =
-        o->actions & ~(unsigned)(COMPARE | SOLVE | EVALUATE | SAVE_TO_FILE | OUTPUT | TRACE | HTML);
-    const char *other = first_given(o, SEVERAL " write-lp write-mps");
+    const unsigned others_done = o->actions & (DIAGNOSE | TOTALS | BREAKDOWNS | LAYER_PAIRS);
+    const char *other = first_given(o, SEVERAL " output=lp output=mps");
     if (o->compare == NULL)
         return POPLINER_OK;
     if (others_done != 0)
         return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
                           o->compare);
+    for (size_t i = 0; other == NULL && i < o->outputs.count; i++)
+        if (o->outputs.items[i].what->kind == OUTPUT_FRAMEWORK ||
+            o->outputs.items[i].what->kind == OUTPUT_POPLINER)
+            return fail_usage(error, "--output %s: not with --compare, which has two splits",
+                              o->outputs.items[i].what->name);
     if (o->solve && o->evaluate != NULL)
         return fail_usage(error,
                           "--compare %s: shows the stages of --solve or of --evaluate; give one "
@@ -401,41 +436,62 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
     return check_map(o, error);
 }
 
-/* "--solve", "--solve and --evaluate": these actions, in the order of the names. */
-static void list_actions(unsigned actions, char *text, size_t size) {
+/* "--solve", "--solve and --evaluate": those that use an option. */
+static void list_uses(unsigned actions, char *text, size_t size) {
+    static const char *const names[] = {
+        "--solve",         "--evaluate",           "--diagnose",       "--compare",
+        "--memory-totals", "tables of 1.0.0",      "pairs of layers",  "tables",
+        "--output page",   "plans for frameworks", "--output analysis"};
     size_t length = 0;
     *text = '\0';
-    for (size_t i = 0; i < NUM_ACTIONS; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         unsigned left = actions >> i;
         if ((left & 1) != 0 && length < size)
-            length += (size_t)snprintf(text + length, size - length, "%s--%s",
+            length += (size_t)snprintf(text + length, size - length, "%s%s",
                                        length == 0 ? ""
                                        : left > 1  ? ", "
                                                    : " and ",
-                                       action_name(1u << i));
+                                       names[i]);
     }
+}
+
+/* "--solve and --output page": what is done. */
+static void list_done(const options *o, char *text, size_t size) {
+    enum { MOST_NAMED = 3 };
+    char names[4 + MOST_NAMED][NAME_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; i < num_options; i++)
+        if (o->given.is[i] && option_table[i].action != 0)
+            snprintf(names[count++], NAME_BYTES, "--%s", option_table[i].name);
+    for (size_t i = 0; i < o->outputs.count && i < MOST_NAMED; i++)
+        name_wanted(&o->outputs.items[i], names[count++]);
+    size_t length = (size_t)snprintf(text, size, "%s", count == 0 ? "the overview" : "");
+    for (size_t i = 0; i < count && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s%s",
+                                   i == 0           ? ""
+                                   : i + 1 == count ? " and "
+                                                    : ", ",
+                                   names[i]);
 }
 
 /* Whether what was given is used by something that is done. */
 static popliner_status check_uses(options *o, popliner_error *error) {
     const unsigned done = o->actions;
     char of[200];
-    char others[200];
+    char others[600];
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
         const unsigned uses = own->uses & ALL_ACTIONS;
-        if (uses == 0 || !o->given.is[i] || (uses & done) != 0 ||
-            (done != 0 && !o->given.is_own[i]))
+        if (uses == 0 || !o->given.is[i] || (uses & done) != 0 || !o->given.is_own[i])
             continue;
-        list_actions(uses, of, sizeof of);
-        list_actions(done, others, sizeof others);
+        list_uses(uses, of, sizeof of);
+        list_done(o, others, sizeof others);
         if ((own->uses & OR_WARNED) == 0 || (done & ~(unsigned)OLD_ACTIONS) != 0 || done == 0)
-            return fail_usage(error, "--%s: not used%s%s; it is for %s", own->name,
-                              done == 0 ? "" : " by ", others, of);
+            return fail_usage(error, "--%s: not used by %s; it is for %s", own->name, others, of);
         o->unused[o->num_unused++] = own->name;
     }
     /* as JSON it is the compiler's account alone */
-    if (IS_GIVEN(o, memory_model) && done == MEMORY_TOTALS && o->format == POPLINER_FORMAT_JSON)
+    if (IS_GIVEN(o, memory_model) && done == TOTALS && o->format == POPLINER_FORMAT_JSON)
         return fail_usage(error, "--memory-model: not used by --memory-totals --format json, the "
                                  "compiler's own account");
     return POPLINER_OK;
@@ -448,7 +504,6 @@ bool options_are_together(const options *o) {
 
 /* Whether what is asked can be asked of several reports together. */
 static popliner_status check_together(const options *o, popliner_error *error) {
-    const unsigned done = o->actions & ~(unsigned)(SOLVE | EVALUATE);
     for (size_t i = 0; i < o->reports.count; i++)
         for (size_t k = 0; k < o->reports.count; k++)
             if (i != k && (strcmp(o->reports.texts[i], "all") == 0 ||
@@ -458,11 +513,16 @@ static popliner_status check_together(const options *o, popliner_error *error) {
                                   o->reports.texts[i], o->reports.texts[k]);
     if (!options_are_together(o))
         return POPLINER_OK;
-    for (size_t i = 0; i < NUM_ACTIONS; i++)
-        if ((done >> i & 1) != 0)
-            return fail_usage(error,
-                              "--%s: is of one report: give one --report NAME, or leave it out",
-                              action_name(1u << i));
+    for (size_t i = 0; i < o->outputs.count; i++)
+        if (o->outputs.items[i].what->is_of_one_report)
+            return fail_usage(error, "%s: is of one report; give one --report NAME",
+                              name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
+    if (o->diagnose || o->compare != NULL)
+        return fail_usage(error, "--%s: is of one report: give one --report NAME, or leave it out",
+                          o->diagnose ? "diagnose" : "compare");
+    if (!o->solve && o->evaluate == NULL)
+        return fail_usage(error, "--report: several reports are solved for or evaluated together; "
+                                 "give --solve or --evaluate");
     if (o->solve && o->evaluate != NULL)
         return fail_usage(error,
                           "--report: several reports are solved for or evaluated together; give "
@@ -472,49 +532,70 @@ static popliner_status check_together(const options *o, popliner_error *error) {
 
 /* Whether all that is printed can be printed in the format that was asked for. */
 static popliner_status check_format(const options *o, popliner_error *error) {
-    if (!o->has_format || o->has_section || o->compare != NULL || options_are_together(o))
+    const bool is_json = o->format == POPLINER_FORMAT_JSON;
+    if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||
+        options_are_together(o))
         return POPLINER_OK;
-    const char *name = o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv";
-    if (o->format != POPLINER_FORMAT_JSON && (o->diagnose || o->evaluate != NULL))
-        return fail_usage(error,
-                          "--format %s: --%s prints json, or text to read if no format is given",
-                          name, o->diagnose ? "diagnose" : "evaluate");
-    bool has_tables = o->operation_breakdown || o->layer_breakdown || o->memory_affinity ||
-                      o->interlayer_communication;
-    int num_documents = o->memory_totals + o->diagnose + (o->evaluate != NULL) + o->solve;
-    if (num_documents == 0 && !has_tables && o->outputs.count == 0)
-        return fail_usage(error, "--format: --save-to-file prints nothing");
-    if (o->format == POPLINER_FORMAT_JSON && has_tables)
-        return fail_usage(error, "--format json: the breakdowns, --memory-affinity and "
-                                 "--interlayer-communication are tables: choose tsv or csv");
-    if (o->format == POPLINER_FORMAT_JSON && num_documents > 1)
-        return fail_usage(error, "--format json: give one of --solve, --evaluate, --diagnose and "
-                                 "--memory-totals: each is a document of its own");
+    if (!is_json && o->format != POPLINER_FORMAT_TEXT && (o->diagnose || o->evaluate != NULL))
+        return fail_usage(
+            error, "--format %s: --%s prints text or json%s",
+            o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv", o->diagnose ? "diagnose" : "evaluate",
+            o->diagnose ? "; its table is --output diagnosis" : "; --output plan has tables");
+    size_t num_documents = (size_t)o->diagnose + (o->evaluate != NULL) + o->solve;
+    for (size_t i = 0; i < o->outputs.count; i++)
+        num_documents += o->outputs.items[i].path == NULL;
+    if (is_json && num_documents > 1)
+        return fail_usage(error, "--format json: each answer and table is a document of its own; "
+                                 "print one of them");
+    return POPLINER_OK;
+}
+
+/* Adds the outputs that other options stand for. */
+static popliner_status add_outputs(options *o, popliner_error *error) {
+    for (size_t i = 0; i < num_options; i++) {
+        const option *own = &option_table[i];
+        if (!o->given.is[i] || own->output == NULL)
+            continue;
+        const output *what = output_find(own->output, strlen(own->output));
+        const repeated *texts = &o->given.texts[i];
+        const char *value = texts->count == 0 ? NULL : texts->texts[texts->count - 1];
+        if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value}))
+            return fail_memory(error, "the options");
+    }
     return POPLINER_OK;
 }
 
 /* Settles what is known of the options by which of them were given. */
-static void settle(options *o) {
+static popliner_status settle(options *o, popliner_error *error) {
+    popliner_status status = add_outputs(o, error);
     for (size_t i = 0; i < num_options; i++)
         o->actions |= o->given.is[i] ? option_table[i].action : 0;
-    o->has_section = IS_GIVEN(o, section);
-    o->has_plot = IS_GIVEN(o, plot);
+    for (size_t i = 0; i < o->outputs.count; i++) {
+        const output *what = o->outputs.items[i].what;
+        o->actions |= what->action;
+        if ((o->actions & what->instead) == 0)
+            o->actions |= what->implied;
+    }
+    o->solve = (o->actions & SOLVE) != 0;
     o->has_format = IS_GIVEN(o, format);
+    if (!o->has_format && isatty(STDOUT_FILENO))
+        o->format = POPLINER_FORMAT_TEXT;
     o->schedule_name = GIVEN_VALUE(o, schedule);
+    return status;
 }
 
 popliner_status options_check(options *o, popliner_error *error) {
-    settle(o);
-    if (o->help || o->version)
-        return POPLINER_OK;
+    popliner_status status = settle(o, error);
+    if (status != POPLINER_OK || o->help || o->version)
+        return status;
     if (o->quiet && o->verbose)
         return fail_usage(error, "--quiet and --verbose exclude each other");
-    popliner_status status = check_relations(o, error);
+    status = check_relations(o, error);
     if (status == POPLINER_OK)
         status = check_solving(o, error);
     settle_effects(o);
     if (status == POPLINER_OK)
-        status = check_emit(o, error);
+        status = check_outputs(o, error);
     if (status != POPLINER_OK)
         return status;
     if (o->costs != NULL) {
@@ -535,15 +616,6 @@ popliner_status options_check(options *o, popliner_error *error) {
         status = check_uses(o, error);
     if (status != POPLINER_OK)
         return status;
-    if (o->actions == 0)
-        return fail_usage(error,
-                          "nothing to do: give at least one of --solve, --evaluate, --diagnose, "
-                          "--layer-breakdown, "
-                          "--operation-breakdown, --memory-totals, --memory-affinity, "
-                          "--interlayer-communication, --section, --output, --plot, --trace, "
-                          "--html, --compare, --save-to-file");
-    status = check_shown(o, error);
-    if (status == POPLINER_OK)
-        status = check_compare(o, error);
+    status = check_compare(o, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }

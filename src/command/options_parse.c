@@ -505,6 +505,5 @@ void options_free(options *o) {
     }
     free(o->require.items);
     free(o->outputs.items);
-    free(o->emits.items);
     config_free(&o->config);
 }

@@ -7,125 +7,78 @@
 #include <unistd.h>
 
 #include "command/commands.h"
+#include "command/output_table.h"
 #include "command/request.h"
-#include "command/terminal.h"
+#include "command/screen.h"
 #include "popliner/report.h"
 #include "popliner/utilities.h"
 
-/* ---- tables, and storing ---- */
+/* ---- tables ---- */
 
 /* What is measured stage by stage is in PopLiner's model unless another was asked for. */
-static popliner_status print_table(const session *s, popliner_table table, popliner_error *error) {
-    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
-    char *text = NULL;
-    popliner_status status =
-        popliner_report_table(s->analysis, table, model, s->options.format, &text, error);
-    return status == POPLINER_OK ? session_print_bytes(text, error) : status;
+static popliner_status make_original(session *s, popliner_table table, popliner_format format,
+                                     char **text, popliner_error *error) {
+    const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER);
+    return popliner_report_table(s->analysis, table, model, format, text, error);
 }
 
 /* The original's few lines and, unless its model was asked for, the compiler's account in full. */
-static popliner_status print_totals(const session *s, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_status status = POPLINER_OK;
-    if (o->format != POPLINER_FORMAT_JSON) {
-        status = print_table(s, POPLINER_TABLE_MEMORY_TOTALS, error);
-        if (o->memory_model == MODEL_POPLINER)
-            return status;
-        putchar('\n');
-    }
-    return status == POPLINER_OK ? print_table(s, POPLINER_TABLE_TILES, error) : status;
-}
-
-popliner_status print_tables(const session *s, popliner_error *error) {
-    static const struct {
-        unsigned action;
-        popliner_table table;
-    } tables[] = {
-        {OPERATION_BREAKDOWN, POPLINER_TABLE_OPERATIONS},
-        {LAYER_BREAKDOWN, POPLINER_TABLE_LAYERS},
-        {MEMORY_AFFINITY, POPLINER_TABLE_AFFINITY},
-        {INTERLAYER_COMMUNICATION, POPLINER_TABLE_COMMUNICATION},
-    };
-    popliner_status status = s->options.memory_totals ? print_totals(s, error) : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < sizeof tables / sizeof *tables; i++)
-        if ((s->options.actions & tables[i].action) != 0)
-            status = print_table(s, tables[i].table, error);
-    return status;
-}
-
-/* ---- sections, plots, traces ---- */
-
-static popliner_status make_text(session *s, popliner_section section,
-                                 const popliner_certificate *certificate, popliner_format format,
-                                 char **text, popliner_error *error) {
-    return popliner_section_text(s->analysis, section,
-                                 session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), certificate,
-                                 format, text, error);
-}
-
-popliner_status print_shown(session *s, const popliner_certificate *certificate,
-                            popliner_error *error) {
-    const options *o = &s->options;
-    char *text = NULL;
-    popliner_status status;
-    if (o->has_plot) {
-        const terminal shown = terminal_of(STDOUT_FILENO);
-        popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
-        how.width = shown.width;
-        how.is_ascii = shown.is_ascii;
-        how.has_colour = shown.has_colour;
-        status = popliner_plot_text(s->analysis, o->plot,
-                                    session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-                                    certificate, &how, &text, error);
-    } else {
-        status = make_text(s, o->section, certificate, o->format, &text, error);
-    }
-    return status == POPLINER_OK ? session_print(text, error) : status;
-}
-
-/* The format that the name of a file ends with, or else that of --format. */
-static popliner_format format_of(const char *path, popliner_format otherwise) {
-    const char *slash = strrchr(path, '/');
-    const char *end = strrchr(slash == NULL ? path : slash, '.');
-    if (end == NULL)
-        return otherwise;
-    return strcmp(end, ".csv") == 0    ? POPLINER_FORMAT_CSV
-           : strcmp(end, ".tsv") == 0  ? POPLINER_FORMAT_TSV
-           : strcmp(end, ".json") == 0 ? POPLINER_FORMAT_JSON
-                                       : otherwise;
-}
-
-static popliner_status write_trace(session *s, const popliner_certificate *certificate,
+static popliner_status make_totals(session *s, popliner_format format, char **text,
                                    popliner_error *error) {
-    char *text = NULL;
-    popliner_status status =
-        popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-                            certificate, &text, error);
-    if (status == POPLINER_OK)
-        status = popliner_file_write(s->options.trace, text, strlen(text), error);
-    free(text);
+    char *lines = NULL;
+    char *tiles = NULL;
+    popliner_status status = POPLINER_OK;
+    if (format == POPLINER_FORMAT_JSON)
+        return make_original(s, POPLINER_TABLE_TILES, format, text, error);
+    status = make_original(s, POPLINER_TABLE_MEMORY_TOTALS, format, &lines, error);
+    if (status == POPLINER_OK && s->options.memory_model != MODEL_POPLINER)
+        status = make_original(s, POPLINER_TABLE_TILES, format, &tiles, error);
+    if (status == POPLINER_OK && tiles == NULL) {
+        *text = lines;
+        return POPLINER_OK;
+    }
+    if (status == POPLINER_OK) {
+        growing_text both = {0};
+        text_add(&both, lines);
+        text_add(&both, "\n");
+        text_add(&both, tiles);
+        *text = both.text;
+        status = both.failed ? fail_memory(error, "a table") : POPLINER_OK;
+    }
+    free(lines);
+    free(tiles);
     return status;
 }
 
-popliner_status write_outputs(session *s, const popliner_certificate *certificate,
-                              popliner_error *error) {
-    const options *o = &s->options;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
-        const written_file *output = &o->outputs.items[i];
-        char *text = NULL;
-        if (((popliner_section)output->what == POPLINER_SECTION_PLAN) != (certificate != NULL))
-            continue;
-        status = make_text(s, (popliner_section)output->what, certificate,
-                           format_of(output->path, o->format), &text, error);
-        if (status == POPLINER_OK)
-            status = popliner_file_write(output->path, text, strlen(text), error);
-        free(text);
+static popliner_status make_section(session *s, const wanted_output *w,
+                                    const popliner_certificate *certificate, popliner_format format,
+                                    char **text, popliner_error *error) {
+    const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+    const popliner_section section = (popliner_section)w->what->number;
+    if ((int)format == FORMAT_PLOT) {
+        popliner_plot_options how = screen_options();
+        how.has_colour = how.has_colour && w->path == NULL;
+        const popliner_plot plot = section == POPLINER_SECTION_TILES      ? POPLINER_PLOT_TILES
+                                   : section == POPLINER_SECTION_LIVENESS ? POPLINER_PLOT_LIVENESS
+                                                                          : POPLINER_PLOT_PLAN;
+        return popliner_plot_text(s->analysis, plot, model, certificate, &how, text, error);
     }
-    if (status == POPLINER_OK && o->trace != NULL &&
-        (certificate != NULL || (!o->solve && o->evaluate == NULL)))
-        status = write_trace(s, certificate, error);
-    return status;
+    return popliner_section_text(s->analysis, section, model, certificate, format, text, error);
+}
+
+/* The stages of a split; of a file of costs what it tells of them. */
+static popliner_status make_stages(session *s, const wanted_output *w,
+                                   const popliner_certificate *certificate, popliner_format format,
+                                   char **text, popliner_error *error) {
+    static const popliner_certificate_form forms[] = {
+        [POPLINER_FORMAT_TSV] = POPLINER_CERTIFICATE_TSV,
+        [POPLINER_FORMAT_CSV] = POPLINER_CERTIFICATE_CSV,
+        [POPLINER_FORMAT_JSON] = POPLINER_CERTIFICATE_ROWS_JSON,
+        [POPLINER_FORMAT_TEXT] = POPLINER_CERTIFICATE_ALIGNED,
+    };
+    if (s->analysis != NULL)
+        return make_section(s, w, certificate, format, text, error);
+    return popliner_certificate_text(certificate, forms[format], text, error);
 }
 
 /* ---- plans for frameworks ---- */
@@ -179,116 +132,253 @@ static popliner_status take_asked(asked *a, const options *o, popliner_error *er
 /* The library begins with the format: here it is the value of an option. */
 static popliner_status name_option(popliner_status status, popliner_error *error) {
     const popliner_error told = *error;
-    return status == POPLINER_ERROR_USAGE ? fail(error, status, "--emit %s", told.message) : status;
+    return status == POPLINER_ERROR_USAGE ? fail(error, status, "--output %s", told.message)
+                                          : status;
 }
 
-popliner_status emit_check(const options *o, popliner_error *error) {
+popliner_status outputs_check(const options *o, popliner_error *error) {
     asked a = {0};
     request r = {0};
     popliner_status status = take_asked(&a, o, error);
-    if (status == POPLINER_OK && o->emits.count > 0)
+    if (status == POPLINER_OK && options_wanted(o, OUTPUT_FRAMEWORK) != NULL)
         status = request_take_map(&r, o, error);
     a.options.device_map = r.device_map;
     a.options.num_mapped_stages = r.solver.num_mapped_stages;
-    for (size_t i = 0; status == POPLINER_OK && i < o->emits.count; i++)
-        status = name_option(
-            popliner_emit(&a.options, (popliner_emit_format)o->emits.items[i].what, NULL, error),
-            error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
+        const output *what = o->outputs.items[i].what;
+        if (what->kind == OUTPUT_FRAMEWORK)
+            status = name_option(
+                popliner_emit(&a.options, (popliner_emit_format)what->number, NULL, error), error);
+    }
     request_free(&r);
     free_asked(&a);
     return status;
 }
 
-/* Where the texts come from: one of these. */
-typedef struct source {
-    const popliner_certificate *certificate;
-    const popliner_replicas *replicas;
-    const popliner_certificate_input *names;
-} source;
+/* Whether there is a split of the whole chain to write. */
+static bool has_plan(const material *m) {
+    if (m->certificate == NULL)
+        return m->replicas != NULL && popliner_replicas_get_summary(m->replicas)->best != SIZE_MAX;
+    const popliner_plan_summary *plan =
+        popliner_plan_get_summary(popliner_certificate_get_info(m->certificate)->plan);
+    return plan->num_stages > 0 && plan->stages[plan->num_stages - 1].last_unit + 1 == m->num_units;
+}
 
-static popliner_status make_all(session *s, const source *from, emitted *made,
-                                popliner_error *error) {
-    const options *o = &s->options;
+static popliner_status make_plan(session *s, const output *what, const material *m, char **text,
+                                 popliner_error *error) {
     asked a = {0};
-    popliner_status status = take_asked(&a, o, error);
+    popliner_status status = take_asked(&a, &s->options, error);
     a.options.listener = &s->listener;
-    a.options.certificate = from->certificate;
-    a.options.replicas = from->replicas;
-    a.options.names = from->names;
-    made->texts = calloc(o->emits.count, sizeof *made->texts);
-    made->num_texts = made->texts == NULL ? 0 : o->emits.count;
-    if (status == POPLINER_OK && made->texts == NULL)
-        status = fail_memory(error, "--emit");
-    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++) {
-        popliner_emit_format format = (popliner_emit_format)o->emits.items[i].what;
-        status = name_option(popliner_emit(&a.options, format, &made->texts[i], error), error);
-    }
+    a.options.certificate = m->certificate;
+    a.options.replicas = m->replicas;
+    a.options.names = m->certificate == NULL ? m->names : NULL;
+    if (status == POPLINER_OK)
+        status = name_option(
+            popliner_emit(&a.options, (popliner_emit_format)what->number, text, error), error);
     free_asked(&a);
     return status;
 }
 
-static void tell_nothing(session *s) {
-    log_message(&s->log, POPLINER_LEVEL_WARNING, "--emit: not written, for there is no split.");
-}
+/* ---- making ---- */
 
-popliner_status emit_make(session *s, const popliner_certificate *certificate, size_t num_units,
-                          emitted *made, popliner_error *error) {
-    const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    const size_t num_stages = popliner_plan_get_summary(plan)->num_stages;
-    const source from = {.certificate = certificate};
-    if (s->options.emits.count == 0)
-        return POPLINER_OK;
-    if (num_stages == 0 ||
-        popliner_plan_get_summary(plan)->stages[num_stages - 1].last_unit + 1 < num_units) {
-        tell_nothing(s);
-        return POPLINER_OK;
+/* What outputs of the profile alone are made of. */
+static const material nothing;
+
+/* Makes the text of an output that is no file of its own kind. */
+static popliner_status make(session *s, const wanted_output *w, const material *m, char **text,
+                            popliner_error *error) {
+    const output *what = w->what;
+    const popliner_format format = options_format_of(&s->options, w);
+    switch (what->kind) {
+    case OUTPUT_SECTION:
+        return make_section(s, w, NULL, format, text, error);
+    case OUTPUT_PLAN:
+        return make_stages(s, w, m->certificate, format, text, error);
+    case OUTPUT_ORIGINAL:
+        return what->number == POPLINER_TABLE_MEMORY_TOTALS
+                   ? make_totals(s, format, text, error)
+                   : make_original(s, (popliner_table)what->number, format, text, error);
+    case OUTPUT_FRAMEWORK:
+        return make_plan(s, what, m, text, error);
+    case OUTPUT_REPORT:
+        return m->report.make(
+            s, m->report.of, what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text, error);
+    case OUTPUT_POPLINER:
+        return popliner_certificate_text(m->certificate, POPLINER_CERTIFICATE_STAGES_JSON, text,
+                                         error);
+    case OUTPUT_TRACE:
+        return popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                   m->certificate, text, error);
+    case OUTPUT_PAGE:
+    case OUTPUT_PROGRAM:
+    case OUTPUT_ANALYSIS:
+        break;
     }
-    return make_all(s, &from, made, error);
+    return POPLINER_OK;
 }
 
-popliner_status emit_make_replicas(session *s, const popliner_replicas *replicas,
-                                   const popliner_certificate_input *names, emitted *made,
-                                   popliner_error *error) {
-    const source from = {.replicas = replicas, .names = names};
-    if (s->options.emits.count == 0)
-        return POPLINER_OK;
-    if (popliner_replicas_get_summary(replicas)->best == SIZE_MAX) {
-        tell_nothing(s);
-        return POPLINER_OK;
+/* Whether what is known is what an output is made of. */
+static bool is_made_of(const session *s, const output *what, const material *m) {
+    const options *o = &s->options;
+    switch (what->kind) {
+    case OUTPUT_SECTION:
+    case OUTPUT_ORIGINAL:
+        return m->action == 0;
+    case OUTPUT_PLAN:
+    case OUTPUT_POPLINER:
+        return m->certificate != NULL;
+    case OUTPUT_FRAMEWORK:
+        return m->certificate != NULL || m->replicas != NULL;
+    case OUTPUT_TRACE:
+        return o->solve || o->evaluate != NULL ? m->certificate != NULL : m->action == 0;
+    case OUTPUT_REPORT:
+        return ((unsigned)what->number & m->action) != 0 && m->report.make != NULL;
+    case OUTPUT_PROGRAM:
+        return m->request != NULL;
+    case OUTPUT_PAGE:
+    case OUTPUT_ANALYSIS:
+        break;
     }
-    return make_all(s, &from, made, error);
-}
-
-bool emit_prints(const options *o) {
-    for (size_t i = 0; i < o->emits.count; i++)
-        if (o->emits.items[i].path == NULL)
-            return true;
     return false;
 }
 
-popliner_status emit_print(session *s, emitted *made, popliner_error *error) {
-    const options *o = &s->options;
+/* ---- printing and writing ---- */
+
+/* Names in what is not of our own form are printed byte by byte. */
+static popliner_status print(const output *what, char *text, popliner_error *error) {
+    return what->kind == OUTPUT_FRAMEWORK || what->kind == OUTPUT_ORIGINAL
+               ? session_print_bytes(text, error)
+               : session_print(text, error);
+}
+
+static popliner_status make_and_print(session *s, const wanted_output *w, const material *m,
+                                      popliner_error *error) {
+    char *text = NULL;
+    popliner_status status = make(s, w, m, &text, error);
+    return status == POPLINER_OK ? print(w->what, text, error) : status;
+}
+
+/* Whether a split is known, or none is ruled out. */
+static bool may_have_split(const material *m) {
+    const popliner_plan_summary *plan =
+        popliner_plan_get_summary(popliner_certificate_get_info(m->certificate)->plan);
+    return plan->status != POPLINER_PLAN_INFEASIBLE || plan->proof == POPLINER_PROOF_NONE;
+}
+
+static popliner_status write_program(session *s, const wanted_output *w, const material *m,
+                                     popliner_error *error) {
+    const popliner_plan *plan = popliner_certificate_get_info(m->certificate)->plan;
+    if (m->costs != NULL && may_have_split(m))
+        return popliner_solver_write(m->costs, &m->request->solver, plan,
+                                     (popliner_program_format)w->what->number, w->path, error);
+    log_message(&s->log, POPLINER_LEVEL_WARNING,
+                "--output %s: not written, for no split is within the limits.", w->what->name);
+    return POPLINER_OK;
+}
+
+/* Writes the files that are made of this; those of `made` are made already. */
+static popliner_status write_files(session *s, const material *m, char **made,
+                                   popliner_error *error) {
+    const wanted_list *list = &s->options.outputs;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
-        if (o->emits.items[i].path == NULL) {
-            status = session_print_bytes(made->texts[i], error);
-            made->texts[i] = NULL;
+    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++) {
+        const wanted_output *w = &list->items[i];
+        char *text = made == NULL ? NULL : made[i];
+        if (w->path == NULL || !is_made_of(s, w->what, m))
+            continue;
+        if (w->what->kind == OUTPUT_PROGRAM) {
+            status = write_program(s, w, m, error);
+            continue;
         }
+        if (text == NULL && w->what->kind != OUTPUT_FRAMEWORK)
+            status = make(s, w, m, &text, error);
+        if (status == POPLINER_OK && text != NULL)
+            status = popliner_file_write(w->path, text, strlen(text), error);
+        free(text);
+        if (made != NULL)
+            made[i] = NULL;
+    }
     return status;
 }
 
-popliner_status emit_write(const session *s, const emitted *made, popliner_error *error) {
+popliner_status outputs_of_profile(session *s, popliner_error *error) {
     const options *o = &s->options;
+    const wanted_output *printed = options_printed(o);
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < made->num_texts; i++)
-        if (o->emits.items[i].path != NULL)
-            status = popliner_file_write(o->emits.items[i].path, made->texts[i],
-                                         strlen(made->texts[i]), error);
+    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++)
+        if (o->outputs.items[i].what->kind == OUTPUT_ANALYSIS)
+            status = popliner_analysis_store(s->analysis,
+                                             session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                             o->outputs.items[i].path, error);
+    if (status == POPLINER_OK && printed != NULL && is_made_of(s, printed->what, &nothing))
+        status = make_and_print(s, printed, &nothing, error);
+    if (status == POPLINER_OK)
+        status = write_files(s, &nothing, NULL, error);
+    /* in the order of PopLiner 1.0.0, each once */
+    for (size_t i = 0; status == POPLINER_OK && i < num_outputs; i++) {
+        const wanted_output *first = NULL;
+        for (size_t k = 0; output_table[i].kind == OUTPUT_ORIGINAL && k < o->outputs.count; k++)
+            if (o->outputs.items[k].what == &output_table[i] && o->outputs.items[k].path == NULL)
+                first = &o->outputs.items[k];
+        if (first != NULL)
+            status = make_and_print(s, first, &nothing, error);
+    }
     return status;
 }
 
-void emitted_free(emitted *made) {
-    for (size_t i = 0; i < made->num_texts; i++)
-        free(made->texts[i]);
-    free(made->texts);
+/* Makes all plans for frameworks, in the places of `made`. */
+static popliner_status make_plans(session *s, const material *m, char **made,
+                                  popliner_error *error) {
+    const wanted_list *list = &s->options.outputs;
+    popliner_status status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++) {
+        const output *what = list->items[i].what;
+        if (what->kind != OUTPUT_FRAMEWORK || !is_made_of(s, what, m))
+            continue;
+        if (has_plan(m))
+            status = make_plan(s, what, m, &made[i], error);
+        else
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "--output %s: not written, for there is no split.", what->name);
+    }
+    return status;
+}
+
+/* Prints the answer, or the output that takes its place. */
+static popliner_status print_answer(session *s, const material *m, char **made,
+                                    popliner_error *error) {
+    const options *o = &s->options;
+    const wanted_output *printed = options_printed(o);
+    char *text = NULL;
+    if (printed == NULL) {
+        popliner_status status = m->report.make(s, m->report.of, o->format, &text, error);
+        return status == POPLINER_OK ? session_print(text, error) : status;
+    }
+    if (!is_made_of(s, printed->what, m))
+        return POPLINER_OK;
+    char **own = &made[printed - o->outputs.items];
+    if (printed->what->kind != OUTPUT_FRAMEWORK)
+        return make_and_print(s, printed, m, error);
+    text = *own;
+    *own = NULL;
+    return text == NULL ? POPLINER_OK : print(printed->what, text, error);
+}
+
+popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error) {
+    const options *o = &s->options;
+    char **made = calloc(o->outputs.count + 1, sizeof *made);
+    popliner_status status =
+        made == NULL ? fail_memory(error, "the outputs") : make_plans(s, m, made, error);
+    if (status == POPLINER_OK)
+        status = print_answer(s, m, made, error);
+    if (status == POPLINER_OK)
+        status = write_files(s, m, made, error);
+    for (size_t i = 0; made != NULL && i < o->outputs.count; i++)
+        free(made[i]);
+    free(made);
+    /* of two splits the page has that of --solve */
+    const bool has_page = m->certificate != NULL && (m->action != EVALUATE || !o->solve);
+    return status == POPLINER_OK && s->analysis != NULL && (has_page || m->changes != NULL)
+               ? write_page(s, m->certificate, m->changes, error)
+               : status;
 }

@@ -1,4 +1,4 @@
-/* --html: the page of a profile, and of a plan of it.
+/* --output page: the page of a profile, and of a plan of it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/outputs.h"
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/output_table.h"
 #include "command/progress.h"
 #include "command/request.h"
 #include "popliner/page.h"
@@ -142,17 +143,18 @@ static popliner_status make_text(session *s, const request *r,
 
 popliner_status write_page(session *s, const popliner_certificate *certificate,
                            const popliner_changes *changes, popliner_error *error) {
-    const char *path = s->options.html;
+    const wanted_list *list = &s->options.outputs;
     request r = {0};
     char *text = NULL;
-    if (path == NULL || s->has_page)
+    if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
     progress_makes_page();
     popliner_status status = request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, changes, &text, error);
-    if (status == POPLINER_OK)
-        status = popliner_file_write(path, text, strlen(text), error);
+    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
+        if (list->items[i].what->kind == OUTPUT_PAGE)
+            status = popliner_file_write(list->items[i].path, text, strlen(text), error);
     s->has_page = status == POPLINER_OK;
     request_free(&r);
     free(text);

@@ -125,28 +125,28 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     return POPLINER_OK;
 }
 
+/* What the candidates are, and how their units are called. */
+typedef struct candidates {
+    const popliner_replicas *replicas;
+    const popliner_certificate_input *names;
+} candidates;
+
+static popliner_status make_candidates(session *s, const void *of, popliner_format format,
+                                       char **text, popliner_error *error) {
+    const candidates *own = of;
+    (void)s;
+    return popliner_report_replicas(own->replicas, own->names, format, text, error);
+}
+
 /* Prints the candidates, and tells of them. */
 static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
                              const popliner_certificate_input *names, popliner_error *error) {
-    char *report = NULL;
-    emitted made = {0};
-    popliner_status status =
-        popliner_report_replicas(replicas, names, s->options.format, &report, error);
-    if (status == POPLINER_OK)
-        status = tell(s, r, replicas, names, error);
-    if (status == POPLINER_OK)
-        status = emit_make_replicas(s, replicas, names, &made, error);
-    if (status == POPLINER_OK && !emit_prints(&s->options)) {
-        status = session_print(report, error);
-        report = NULL;
-    } else if (status == POPLINER_OK) {
-        status = emit_print(s, &made, error);
-    }
-    if (status == POPLINER_OK)
-        status = emit_write(s, &made, error);
-    emitted_free(&made);
-    free(report);
-    return status;
+    const candidates own = {replicas, names};
+    const material m = {
+        .action = SOLVE, .report = {make_candidates, &own}, .replicas = replicas, .names = names};
+    /* the reason why there is none is in the answer, and then told */
+    popliner_status status = outputs_of_answer(s, &m, error);
+    return status == POPLINER_OK ? tell(s, r, replicas, names, error) : status;
 }
 
 /* ---- of a file of costs ---- */

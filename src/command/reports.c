@@ -6,6 +6,7 @@
 
 #include "command/answer.h"
 #include "command/commands.h"
+#include "command/outputs.h"
 #include "command/progress.h"
 #include "command/run_files.h"
 #include "popliner/report.h"
@@ -547,6 +548,12 @@ static popliner_status check_peaks(const group *g, const popliner_plan_summary *
 
 /* ---- telling ---- */
 
+static popliner_status make_together(session *s, const void *of, popliner_format format,
+                                     char **text, popliner_error *error) {
+    (void)s;
+    return popliner_report_together(of, format, text, error);
+}
+
 /* Prints the split; `c` is NULL if there is none. */
 static popliner_status print(session *s, const group *g, const cuts *c,
                              const popliner_certificate *answer, popliner_error *error) {
@@ -557,7 +564,6 @@ static popliner_status print(session *s, const group *g, const cuts *c,
     const char **first_units = calloc(num_stages + 1, sizeof *first_units);
     const char **last_units = calloc(num_stages + 1, sizeof *last_units);
     popliner_together together = POPLINER_TOGETHER_INIT;
-    char *text = NULL;
     popliner_status status =
         evaluations == NULL || are_training == NULL || first_units == NULL || last_units == NULL
             ? fail_memory(error, "the reports")
@@ -579,12 +585,15 @@ static popliner_status print(session *s, const group *g, const cuts *c,
     together.num_stages = num_stages;
     together.answer = answer;
     if (status == POPLINER_OK)
-        status = popliner_report_together(&together, s->options.format, &text, error);
+        status = outputs_of_answer(s,
+                                   &(material){.action = s->options.solve ? SOLVE : EVALUATE,
+                                               .report = {make_together, &together}},
+                                   error);
     free(evaluations);
     free(are_training);
     free(first_units);
     free(last_units);
-    return status == POPLINER_OK ? session_print(text, error) : status;
+    return status;
 }
 
 /* Measures the split that was found in each report, and prints it. */

@@ -235,6 +235,8 @@ typedef enum file_kind { FILE_READ, FILE_WRITTEN, FILE_STREAM } file_kind;
 typedef struct run_file {
     file_kind kind;     /* a stream is written, too */
     const char *option; /* NULL: none gave it */
+    const char *value;  /* of the option; NULL: the path */
+    bool is_stored;     /* it replaces the file of that name, whatever it is */
     const char *what;   /* without an option: as messages call it */
     char *path;         /* owned */
     place place;
@@ -349,6 +351,10 @@ static void add_option(file_list *list, const option_path *p) {
     switch (p->use) {
     case PATH_WRITTEN:
         add(list, FILE_WRITTEN, p->option, p->what, strdup(p->path));
+        if (!list->failed) {
+            list->files[list->count - 1].value = p->value;
+            list->files[list->count - 1].is_stored = p->is_stored;
+        }
         break;
     case PATH_READ:
         if (strcmp(p->option, "costs") == 0 && strcmp(p->path, "-") == 0)
@@ -376,22 +382,22 @@ static popliner_status make_list(file_list *list, const options *o, popliner_err
 
 /* ---- what is refused ---- */
 
-/* Storing replaces the file of that name, whatever it is. */
-static bool is_stored(const run_file *f) {
-    return f->option != NULL && strcmp(f->option, "save-to-file") == 0;
+/* The value of the option that names a file. */
+static const char *value_of(const run_file *f) {
+    return f->value == NULL ? f->path : f->value;
 }
 
 /* Refuses a file that is read. */
 static popliner_status check_not_read(const file_list *list, const options *o, const run_file *f,
                                       popliner_error *error) {
     const char *option = f->option == NULL ? "" : f->option;
-    const char *name = f->kind == FILE_STREAM ? f->what : f->path;
+    const char *name = f->kind == FILE_STREAM ? f->what : value_of(f);
     const char *dashes = f->option == NULL ? "" : "--";
     const char *blank = f->option == NULL ? "" : " ";
     for (size_t i = 0; i < list->count; i++) {
         const run_file *read = &list->files[i];
         /* what is loaded has been read when it is stored again */
-        const bool is_stored_again = is_stored(f) && o->load_from_file && read->option == NULL;
+        const bool is_stored_again = f->is_stored && o->load_from_file && read->option == NULL;
         if (read->kind != FILE_READ || is_stored_again || !is_same_place(&f->place, &read->place))
             continue;
         return read->option == NULL
@@ -417,7 +423,7 @@ static popliner_status check_not_part(const run_file *f, popliner_error *error) 
         if (stat(at, &info) == 0 && S_ISREG(info.st_mode))
             status =
                 fail_usage(error, "--%s %s: would be taken for a part of %s, beside which it is",
-                           f->option, f->path, at);
+                           f->option, value_of(f), at);
         at[length - own_length] = parts[i][0];
     }
     free(at);
@@ -434,7 +440,7 @@ static bool is_one_file(const run_file *f, const run_file *other) {
         return strcmp(f->path, other->path) == 0 ||
                (is_replaced && is_same_place(&f->place, &other->place));
     /* who names the device means it, unless the file is replaced */
-    return (is_stored(f) || strncmp(f->path, "/dev/", 5) != 0) &&
+    return (f->is_stored || strncmp(f->path, "/dev/", 5) != 0) &&
            is_same_place(&f->place, &other->place);
 }
 
@@ -446,32 +452,30 @@ static popliner_status check_apart(const file_list *list, size_t i, popliner_err
         if (other->kind == FILE_READ || !is_one_file(f, other))
             continue;
         if (other->kind == FILE_STREAM)
-            return fail_usage(error, "--%s %s: is %s, too", f->option, f->path, other->what);
-        const bool is_option = strcmp(f->option, other->option) == 0;
-        const bool is_name = strcmp(f->path, other->path) == 0;
-        return fail_usage(error, "--%s %s: is the file of %s--%s%s%s, too", f->option, f->path,
-                          is_option ? "another " : "", other->option, is_name ? "" : " ",
-                          is_name ? "" : other->path);
+            return fail_usage(error, "--%s %s: is %s, too", f->option, value_of(f), other->what);
+        return fail_usage(error, "--%s %s: is the file of --%s %s, too", f->option, value_of(f),
+                          other->option, value_of(other));
     }
     return POPLINER_OK;
 }
 
 /* Refuses a place where no file can be put: a device must not be replaced. */
-static popliner_status check_stored_file(const char *path, popliner_error *error) {
+static popliner_status check_stored_file(const run_file *f, popliner_error *error) {
+    const char *path = f->path;
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: is %s", path,
+        return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: is %s", f->option, value_of(f),
                     S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
     popliner_status status = POPLINER_OK;
     char *directory = directory_of(path);
     if (directory == NULL)
         status = fail_memory(error, "file names");
     else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
-        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: %s is no directory", path,
-                      directory);
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s is no directory", f->option,
+                      value_of(f), directory);
     else if (access(directory, W_OK | X_OK) != 0)
-        status = fail(error, POPLINER_ERROR_OUTPUT, "--save-to-file %s: its directory %s: %s", path,
-                      directory, strerror(errno));
+        status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: its directory %s: %s", f->option,
+                      value_of(f), directory, strerror(errno));
     free(directory);
     return status;
 }
@@ -496,17 +500,17 @@ static int fault_of_writing(const char *path) {
 static popliner_status check_writable(const run_file *f, popliner_error *error) {
     if (strcmp(f->path, "-") == 0)
         return fail_usage(error,
-                          "--%s -: is not standard output; give %s./- for a file of that name",
-                          f->option, is_stored(f) ? "" : "/dev/stdout for that, or ");
-    if (is_stored(f))
-        return check_stored_file(f->path, error);
+                          "--%s %s: is not standard output; give %s./- for a file of that name",
+                          f->option, value_of(f), f->is_stored ? "" : "/dev/stdout for that, or ");
+    if (f->is_stored)
+        return check_stored_file(f, error);
     const int fault = fault_of_writing(f->path);
     if (fault == ENOMEM)
         return fail_memory(error, "file names");
     return fault == 0
                ? POPLINER_OK
                : fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)", f->option,
-                      f->path, f->what == NULL ? "the file" : f->what, strerror(fault));
+                      value_of(f), f->what == NULL ? "the file" : f->what, strerror(fault));
 }
 
 popliner_status check_run_files(const options *o, popliner_error *error) {

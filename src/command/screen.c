@@ -8,7 +8,7 @@
 #include "popliner/screen.h"
 
 bool screen_is_used(const session *s) {
-    return !s->options.has_format && terminal_of(STDOUT_FILENO).is_terminal;
+    return s->options.format == POPLINER_FORMAT_TEXT && options_printed(&s->options) == NULL;
 }
 
 popliner_plot_options screen_options(void) {

@@ -202,7 +202,7 @@ static const popliner_option_names usual = {
     .reserve = "--reserve",
     .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "num-ipus",
                     [POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map"},
-    .section = "--section",
+    .section = "--output",
     .modules = "--modules",
 };
 

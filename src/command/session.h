@@ -61,7 +61,7 @@ typedef struct session {
     popliner_calibration calibration; /* of --calibration */
     popliner_option_names names;
     char *report;        /* what --report chose; options.profile then */
-    bool has_page;       /* --html was written */
+    bool has_page;       /* it was written */
     bool is_other;       /* this one is what --compare compares with */
     char *warnings;      /* of session_warn, each with a line end; NULL: none */
     bool lacks_warnings; /* memory was short for one of them */

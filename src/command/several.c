@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "command/answer.h"
+#include "command/outputs.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
@@ -20,11 +21,24 @@ popliner_status sweep_max_ipus(const session *s, size_t num_ipus, size_t *max_ip
     return status;
 }
 
+/* What tables of several answers are made of. */
+typedef struct several {
+    const popliner_sweep *sweep;
+    const popliner_pareto *pareto;
+    const popliner_certificate_input *names;
+} several;
+
+static popliner_status make_sweep(session *s, const void *of, popliner_format format, char **text,
+                                  popliner_error *error) {
+    const several *own = of;
+    (void)s;
+    return popliner_report_sweep(own->sweep, own->names, format, text, error);
+}
+
 popliner_status sweep_print(session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
                             const popliner_certificate_input *names, popliner_error *error) {
     sweep_range range;
-    char *report = NULL;
     popliner_status status = sweep_parse(s->options.sweep, &range, error);
     if (status != POPLINER_OK)
         return status;
@@ -59,10 +73,10 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         sweep.values = values;
         sweep.plans = (const popliner_plan *const *)plans;
         sweep.num_values = num_solved;
-        status = popliner_report_sweep(&sweep, names, s->options.format, &report, error);
+        const several own = {.sweep = &sweep, .names = names};
+        status =
+            outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_sweep, &own}}, error);
     }
-    if (status == POPLINER_OK)
-        status = session_print(report, error);
     bool fits = false;
     for (size_t i = 0; i < num_solved; i++) {
         fits = fits || popliner_plan_get_summary(plans[i])->status != POPLINER_PLAN_INFEASIBLE;
@@ -107,13 +121,11 @@ static void tell_points(session *s, const popliner_pareto_summary *summary) {
                     first, second);
 }
 
-static popliner_status print_points(session *s, const popliner_pareto *pareto,
-                                    const popliner_certificate_input *names,
-                                    popliner_error *error) {
-    char *report = NULL;
-    popliner_status status =
-        popliner_report_pareto(pareto, names, s->options.format, &report, error);
-    return status == POPLINER_OK ? session_print(report, error) : status;
+static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
+                                   popliner_error *error) {
+    const several *own = of;
+    (void)s;
+    return popliner_report_pareto(own->pareto, own->names, format, text, error);
 }
 
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
@@ -135,8 +147,10 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
                     "STOPPED: no split was found yet, and none is ruled out.");
     else
         status = tell_why(s, r, names, error);
+    const several own = {.pareto = pareto, .names = names};
     if (status == POPLINER_OK)
-        status = print_points(s, pareto, names, error);
+        status = outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_points, &own}},
+                                   error);
     popliner_pareto_free(pareto);
     return status;
 }

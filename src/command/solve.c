@@ -8,6 +8,7 @@
 
 #include "command/answer.h"
 #include "command/commands.h"
+#include "command/output_table.h"
 #include "command/request.h"
 #include "command/session.h"
 #include "command/solve.h"
@@ -288,7 +289,7 @@ static popliner_status begin_solving(session *s, request *r, bool *can, popliner
 
 /* Stages are measured once for the answer and the page. */
 static popliner_status prepare_page(const session *s, const request *r, popliner_error *error) {
-    return s->options.html != NULL && s->options.total_ipus == 0
+    return options_wanted(&s->options, OUTPUT_PAGE) != NULL && s->options.total_ipus == 0
                ? popliner_page_prepare(s->analysis, &r->asked, error)
                : POPLINER_OK;
 }

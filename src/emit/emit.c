@@ -39,7 +39,7 @@ typedef struct format_row {
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
-    {.name = "json",
+    {.name = "pipeline",
      .emit = pl_emit_json,
      .has_empty_stages = true,
      .has_replicas = true,
@@ -677,14 +677,14 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
                                       popliner_error *error) {
     const format_row *row = &formats[format];
     popliner_status status = POPLINER_OK;
-    if (format != POPLINER_EMIT_JSON) {
+    if (format != POPLINER_EMIT_PIPELINE) {
         status = check_stages(e, row, error);
         if (status == POPLINER_OK)
             status = check_ipus(e, row, error);
         if (status == POPLINER_OK)
             note_plan(e, format);
     }
-    if (status == POPLINER_OK && e->options.layer_path != NULL && format != POPLINER_EMIT_JSON)
+    if (status == POPLINER_OK && e->options.layer_path != NULL && format != POPLINER_EMIT_PIPELINE)
         status = check_paths(e, error);
     return status == POPLINER_OK ? row->emit(e, body, error) : status;
 }

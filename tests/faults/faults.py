@@ -44,13 +44,13 @@ USES = [
     ("evaluate", "{sample} --evaluate 1|2", {}),
     ("save", "{sample} --save-to-file {out}/m.popliner", {"m.popliner": b"old"}),
     ("load", "{stored} --load-from-file --solve --num-ipus 2", {}),
-    ("page", "{sample} --solve --num-ipus 2 --html {out}/page.html", {"page.html": b"old"}),
-    ("emit", "{sample} --solve --num-ipus 2 --emit optimum={out}/plan.json", {"plan.json": None}),
-    ("tables", "{stored} --load-from-file --section advice --format json "
-     "--output tiles={out}/t.csv --trace {out}/t.json", {"t.csv": b"old", "t.json": b"old"}),
+    ("page", "{sample} --solve --num-ipus 2 --output page={out}/page.html", {"page.html": b"old"}),
+    ("emit", "{sample} --solve --num-ipus 2 --output optimum={out}/plan.json", {"plan.json": None}),
+    ("tables", "{stored} --load-from-file --output advice --format json "
+     "--output tiles={out}/t.csv --output trace={out}/t.json", {"t.csv": b"old", "t.json": b"old"}),
     ("compare", "{stored} --load-from-file --compare {stored} --format json", {}),
-    ("costs", "--costs {costs} --solve --solver ilp --write-lp {out}/p.lp", {"p.lp": b"old"}),
-    ("regions", "--costs {regions} --solve --device-map 0,1,0 --write-mps {out}/p.mps",
+    ("costs", "--costs {costs} --solve --solver ilp --output lp={out}/p.lp", {"p.lp": b"old"}),
+    ("regions", "--costs {regions} --solve --device-map 0,1,0 --output mps={out}/p.mps",
      {"p.mps": b"old"}),
 ]
 

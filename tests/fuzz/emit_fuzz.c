@@ -216,7 +216,7 @@ static void check_code(const char *text) {
 
 static void check_format(const question *q, popliner_emit_format format, const char *text) {
     switch (format) {
-    case POPLINER_EMIT_JSON:
+    case POPLINER_EMIT_PIPELINE:
         check_json(q, text);
         break;
     case POPLINER_EMIT_OPTIMUM:
@@ -268,9 +268,9 @@ static void check_emit(const question *q, popliner_emit_format format) {
     }
     FUZZ_CHECK(q->plan->num_stages > 0);
     FUZZ_CHECK(num_warnings > 0 || q->plan->status != POPLINER_PLAN_INFEASIBLE ||
-               format == POPLINER_EMIT_JSON); /* which says so itself */
+               format == POPLINER_EMIT_PIPELINE); /* which says so itself */
     FUZZ_CHECK(*text != '\0' && text[strlen(text) - 1] == '\n');
-    check_utf8(text, format == POPLINER_EMIT_JSON);
+    check_utf8(text, format == POPLINER_EMIT_PIPELINE);
     check_format(q, format, text);
     free(text);
 }

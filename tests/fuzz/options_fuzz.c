@@ -99,9 +99,7 @@ static void check_within_limits(const options *o) {
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
         FUZZ_CHECK(o->fail_on.growth.percent[i] == -1 || o->fail_on.growth.texts[i] != NULL);
     for (size_t i = 0; i < o->outputs.count; i++)
-        FUZZ_CHECK(*o->outputs.items[i].path != '\0');
-    for (size_t i = 0; i < o->emits.count; i++)
-        FUZZ_CHECK(o->emits.items[i].path == NULL || *o->emits.items[i].path != '\0');
+        FUZZ_CHECK(o->outputs.items[i].path == NULL || *o->outputs.items[i].path != '\0');
     FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
     FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
     check_texts(&o->reports);
@@ -143,7 +141,7 @@ static void check_meaning(session *s, size_t num_units) {
     memcpy(counted, counted_units, sizeof counted);
     popliner_status status = request_check(o, &error);
     if (status == POPLINER_OK)
-        status = emit_check(o, &error);
+        status = outputs_check(o, &error);
     fuzz_check_status(status, &error, usage, "--");
     if (status != POPLINER_OK)
         return;

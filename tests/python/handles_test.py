@@ -486,7 +486,7 @@ class WrongUsage(unittest.TestCase):
                          lambda: self.analysis.solve(memory_model="none"),
                          lambda: self.analysis.section("nothing"),
                          lambda: self.analysis.section(44),
-                         lambda: self.analysis.table("layers", format="json"),
+                         lambda: self.analysis.table("memory_totals", format="json"),
                          lambda: self.analysis.section("plan"),
                          lambda: self.analysis.plot("plan"),
                          lambda: self.analysis.plot("tiles", width=3),

@@ -255,7 +255,7 @@ def add_solves(m, s):
         --device-map 0,1,0 --format json
         --sweep num-ipus=1..5
         --sweep mem-per-tile={third}..{most} --objective ipus,memory --format json
-        --num-ipus 3 --write-lp out.lp --write-mps out.mps -q
+        --num-ipus 3 --output lp=out.lp --output mps=out.mps -q
         """):
         m.solve(s, text)
     if s.is_costs():
@@ -298,7 +298,7 @@ def add_objectives(m, s):
             --mem-per-tile {s.best[2]}
             """):
             m.solve(s, f"--objective {objectives} {text}", group="solve objectives")
-        text = f"--num-ipus 3 --objective {objectives} --write-lp out.lp --write-mps out.mps"
+        text = f"--num-ipus 3 --objective {objectives} --output lp=out.lp --output mps=out.mps"
         m.solve(s, text, group="solve programs")
     for slack in ["0", "0.01", "50", "100"]:
         m.solve(s, f"--num-ipus 4 --slack {slack} --format json", group="solve objectives")
@@ -318,7 +318,7 @@ def add_schedules(m, s):
             --device-map 0,1,0
             --sweep num-ipus=1..4
             --num-ipus 4 --mem-per-tile {s.best[3]} -v
-            --objective balance,memory --write-lp out.lp
+            --objective balance,memory --output lp=out.lp
             """):
             m.solve(s, f"{schedule} {text}", group="solve schedules")
 
@@ -341,7 +341,7 @@ def add_maps(m, s):
             --format json
             --mem-per-tile {s.best[2]} -v
             --objective cycles,traffic
-            --write-lp out.lp -q
+            --output lp=out.lp -q
             --ipu-mem-per-tile 0={s.best[3]}
             """):
             m.solve(s, f"--device-map {devices} {text}", group="solve maps")
@@ -447,7 +447,7 @@ def add_constraints(m, s):
             --objective cycles,balance -v
             --schedule training --format json
             --sweep num-ipus=1..4
-            --num-ipus 3 --write-mps out.mps -q
+            --num-ipus 3 --output mps=out.mps -q
             """):
             m.solve(s, text, *constraint, group="constraints")
 
@@ -561,7 +561,7 @@ def add_stored(m, subject):
         --solve --sweep num-ipus=1..4
         --solve --solver greedy --num-ipus 2
         --solve --objective cycles,memory
-        --solve --num-ipus 3 --write-lp out.lp
+        --solve --num-ipus 3 --output lp=out.lp
         --solve --layer-breakdown --diagnose --num-ipus 2
         --solve --threads 1 -v
         --diagnose
@@ -703,11 +703,11 @@ def add_usage(m):
         in/sample --solve --device-map 0,1 --sweep num-ipus=1..2
         in/sample --solve --num-ipus 2 --sweep num-ipus=1..2
         in/sample --solve --mem-per-tile 2 --sweep mem-per-tile=1..2
-        in/sample --solve --write-lp a --sweep num-ipus=1..2
-        in/sample --solve --write-lp a --write-mps a
-        in/sample --solve --write-lp a --save-to-file a
-        in/sample --solve --write-lp no/a
-        in/sample --solve --write-mps in
+        in/sample --solve --output lp=a --sweep num-ipus=1..2
+        in/sample --solve --output lp=a --output mps=a
+        in/sample --solve --output lp=a --save-to-file a
+        in/sample --solve --output lp=no/a
+        in/sample --solve --output mps=in
         in/sample --save-to-file in
         in/sample --save-to-file no/a
         in/sample --save-to-file /dev/null
@@ -740,11 +740,11 @@ def add_unwritable(m):
     for text in lines("""
         --save-to-file sample/profile.pop
         --save-to-file sample/debug.cbor
-        --solve --write-lp sample/profile.pop
-        --solve --write-mps sample/debug.cbor
+        --solve --output lp=sample/profile.pop
+        --solve --output mps=sample/debug.cbor
         """):
         m.add("unwritable", "sample", *text.split(), copies=("sample",))
-    arguments = ["--costs", "additive.json", "--solve", "--write-lp", "additive.json"]
+    arguments = ["--costs", "additive.json", "--solve", "--output", "lp=additive.json"]
     m.add("unwritable", *arguments, copies=("costs/additive.json",))
     for text in lines("""
         --help
@@ -777,40 +777,40 @@ def add_shown(m, s):
     plan = ["--evaluate", middle]
     for section in [] if s.is_costs() else SECTIONS:
         for form in ["tsv", "csv", "json"]:
-            m.add(group, *s.base, "--section", section, "--format", form)
-        m.add(group, *s.base, "--section", section, "--memory-model", "popliner", "-q")
+            m.add(group, *s.base, "--output", section, "--format", form)
+        m.add(group, *s.base, "--output", section, "--memory-model", "popliner", "-q")
     tables = [] if s.is_costs() else SECTIONS
     outputs = [f"--output={name}={name}.{form}" for name in tables for form in ["csv", "json"]]
     m.add(group, *s.base, "--solve", "--num-ipus", "3", *outputs, "--output", "plan=plan.json")
     for text in lines("""
-        --section plan
-        --section plan --format csv
-        --section plan --format json --schedule popart
-        --plot plan
+        --output plan
+        --output plan --format csv
+        --output plan --format json --schedule popart
+        --output plan --format plot
         """):
         m.solve(s, f"--num-ipus 3 {text}", group="shown")
         if not s.is_costs():
             m.add(group, *s.base, *plan, *text.split())
     for form in FORMATS:
-        m.solve(s, f"--num-ipus 2 --emit {form} --layer-path model.layers.{{}}", group="emit")
-        text = f"--num-ipus 2 --interleave 2 --emit {form}=out.txt --layer-path h.{{}}"
+        m.solve(s, f"--num-ipus 2 --output {form} --layer-path model.layers.{{}}", group="emit")
+        text = f"--num-ipus 2 --interleave 2 --output {form}=out.txt --layer-path h.{{}}"
         m.solve(s, f"{text} --head-modules e,f --tail-modules n,m", group="emit")
-        m.solve(s, f"--num-ipus 3 --emit {form} --schedule tf-grouped", group="emit")
-    m.solve(s, "--num-ipus 3 --html page.html", group="shown")
-    m.solve(s, "--num-ipus 3 --html page.html --schedule popart --recompute auto --paths -v")
+        m.solve(s, f"--num-ipus 3 --output {form} --schedule tf-grouped", group="emit")
+    m.solve(s, "--num-ipus 3 --output page=page.html", group="shown")
+    m.solve(s, "--num-ipus 3 --output page=page.html --schedule popart --recompute auto --paths -v")
     if s.is_costs():
         return
     for text in lines("""
-        --html page.html
-        --html page.html --no-notes --paths
-        --trace trace.json
-        --plot tiles
-        --plot liveness
+        --output page=page.html
+        --output page=page.html --no-notes --paths
+        --output trace=trace.json
+        --output tiles --format plot
+        --output liveness --format plot
         --strict --diagnose
         --strict --layer-breakdown -v
         --max-memory 1000 --diagnose
         --max-memory 1G --memory-totals
-        --ipu 0 --section tiles
+        --ipu 0 --output tiles
         --ipu 1 --diagnose
         --compare in/sample
         --compare in/sample --format json
@@ -818,9 +818,10 @@ def add_shown(m, s):
         --compare in/planned-anew --format csv --max-growth tiles=0,layers=3,categories=100
         """):
         m.add(group, *s.base, *text.split())
-    m.add(group, *s.base, *plan, "--html", "page.html", "--trace", "trace.json", "--format", "json")
+    m.add(group, *s.base, *plan, "--output", "page=page.html", "--output", "trace=trace.json",
+          "--format", "json")
     m.add(group, *s.base, *plan, "--compare", "in/planned-anew", "--max-growth", "stages=1")
-    m.solve(s, "--num-ipus 3 --trace trace.json --schedule popart", group="shown")
+    m.solve(s, "--num-ipus 3 --output trace=trace.json --schedule popart", group="shown")
     m.solve(s, "--num-ipus 2 --compare in/sample --format json --paths", group="shown")
 
 
@@ -901,11 +902,11 @@ def add_others(command, m, inputs):
     for text in lines("""
         --solve --num-ipus 3
         --diagnose
-        --section tiles --ipu 1
-        --section summary
+        --output tiles --ipu 1
+        --output summary
         --memory-totals --ipu 2
         --evaluate 1|3 --ipu 0
-        --html page.html
+        --output page=page.html
         """):
         m.add(group, "in/pipeline", *text.split())
     group = "reports"
@@ -915,7 +916,7 @@ def add_others(command, m, inputs):
         --report all --solve --num-ipus 3 --format json
         --report training --report inference --solve --num-ipus 2 --format csv
         --report training --diagnose
-        --report training --solve --num-ipus 2 --html page.html
+        --report training --solve --num-ipus 2 --output page=page.html
         --report all --evaluate 1|3 --format json
         --report all --evaluate 1|3
         --report all --diagnose
@@ -962,7 +963,7 @@ def add_large(m, s):
         --num-ipus 4 --schedule training --recompute full --format json
         --sweep num-ipus=1..24 --format csv
         --num-ipus 24 --objective balance,traffic
-        --num-ipus 5 --write-lp out.lp
+        --num-ipus 5 --output lp=out.lp
         --objective ipus,memory --reserve gaps --format json
         """)
     m.add_steps(

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/output_table.h"
+
+#include <string.h>
+
+#include "command/options.h"
+#include "popliner/emit.h"
+#include "popliner/report.h"
+#include "popliner/solver.h"
+
+/* A table of a profile. */
+#define TABLE(of_name, of, in_formats, words)                                                      \
+    {                                                                                              \
+        .name = (of_name), .kind = OUTPUT_SECTION, .number = POPLINER_SECTION_##of,                \
+        .formats = (in_formats), .action = TABLES, .is_of_profiles = true,                         \
+        .is_of_one_report = true, .what = "the table", .help = (words)                             \
+    }
+
+/* A table of PopLiner 1.0.0. */
+#define ORIGINAL(of_name, of, does, words)                                                         \
+    {                                                                                              \
+        .name = (of_name), .kind = OUTPUT_ORIGINAL, .number = POPLINER_TABLE_##of,                 \
+        .formats = AS_TABLE, .action = (does), .is_of_profiles = true, .is_of_one_report = true,   \
+        .what = "the table", .help = (words)                                                       \
+    }
+
+/* A plan for a framework. */
+#define PLAN_FOR(of_name, of, words)                                                               \
+    {                                                                                              \
+        .name = (of_name), .kind = OUTPUT_FRAMEWORK, .number = POPLINER_EMIT_##of,                 \
+        .action = PLANS, .implied = SOLVE, .instead = EVALUATE, .is_of_one_report = true,          \
+        .what = "the plan", .help = (words)                                                        \
+    }
+
+/* The integer program of a split. */
+#define PROGRAM(of_name, of, words)                                                                \
+    {                                                                                              \
+        .name = (of_name), .kind = OUTPUT_PROGRAM, .number = POPLINER_PROGRAM_##of,                \
+        .implied = SOLVE, .instead = EVALUATE, .is_file = true, .is_of_one_report = true,          \
+        .what = "the integer program", .help = (words)                                             \
+    }
+
+const output output_table[] = {
+    TABLE("summary", SUMMARY, AS_TABLE, "compiler, device, counts, options of the engine"),
+    TABLE("tiles", TILES, AS_TABLE | AS_PLOT, "what is live on each tile, by category"),
+    TABLE("categories", CATEGORIES, AS_TABLE, "each category of memory"),
+    TABLE("liveness", LIVENESS, AS_TABLE | AS_PLOT, "what is live at each step"),
+    TABLE("variables", VARIABLES, AS_TABLE, "each variable, and when it is live"),
+    TABLE("operations", OPERATIONS, AS_TABLE, "each operation, its layer and its memory"),
+    TABLE("programs", PROGRAMS, AS_TABLE, "each program, with its parent"),
+    TABLE("layers", LAYERS, AS_TABLE, "each layer and its memory"),
+    TABLE("pairs", PAIRS, AS_TABLE, "what each two layers share"),
+    TABLE("execution", EXECUTION, AS_TABLE, "each executed step, on each IPU"),
+    TABLE("checks", CHECKS, AS_TABLE, "whether the profile agrees with itself"),
+    TABLE("vertices", VERTICES, AS_TABLE, "each type of vertex"),
+    TABLE("exchanges", EXCHANGES, AS_TABLE, "each program that exchanges"),
+    TABLE("advice", ADVICE, AS_TABLE, "what stands out in memory"),
+    TABLE("diagnosis", DIAGNOSIS, AS_TABLE, "how much of the compiler's account is explained"),
+    TABLE("missing", MISSING, AS_TABLE, "what is not, and why"),
+    {.name = "plan",
+     .kind = OUTPUT_PLAN,
+     .number = POPLINER_SECTION_PLAN,
+     .formats = AS_TABLE | AS_PLOT,
+     .action = TABLES,
+     .implied = SOLVE,
+     .instead = EVALUATE,
+     .is_of_one_report = true,
+     .what = "the table",
+     .help = "each stage of a split: its layers, memory, cycles"},
+    {.name = "comparison",
+     .kind = OUTPUT_REPORT,
+     .number = COMPARE,
+     .formats = AS_TABLE,
+     .is_of_profiles = true,
+     .is_of_one_report = true,
+     .what = "the table",
+     .help = "what changed, of --compare"},
+    PLAN_FOR("pipeline", PIPELINE, "the plan as JSON, for other programs"),
+    PLAN_FOR("optimum", OPTIMUM, "the plan for Hugging Face Optimum Graphcore"),
+    PLAN_FOR("poptorch", POPTORCH, "for PopTorch"),
+    PLAN_FOR("popart", POPART, "for PopART"),
+    PLAN_FOR("popxl", POPXL, "for popxl"),
+    PLAN_FOR("tensorflow", TENSORFLOW, "for TensorFlow and Keras on IPUs"),
+    PLAN_FOR("torch", TORCH, "for torch.distributed.pipelining"),
+    PLAN_FOR("megatron", MEGATRON, "for Megatron-Core"),
+    PLAN_FOR("vllm", VLLM, "for vLLM"),
+    PLAN_FOR("titan", TITAN, "for torchtitan"),
+    PLAN_FOR("accelerate", ACCELERATE, "for Hugging Face Accelerate"),
+    {.name = "answer",
+     .kind = OUTPUT_REPORT,
+     .number = SOLVE | EVALUATE | DIAGNOSE | COMPARE,
+     .formats = AS_JSON,
+     .implied = SOLVE,
+     .instead = EVALUATE | DIAGNOSE | COMPARE,
+     .what = "the answer",
+     .help = "the answer as JSON; of a split with its proof"},
+    {.name = "popliner",
+     .kind = OUTPUT_POPLINER,
+     .formats = AS_JSON,
+     .implied = SOLVE,
+     .instead = EVALUATE,
+     .is_of_profiles = true,
+     .is_of_one_report = true,
+     .what = "the stages",
+     .help = "the stages as PopLiner 1.0.0 prints them"},
+    {.name = "calibration",
+     .kind = OUTPUT_REPORT,
+     .number = EVALUATE,
+     .formats = AS_JSON,
+     .is_of_profiles = true,
+     .is_of_one_report = true,
+     .what = "the calibration",
+     .help = "what a compiled pipeline taught, for --calibration"},
+    {.name = "page",
+     .kind = OUTPUT_PAGE,
+     .action = PAGE,
+     .is_file = true,
+     .is_of_profiles = true,
+     .is_of_one_report = true,
+     .what = "the page",
+     .help = "a page for a browser, on which cuts can be moved"},
+    {.name = "trace",
+     .kind = OUTPUT_TRACE,
+     .action = TABLES,
+     .is_file = true,
+     .is_of_profiles = true,
+     .is_of_one_report = true,
+     .what = "the trace",
+     .help = "programs, cycles and memory along the steps, for Perfetto"},
+    PROGRAM("lp", LP, "the integer program of the first objective, as CPLEX LP"),
+    PROGRAM("mps", MPS, "the same as free MPS"),
+    {.name = "analysis",
+     .kind = OUTPUT_ANALYSIS,
+     .action = STORE,
+     .is_file = true,
+     .is_of_profiles = true,
+     .is_of_one_report = true,
+     .what = "the analysis",
+     .help = "all that was found; later runs read it faster"},
+    ORIGINAL("memory-totals", MEMORY_TOTALS, TOTALS, "of PopLiner 1.0.0: --memory-totals"),
+    ORIGINAL("operation-breakdown", OPERATIONS, BREAKDOWNS, "its --operation-breakdown"),
+    ORIGINAL("layer-breakdown", LAYERS, BREAKDOWNS, "its --layer-breakdown"),
+    ORIGINAL("memory-affinity", AFFINITY, LAYER_PAIRS, "its --memory-affinity"),
+    ORIGINAL("interlayer-communication", COMMUNICATION, LAYER_PAIRS,
+             "its --interlayer-communication"),
+};
+
+const size_t num_outputs = sizeof output_table / sizeof *output_table;
+
+const output *output_find(const char *name, size_t length) {
+    for (size_t i = 0; i < num_outputs; i++)
+        if (strlen(output_table[i].name) == length &&
+            memcmp(output_table[i].name, name, length) == 0)
+            return &output_table[i];
+    return NULL;
+}
