@@ -160,15 +160,14 @@ static void profiles_are_compared(void **state) {
 
 static void files_of_costs_are_split(void **state) {
     (void)state;
-    EXPECT(0, "\t", NULL, "--costs", COSTS "additive.json", "--solve");
-    EXPECT(0, "\t", NULL, "--costs", COSTS "regions.json", "--solve", "--num-ipus", "3");
-    EXPECT(0, "\t", NULL, "--costs", COSTS "intervals.json", "--solve");
-    EXPECT(0, "{", NULL, "--costs", COSTS "additive.json", "--solve", "--format", "json",
-           "--total-ipus", "4", "--batch", "8", "--ipu-speed", "0=0.5");
-    EXPECT(0, "{", NULL, "--costs", COSTS "additive.json", "--solve", "--format", "json",
-           "--link-bandwidth", "64,0-1=0.5", "--num-ipus", "4");
-    run_command_from(&run, COSTS "additive.json",
-                     (const char *const[]){"--costs", "-", "--solve", NULL});
+    EXPECT(0, "\t", NULL, COSTS "additive.json", "--solve");
+    EXPECT(0, "\t", NULL, COSTS "regions.json", "--solve", "--num-ipus", "3");
+    EXPECT(0, "\t", NULL, COSTS "intervals.json", "--solve");
+    EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--total-ipus", "4",
+           "--batch", "8", "--ipu-speed", "0=0.5");
+    EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--link-bandwidth",
+           "64,0-1=0.5", "--num-ipus", "4");
+    run_command_from(&run, COSTS "additive.json", (const char *const[]){"-", "--solve", NULL});
     assert_int_equal(run.status, 0);
 }
 

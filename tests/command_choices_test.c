@@ -83,7 +83,7 @@ static void copies_of_a_stored_analysis_are_the_same(void **state) {
 /* Of regions.json: tile 0 of a + b and c + d, tile 1 likewise, and what they keep. */
 static void copies_of_a_file_are_counted(void **state) {
     (void)state;
-    json_t *answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--num-ipus", "2", "--require", "cut:b",
+    json_t *answer = RUN_JSON(&run, 0, REGIONS, "--num-ipus", "2", "--require", "cut:b",
                               "--require", "no-cut:a", "--copies", "1,4", "--mem-per-tile", "10K");
     /* b alone shares 70 and 30; d or a alone 25: 395 + 18 * 4 = 467 and 405 + 4 * 4 = 421;
      * 305 + 10 and 805 + 20 */
@@ -92,11 +92,11 @@ static void copies_of_a_file_are_counted(void **state) {
     assert_int_equal(NUMBER_AT(answer, "options", "copies", "0"), 1);
     assert_int_equal(NUMBER_AT(answer, "options", "copies", "1"), 4);
     json_decref(answer);
-    answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--mem-per-tile", "10K");
+    answer = RUN_JSON(&run, 0, REGIONS, "--mem-per-tile", "10K");
     assert_true(json_is_null(JSON_AT(answer, "options", "copies")));
     json_decref(answer);
     /* a list is for no more stages than it has */
-    answer = RUN_JSON(&run, 0, "--costs", REGIONS, "--copies", "1,4", "--mem-per-tile", "10K");
+    answer = RUN_JSON(&run, 0, REGIONS, "--copies", "1,4", "--mem-per-tile", "10K");
     assert_int_equal(NUMBER_AT(answer, "options", "num_ipus"), 2);
     json_decref(answer);
 }
@@ -121,11 +121,9 @@ static void copies_that_lack_something_are_refused(void **state) {
         {{"--copies", "1f1b", "--solver", "popliner"}, "--copies: not with --solver popliner"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *arguments[12] = {REGIONS, "--solve"};
+        const char *arguments[12] = {NULL};
         bool is_greedy = i + 1 == sizeof cases / sizeof *cases;
         size_t count = 0;
-        if (!is_greedy)
-            arguments[count++] = "--costs";
         arguments[count++] = is_greedy ? TRAINING_DIRECTORY : REGIONS;
         arguments[count++] = "--solve";
         for (size_t k = 0; cases[i].arguments[k] != NULL; k++)
@@ -164,25 +162,25 @@ static void stages_choose_what_they_recompute(void **state) {
                                                                  "100.5") "], \"cuts\": [1, 2, 3]}",
         file);
     fclose(file);
-    RUN(&run, "-q", "--costs", path, "--solve", "--num-ipus", "2", "--recompute", "auto",
-        "--copies", "1,2", "--objective", "cycles", "--mem-per-tile", "310");
+    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--copies", "1,2",
+        "--objective", "cycles", "--mem-per-tile", "310");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tcycles\tcut\trecompute\n"
                                  "0\t0\ta\tb\t280\t231.000000\t2\ta=half,b=half\n"
                                  "1\t1\tc\td\t280\t210.500000\t0\tnone\n");
-    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--num-ipus", "2", "--recompute", "auto",
-                              "--copies", "1,2", "--objective", "memory,cycles");
+    json_t *answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "auto", "--copies",
+                              "1,2", "--objective", "memory,cycles");
     assert_int_equal(NUMBER_AT(answer, "totals", "memory"), 210);
     assert_string_equal(json_string_value(JSON_AT(answer, "stages", "0", "recompute")), "full");
     assert_string_equal(json_string_value(JSON_AT(answer, "options", "recompute")), "auto");
     json_decref(answer);
     /* all or nothing for all: 256 and 276.5 cycles */
-    answer = RUN_JSON(&run, 0, "--costs", path, "--num-ipus", "2", "--recompute", "full",
-                      "--copies", "1,2", "--mem-per-tile", "270", "--objective", "cycles");
+    answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "full", "--copies", "1,2",
+                      "--mem-per-tile", "270", "--objective", "cycles");
     assert_true(json_number_value(JSON_AT(answer, "totals", "cycles")) == 276.5);
     json_decref(answer);
-    RUN(&run, "-q", "--costs", path, "--solve", "--num-ipus", "2", "--recompute", "auto",
-        "--copies", "1,2", "--mem-per-tile", "200");
+    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--copies", "1,2",
+        "--mem-per-tile", "200");
     assert_int_equal(run.status, 1);
 
     static const struct {
@@ -198,15 +196,15 @@ static void stages_choose_what_they_recompute(void **state) {
         {{"--link-bandwidth", "3"}, "--link-bandwidth: not with --recompute auto"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        RUN(&run, "--costs", path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
+        RUN(&run, path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
             cases[i].arguments[1]);
         assert_refused(&run, 2, cases[i].message);
     }
     RUN(&run, TRAINING_DIRECTORY, "--solve", "--recompute", "auto");
     assert_refused(&run, 2,
                    "--recompute auto: needs a --schedule that keeps activations, like popart");
-    RUN(&run, "--costs", path, "--solve", "--recompute", "auto:none,full");
-    assert_refused(&run, 2, "--recompute auto: not with --costs, which says itself");
+    RUN(&run, path, "--solve", "--recompute", "auto:none,full");
+    assert_refused(&run, 2, "--recompute auto: not with a file of costs, which says itself");
     static const struct {
         const char *action;
         const char *recompute;
@@ -225,7 +223,7 @@ static void stages_choose_what_they_recompute(void **state) {
             of_profiles[i].recompute, "--schedule", "popart");
         assert_refused(&run, 2, of_profiles[i].message);
     }
-    RUN(&run, "--costs", REGIONS, "--solve", "--recompute", "auto");
+    RUN(&run, REGIONS, "--solve", "--recompute", "auto");
     assert_refused(&run, 3, "stages choose how they recompute for one region");
 }
 
@@ -279,7 +277,7 @@ static const char *write_pipeline(void) {
 static void replicas_are_chosen_with_stages(void **state) {
     (void)state;
     const char *path = write_pipeline();
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "8");
     assert_int_equal(run.status, 0);
     assert_string_equal(
         run.out, "stages\treplicas\tipus\tstatus\tbest\tmicro_batches\tparameters\tcycles\t"
@@ -293,8 +291,8 @@ static void replicas_are_chosen_with_stages(void **state) {
                  "4\t1\t4\toptimal\tno\t8\t60\t110.000000\t1210.000000\t0.000000\t1210.000000\t"
                  "0.00661157025\t[ a | b | c | d ]\n");
     /* 2 * 3 / 4 * 240 bytes at 0.8 in a cycle: 450; 2 * 1 / 2 * 120 at 0.8: 150 */
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "16",
-        "--micro-batch-size", "2", "--replica-bandwidth", "0.8", "--format", "json");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "16", "--micro-batch-size",
+        "2", "--replica-bandwidth", "0.8", "--format", "json");
     assert_int_equal(run.status, 0);
     char complaint[SCHEMA_COMPLAINT_SIZE];
     json_t *answer = json_loads(run.out, 0, NULL);
@@ -308,8 +306,8 @@ static void replicas_are_chosen_with_stages(void **state) {
                                               "all_reduce_cycles")) == reduce_cycles[i]);
     json_decref(answer);
     /* copies follow the micro-batches: 200 + 7 * 20 of GPipe are too much, 100 + 7 * 10 are not */
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--copies",
-        "gpipe", "--mem-per-tile", "250", "--format", "csv", "--objective", "throughput,memory");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "8", "--copies", "gpipe",
+        "--mem-per-tile", "250", "--format", "csv", "--objective", "throughput,memory");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\n1,0,0,infeasible,no,,,,,,,,\n");
     assert_contains(run.out, "\n4,1,4,optimal,yes,8,60,");
@@ -319,16 +317,15 @@ static void replicas_are_chosen_with_stages(void **state) {
 static void replicas_may_be_interleaved(void **state) {
     (void)state;
     const char *path = write_pipeline();
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave",
-        "2", "--replica-bandwidth", "2", "--format", "csv", "--copies", "interleaved");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave", "2",
+        "--replica-bandwidth", "2", "--format", "csv", "--copies", "interleaved");
     assert_int_equal(run.status, 0);
     /* 2 * 1 / 2 * 240 at 2 in a cycle: 120 */
     assert_contains(run.out, "\n1,2,2,optimal,yes,1,240,400.500000,400.500000,120.000000,"
                              "520.500000,");
     assert_contains(run.out, "\n2,1,2,optimal,no,2,120,210.000000,525.000000,0.000000,525.000000,"
                              "0.00380952381,[ a | b | c | d ]\n");
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave",
-        "5");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave", "5");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "--interleave 5: there are only 4 units for the stages of an IPU.");
 }
@@ -337,26 +334,24 @@ static void replicas_may_be_interleaved(void **state) {
 static void why_no_replica_fits_is_told(void **state) {
     (void)state;
     const char *path = write_pipeline();
-    RUN(&run, "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile",
-        "190");
+    RUN(&run, path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile", "190");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "FAILURE: Unable to fit model on IPUs, with any number of stages.");
     assert_contains(run.err, "A pipeline on 2 IPUs comes closest: what follows is of it.");
     assert_contains(run.err, "It would fit with --mem-per-tile 200, "
                              "or with --total-ipus 4.");
-    RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8",
-        "--mem-per-tile", "200");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile", "200");
     assert_int_equal(run.status, 0);
     for (int i = 0; i < 2; i++) {
-        RUN(&run, "-q", "--costs", path, "--solve", "--total-ipus", i == 0 ? "3" : "4", "--batch",
-            "8", "--mem-per-tile", "190");
+        RUN(&run, "-q", path, "--solve", "--total-ipus", i == 0 ? "3" : "4", "--batch", "8",
+            "--mem-per-tile", "190");
         assert_int_equal(run.status, i == 0 ? 1 : 0);
     }
-    RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--num-ipus", "2", "--batch", "8",
+    RUN(&run, path, "--solve", "--total-ipus", "4", "--num-ipus", "2", "--batch", "8",
         "--mem-per-tile", "190");
     assert_contains(run.err, ", or with --num-ipus 4.");
-    RUN(&run, "--costs", path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile",
-        "190", "--interleave", "2", "--format", "json");
+    RUN(&run, path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile", "190",
+        "--interleave", "2", "--format", "json");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split over these 2 IPUs fits.");
     assert_contains(run.err, "It would fit with --total-ipus 4 instead of interleave.");
@@ -367,7 +362,7 @@ static void why_no_replica_fits_is_told(void **state) {
     assert_int_equal(NUMBER_AT(answer, "closest"), 1);
     assert_int_equal(NUMBER_AT(answer, "infeasibility", "enough_mem_per_tile"), 200);
     json_decref(answer);
-    RUN(&run, "--costs", path, "--solve", "--total-ipus", "4", "--batch", "8", "--require", "cut:a",
+    RUN(&run, path, "--solve", "--total-ipus", "4", "--batch", "8", "--require", "cut:a",
         "--require", "together:a,b");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "contradiction between require cut:a, require together:a,b.");
@@ -481,9 +476,9 @@ static void replicas_that_lack_something_are_refused(void **state) {
     };
     const char *path = write_pipeline();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *arguments[12] = {"--costs", path, "--solve"};
+        const char *arguments[12] = {path, "--solve"};
         for (size_t k = 0; cases[i].arguments[k] != NULL; k++)
-            arguments[3 + k] = cases[i].arguments[k];
+            arguments[2 + k] = cases[i].arguments[k];
         run_command(&run, arguments);
         assert_refused(&run, 2, cases[i].message);
     }

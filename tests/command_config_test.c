@@ -96,15 +96,15 @@ static void a_file_names_the_profile(void **state) {
     RUN(&other, CASE_PROFILE, CASE_DEBUG, "--memory-totals");
     assert_int_equal(other.status, 0);
     const char *path = write_config("{\"memory-totals\": true, \"debug\": \"" CASE_DEBUG
-                                    "\", \"profile\": \"" CASE_PROFILE "\"}");
+                                    "\", \"input\": \"" CASE_PROFILE "\"}");
     RUN(&run, "--config", path);
     assert_same_run();
     /* that of the command line goes before */
     RUN(&run, CASE_DIRECTORY "/missing.pop", "--config", path);
     assert_refused(&run, 3, "missing.pop");
-    path = write_config("{\"profile\": \"missing.pop\", \"solve\": true}");
-    RUN(&run, "--config", path, "--costs", PROJECT_DIRECTORY "/data/costs/additive.json", "-q");
-    RUN(&other, "--solve", "--costs", PROJECT_DIRECTORY "/data/costs/additive.json", "-q");
+    path = write_config("{\"input\": \"missing.pop\", \"solve\": true}");
+    RUN(&run, "--config", path, PROJECT_DIRECTORY "/data/costs/additive.json", "-q");
+    RUN(&other, "--solve", PROJECT_DIRECTORY "/data/costs/additive.json", "-q");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, other.out);
 }
@@ -150,11 +150,11 @@ static void a_file_serves_many_runs(void **state) {
     RUN(&run, CASE_PROFILE, "--config", path, "--fail-on", "growth=3%");
     assert_refused(&run, 2, "--fail-on growth: needs --compare");
     /* a profile's tolerance is no use for costs; of its own arguments that is refused */
-    RUN(&run, "--costs", COSTS, "--config", path);
-    RUN(&other, "--costs", COSTS, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
+    RUN(&run, COSTS, "--config", path);
+    RUN(&other, COSTS, "--solve", "--num-ipus", "3", "--objective", "memory", "-q");
     assert_int_equal(run.status, 0);
     assert_same_run();
-    RUN(&run, "--costs", COSTS, "--config", path, "--fail-on", "unexplained=2%");
+    RUN(&run, COSTS, "--config", path, "--fail-on", "unexplained=2%");
     assert_refused(&run, 2, "--fail-on unexplained: needs --diagnose");
     /* what goes through the values of an option takes its place */
     RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2");
@@ -196,7 +196,7 @@ static void takes_more_constraints_than_a_line_has_room_for(void **state) {
     assert_non_null(file);
     fputs(costs, file);
     assert_int_equal(fclose(file), 0);
-    RUN(&run, "--costs", costs_path, "--config", path, "--format", "csv");
+    RUN(&run, costs_path, "--config", path, "--format", "csv");
     assert_int_equal(run.status, 0);
     /* all units but one may not be cut after: 1001 before that cut, and the rest */
     assert_contains(run.out, "0,0,u0,u1000,1001,");
@@ -215,7 +215,7 @@ static void refuses_what_is_no_such_file(void **state) {
     } cases[] = {
         {"{\"num-ipu\": 3}", 2, "options.json: \"num-ipu\": no option; did you mean num-ipus?"},
         {"{\"solvr\": true}", 2, "\"solvr\": no option; did you mean solve?"},
-        {"{\"profil\": \"a\"}", 2, "\"profil\": no option; did you mean profile?"},
+        {"{\"inputs\": \"a\"}", 2, "\"inputs\": no option; did you mean input?"},
         {"{\"--solve\": true}", 2, "\"--solve\": no option"},
         {"{\"q\": true}", 2, "\"q\": no option; popliner --help lists them"},
         {"{\"config\": \"a\"}", 2, "\"config\": no option"},
@@ -226,8 +226,8 @@ static void refuses_what_is_no_such_file(void **state) {
         {"{\"objective\": \"a\\u0000b\"}", 3, "no JSON: "},
         {"{\"num-ipus\": [2, [3]]}", 3, "\"num-ipus\": expected true or false, a text, a number"},
         {"{\"num-ipus\": {\"0\": true}}", 3, "\"num-ipus\": expected true or false, a text"},
-        {"{\"debug\": \"a\"}", 3, "\"debug\" belongs to a \"profile\": give both"},
-        {"{\"profile\": true}", 3, "\"profile\": expected the name of a file"},
+        {"{\"debug\": \"a\"}", 3, "\"debug\" belongs to an \"input\": give both"},
+        {"{\"input\": true}", 3, "\"input\": expected the name of a file"},
         {"{\"num-ipus\": true}", 2, "options.json: --num-ipus needs a value: N"},
         {"{\"num-ipus\": \"\"}", 2, "options.json: --num-ipus needs a value: N"},
         {"{\"num-ipus\": [2, 3]}", 2, "options.json: --num-ipus 2,3: expected a whole number"},

@@ -73,7 +73,7 @@ static void waiting_has_a_limit_of_time(void **state) {
     const char *path = in_scratch("costs.csv");
     assert_int_equal(mkfifo(path, 0600), 0);
     time_t start = time(NULL);
-    RUN(&run, "--costs", path, "-q", "--solve", "--time-limit", "0.1");
+    RUN(&run, path, "-q", "--solve", "--time-limit", "0.1");
     assert_refused(&run, 1, "--time-limit: the work was not done after 5 s; give it more time");
     assert_true(time(NULL) - start < MOST_SECONDS);
 }

@@ -107,9 +107,9 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
 static void refuses_wrong_values_before_costs_are_read(void **state) {
     (void)state;
     const char *missing = in_scratch("missing.json");
-    RUN(&run, "--costs", missing, "--solve", "--objective", "size");
+    RUN(&run, missing, "--solve", "--objective", "size");
     assert_refused(&run, 2, "--objective size: expected");
-    RUN(&run, "--costs", missing, "--solve", "--sweep", "ipus=1..3");
+    RUN(&run, missing, "--solve", "--sweep", "ipus=1..3");
     assert_refused(&run, 2, "--sweep ipus=1..3: expected");
 }
 
@@ -249,38 +249,38 @@ static void tells_what_costs_leave_no_use_for(void **state) {
                                 "parameter_size=4.0\n";
     const char *file = in_scratch("costs");
     test_write_bytes(file, unlimited, strlen(unlimited));
-    RUN(&run, "--costs", file, "--solve", "--output", "page=page.html");
+    RUN(&run, file, "--solve", "--output", "page=page.html");
     assert_refused(&run, 2, "--output page: is for profiles, not for a file of costs");
-    RUN(&run, "--costs", file, "--evaluate", "a");
-    assert_refused(&run, 2, "nothing else; leave out --evaluate, and give --solve");
-    RUN(&run, "--costs", file);
-    assert_refused(&run, 2, "can be solved, and nothing else: give --solve");
-    RUN(&run, "--costs", file, "--solve", "--fail-on=growth=5%");
+    RUN(&run, file, "--evaluate", "a");
+    assert_refused(&run, 2, "--evaluate: is for profiles, not for a file of costs");
+    RUN(&run, file);
+    assert_refused(&run, 2, ": a file of costs can only be solved; give --solve");
+    RUN(&run, file, "--solve", "--fail-on=growth=5%");
     assert_refused(&run, 2, "--fail-on growth: needs --compare");
-    RUN(&run, "--costs", file, "--solve", "--threads=2");
-    assert_refused(&run, 2, "--threads: not with --costs, as it is for profiles");
-    RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1");
+    RUN(&run, file, "--solve", "--threads=2");
+    assert_refused(&run, 2, "--threads: not with a file of costs, as it is for profiles");
+    RUN(&run, file, "-q", "--solve", "--reserve=1");
     assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
-    RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", "--sweep=num-ipus=1..2");
+    RUN(&run, file, "-q", "--solve", "--reserve=1", "--sweep=num-ipus=1..2");
     assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
     static const char *const limits[] = {"--mem-per-tile=8", "--ipu-mem-per-tile=0=8",
                                          "--sweep=mem-per-tile=8..9"};
     for (size_t i = 0; i < 3; i++) {
-        RUN(&run, "--costs", file, "-q", "--solve", "--reserve=1", limits[i]);
+        RUN(&run, file, "-q", "--solve", "--reserve=1", limits[i]);
         assert_int_equal(run.status, 0);
     }
-    RUN(&run, "--costs", file, "--solve", "--schedule=training");
+    RUN(&run, file, "--solve", "--schedule=training");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "WARNING --schedule training: the costs have no stash ");
-    RUN(&run, "--costs", file, "--solve", "--schedule=inference");
+    RUN(&run, file, "--solve", "--schedule=inference");
     assert_lacks(run.err, "WARNING");
     test_write_bytes(file, graph, strlen(graph));
-    RUN(&run, "--costs", file, "--solve", "--schedule=training");
+    RUN(&run, file, "--solve", "--schedule=training");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "WARNING --schedule training: a graph has no stash, ");
-    RUN(&run, "--costs", STASH, "--solve", "--schedule=training");
+    RUN(&run, STASH, "--solve", "--schedule=training");
     assert_lacks(run.err, "WARNING");
-    RUN(&run, "--costs", STASH, "--solve", "--schedule=training", "--recompute=full");
+    RUN(&run, STASH, "--solve", "--schedule=training", "--recompute=full");
     assert_lacks(run.err, "WARNING");
 }
 
@@ -294,7 +294,7 @@ static void tells_the_order_of_a_graph(void **state) {
         "{\"sourceId\": 2, \"destId\": 4, \"cost\": 9}]}";
     const char *file = in_scratch("costs");
     test_write_bytes(file, graph, strlen(graph));
-    RUN(&run, "--costs", file, "--solve", "--num-ipus=2", "--format=json");
+    RUN(&run, file, "--solve", "--num-ipus=2", "--format=json");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\"value\": 16.458,");
     assert_contains(run.out, "\"order\": \"depth first\",");
@@ -302,10 +302,10 @@ static void tells_the_order_of_a_graph(void **state) {
                              "be better.");
     assert_contains(run.err,
                     "INFO    Proven optimal of this order: slowest IPU 16.458000 units.\n");
-    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_contains(run.out, "\"value\": 18.458,");
     assert_contains(run.err, "INFO    The units make a chain by number;");
-    RUN(&run, "--costs", file, "--solve", "--sweep=num-ipus=1..2", "--format=json");
+    RUN(&run, file, "--solve", "--sweep=num-ipus=1..2", "--format=json");
     assert_contains(run.out, "\"order\": \"depth first\",");
     assert_contains(run.err, "WARNING The units make a chain depth first;");
 }
@@ -324,7 +324,7 @@ static void claims_nothing_of_other_orders(void **state) {
     const char *file = in_scratch("costs");
     snprintf(text, sizeof text, graph, ", {\"sourceId\": 1, \"destId\": 2, \"cost\": 1}");
     test_write_bytes(file, text, strlen(text));
-    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\"order\": \"");
     assert_contains(run.err, "WARNING No split of this order over at most 1 IPUs fits.");
@@ -333,7 +333,7 @@ static void claims_nothing_of_other_orders(void **state) {
              "\"cost\": 1},"
              " {\"sourceId\": 3, \"destId\": 4, \"cost\": 1}");
     test_write_bytes(file, text, strlen(text));
-    RUN(&run, "--costs", file, "--solve", "--num-ipus=1", "--format=json");
+    RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_int_equal(run.status, 1);
     assert_contains(run.out, "\"order\": null,");
     assert_contains(run.err, "WARNING No split over at most 1 IPUs fits.");
@@ -453,7 +453,7 @@ static void effects_are_of_the_full_model(void **state) {
         RUN(&run, CASE_PROFILE, "--solve", "--solver=popliner", options[i]);
         assert_int_equal(run.status, 2);
         assert_string_equal(run.out, "");
-        RUN(&run, "--costs", PROJECT_DIRECTORY "/data/costs/additive.json", "--solve", options[i]);
+        RUN(&run, PROJECT_DIRECTORY "/data/costs/additive.json", "--solve", options[i]);
         assert_int_equal(run.status, 2);
         assert_string_equal(run.out, "");
     }
@@ -516,18 +516,17 @@ static void takes_lists_of_places(void **state) {
     test_write_bytes(file, costs, strlen(costs));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *m = cases[i].members;
-        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", m[0], m[1],
-            m[2]);
+        RUN(&run, file, "--solve", "--num-ipus=4", "--format=json", "-q", m[0], m[1], m[2]);
         assert_int_equal(run.status, 0);
         char *expected = strdup(run.out);
         char rule[60];
         snprintf(rule, sizeof rule, "--require=place:%s", cases[i].list);
-        RUN(&run, "--costs", file, "--solve", "--num-ipus=4", "--format=json", "-q", rule);
+        RUN(&run, file, "--solve", "--num-ipus=4", "--format=json", "-q", rule);
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, expected);
         free(expected);
     }
-    RUN(&run, "--costs", file, "--solve", "-q", "--require=place:a=0,x=1");
+    RUN(&run, file, "--solve", "-q", "--require=place:a=0,x=1");
     assert_refused(&run, 2, "--require place:a=0,x=1: no layer x; there are a, b=0,a, c,d, e");
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=3", "--require=place:1=0,2=1,3=2",
         "--output=plan", "--format=csv", "-q");
@@ -667,13 +666,13 @@ static void reads_costs_from_standard_input(void **state) {
     const char *const paths[] = {COSTS, graph_path};
     test_write_bytes(graph_path, graph, strlen(graph));
     for (size_t i = 0; i < 2; i++) {
-        RUN(&run, "--costs", paths[i], "--solve", "--num-ipus=3", "-q");
+        RUN(&run, paths[i], "--solve", "--num-ipus=3", "-q");
         assert_int_equal(run.status, 0);
         char *expected = strdup(run.out);
-        RUN_FROM(&run, paths[i], "--costs", "-", "--solve", "--num-ipus=3", "-q");
+        RUN_FROM(&run, paths[i], "-", "--solve", "--num-ipus=3", "-q");
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, expected);
-        RUN_FROM(&run, paths[i], "--costs=-", "--solve", "--num-ipus=3", "-q");
+        RUN_FROM(&run, paths[i], "-", "--solve", "--num-ipus=3", "-q");
         assert_string_equal(run.out, expected);
         free(expected);
     }
@@ -683,20 +682,19 @@ static void refuses_what_is_wrong_on_standard_input(void **state) {
     (void)state;
     const char *file = in_scratch("costs");
     test_write_bytes(file, "{\"format\":\n}", 13);
-    RUN_FROM(&run, file, "--costs", "-", "--solve");
+    RUN_FROM(&run, file, "-", "--solve");
     assert_refused(&run, 3, "ERROR   standard input: line 2, column 1: ");
     test_write_bytes(file, "", 0);
-    RUN_FROM(&run, file, "--costs", "-", "--solve");
+    RUN_FROM(&run, file, "-", "--solve");
     assert_refused(&run, 3, "ERROR   standard input: not a cost file; expected ");
-    RUN_FROM(&run, in_scratch(""), "--costs", "-", "--solve");
+    RUN_FROM(&run, in_scratch(""), "-", "--solve");
     assert_refused(&run, 3, "ERROR   standard input: cannot be read: Is a directory");
-    RUN_FROM(&run, "/dev/zero", "--costs", "-", "--solve");
+    RUN_FROM(&run, "/dev/zero", "-", "--solve");
     assert_refused(&run, 3, "standard input: is longer than 256 MiB; give the name of a file");
     /* what is read must not be overwritten, whatever it is called */
     copy_file(COSTS, file, SIZE_MAX);
-    RUN_FROM(&run, file, "--costs", "-", "--solve", "--num-ipus=2", "--output",
-             output_into("lp", file));
-    assert_refused(&run, 2, "would overwrite a file of --costs");
+    RUN_FROM(&run, file, "-", "--solve", "--num-ipus=2", "--output", output_into("lp", file));
+    assert_refused(&run, 2, "would overwrite the file of costs that is read");
 }
 
 /* ---- Formats -------------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static void balances_more_than_one_ipu(void **state) {
     assert_non_null(file);
     assert_true(fputs(graph, file) >= 0);
     assert_int_equal(fclose(file), 0);
-    answer = RUN_JSON(&run, 0, "--costs", in_scratch("balance.json"), "--objective", "balance");
+    answer = RUN_JSON(&run, 0, in_scratch("balance.json"), "--objective", "balance");
     assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")), "cycles");
     assert_int_equal(json_array_size(JSON_AT(answer, "stages")), 2);
     json_decref(answer);
@@ -145,8 +145,8 @@ static void balances_more_than_one_ipu(void **state) {
         assert_non_null(file);
         assert_true(fputs(tables[i], file) >= 0);
         assert_int_equal(fclose(file), 0);
-        answer = RUN_JSON(&run, 0, "--costs", in_scratch("balance.csv"), "--num-ipus", "2",
-                          "--objective", "balance,traffic");
+        answer = RUN_JSON(&run, 0, in_scratch("balance.csv"), "--num-ipus", "2", "--objective",
+                          "balance,traffic");
         assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")),
                             i == 0 ? "memory" : "cycles");
         assert_int_equal(NUMBER_AT(answer, "objectives", "0", "value"), 7);
@@ -193,7 +193,7 @@ static void refuses_objectives_that_make_no_sense(void **state) {
     static const char text[] =
         "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [{\"name\": \"a\"}]}";
     test_write_bytes(path, text, strlen(text));
-    RUN(&run, "--costs", path, "-q", "--solve", "--objective", "cycles");
+    RUN(&run, path, "-q", "--solve", "--objective", "cycles");
     assert_refused(&run, 2, "objectives: cycles needs costs with cycles");
     free(path);
 }
@@ -281,28 +281,27 @@ static void counts_cycles_by_the_speed_of_the_ipu(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (needs_glpk(cases[i].solver) && !test_has_glpk())
             continue;
-        json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective=cycles", cases[i].speed,
+        json_t *answer = RUN_JSON(&run, 0, path, "--objective=cycles", cases[i].speed,
                                   cases[i].speed == NULL ? NULL : cases[i].solver);
         assert_int_equal(json_array_size(JSON_AT(answer, "stages")), cases[i].num_stages);
         assert_int_equal(NUMBER_AT(answer, "stages", "0", "cycles"), cases[i].first_cycles);
         assert_int_equal(NUMBER_AT(answer, "totals", "cycles"), cases[i].cycles);
         json_decref(answer);
     }
-    json_t *answer =
-        RUN_JSON(&run, 0, "--costs", path, "--objective=cycles", "--ipu-speed=0=0.5,1=1");
+    json_t *answer = RUN_JSON(&run, 0, path, "--objective=cycles", "--ipu-speed=0=0.5,1=1");
     const json_t *speeds = JSON_AT(answer, "options", "ipu_speed");
     assert_int_equal(json_object_size(speeds), 1); /* those of 1 are the usual ones */
     assert_true(json_real_value(JSON_AT(speeds, "0")) == 0.5);
     json_decref(answer);
-    RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=2=2");
+    RUN(&run, path, "-q", "--solve", "--ipu-speed=2=2");
     assert_refused(&run, 2, "--ipu-speed: no stage can run on IPU 2; see --num-ipus and ");
-    RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=0=2", "--device-map=1,3");
+    RUN(&run, path, "-q", "--solve", "--ipu-speed=0=2", "--device-map=1,3");
     assert_refused(&run, 2, "--ipu-speed: no stage can run on IPU 0; see --num-ipus and ");
-    RUN(&run, "--costs", path, "-q", "--solve", "--ipu-speed=2=2", "--sweep=num-ipus=1..3");
+    RUN(&run, path, "-q", "--solve", "--ipu-speed=2=2", "--sweep=num-ipus=1..3");
     assert_int_equal(run.status, 0);
-    RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
+    RUN(&run, path, "-q", "--solve", "--device-map=0,1,0");
     assert_int_equal(run.status, 0);
-    RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
+    RUN(&run, path, "-q", "--solve", "--recompute=auto");
     assert_refused(&run, 2, "recompute auto: not with speeds of IPUs");
 }
 
@@ -333,33 +332,33 @@ static void counts_what_cuts_take_on_their_links(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (needs_glpk(cases[i].words[1]) && !test_has_glpk())
             continue;
-        json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective=cycles", cases[i].words[0],
-                                  cases[i].words[1]);
+        json_t *answer =
+            RUN_JSON(&run, 0, path, "--objective=cycles", cases[i].words[0], cases[i].words[1]);
         assert_int_equal(json_array_size(JSON_AT(answer, "stages")), cases[i].num_stages);
         assert_int_equal(NUMBER_AT(answer, "stages", "0", "link_cycles"), cases[i].link_cycles);
         assert_int_equal(NUMBER_AT(answer, "totals", "cycles"), cases[i].cycles);
         json_decref(answer);
     }
-    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--link-bandwidth=2.5");
+    json_t *answer = RUN_JSON(&run, 0, path, "--link-bandwidth=2.5");
     const json_t *options = JSON_AT(answer, "options");
     assert_true(json_real_value(JSON_AT(options, "link_bandwidth")) == 2.5);
     assert_true(json_real_value(JSON_AT(options, "links", "0-1")) == 2.0);
     json_decref(answer);
-    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=1-2=2");
+    RUN(&run, path, "-q", "--solve", "--link-bandwidth=1-2=2");
     assert_refused(&run, 2, "--link-bandwidth: no cut can be between IPUs 1 and 2; see --num-ipus");
-    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=0-1=2", "--device-map=0,2,1");
+    RUN(&run, path, "-q", "--solve", "--link-bandwidth=0-1=2", "--device-map=0,2,1");
     assert_refused(&run, 2, "--link-bandwidth: no cut can be between IPUs 0 and 1; see ");
-    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=1-2=2", "--sweep=num-ipus=1..3");
+    RUN(&run, path, "-q", "--solve", "--link-bandwidth=1-2=2", "--sweep=num-ipus=1..3");
     assert_int_equal(run.status, 0);
-    RUN(&run, "--costs", path, "-q", "--solve", "--device-map=0,1,0");
+    RUN(&run, path, "-q", "--solve", "--device-map=0,1,0");
     assert_refused(&run, 2, "stages cannot share an IPU where links have bandwidths");
-    RUN(&run, "--costs", path, "-q", "--solve", "--recompute=auto");
+    RUN(&run, path, "-q", "--solve", "--recompute=auto");
     assert_refused(&run, 2, "recompute auto: not with bandwidths of links");
-    RUN(&run, "--costs", path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
+    RUN(&run, path, "-q", "--solve", "--total-ipus=2", "--micro-batches=2");
     assert_int_equal(run.status, 0);
     static const char graph[] = "{\"nodes\": [{\"id\": 0, \"fpgaLatency\": 4}], \"edges\": []}";
     test_write_bytes(path, graph, strlen(graph));
-    RUN(&run, "--costs", path, "-q", "--solve", "--link-bandwidth=2");
+    RUN(&run, path, "-q", "--solve", "--link-bandwidth=2");
     assert_refused(&run, 2, "--link-bandwidth: the traffic of this graph is in units of time");
 }
 
@@ -595,10 +594,9 @@ static void short_maps_are_device_maps(void **state) {
     assert_int_equal(run.status, 0);
     RUN(&run, SAMPLE_DIRECTORY, "--evaluate=0,1", "--interleave=2", "--num-ipus=2", "-q");
     assert_refused(&run, 2, "--evaluate 0,1: has 3 stages, but --interleave has 4");
-    RUN(&run, "--costs", REGIONS, "--solve", "--solver=dp", "--v-shape", "--num-ipus=2", "-q");
+    RUN(&run, REGIONS, "--solve", "--solver=dp", "--v-shape", "--num-ipus=2", "-q");
     assert_refused(&run, 2, "--solver dp: stages that share an IPU, as --v-shape has them, are ");
-    RUN(&run, "--costs", REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--v-shape",
-        "--num-ipus=2", "-q");
+    RUN(&run, REGIONS, "--solve", "--total-ipus=4", "--batch=8", "--v-shape", "--num-ipus=2", "-q");
     assert_refused(&run, 2, "--v-shape: not with --total-ipus");
 }
 
@@ -830,7 +828,7 @@ static void calculate_additive(subject *s) {
     static const uint64_t millionths[] = {250000, 1500000, 3000000, 3000000, 2125000};
     static const uint64_t cuts[] = {0, 1024, 65536, 65536, 65536};
     static const uint64_t cut_millionths[] = {0, 0, 500000, 500000, 500000, 0};
-    *s = (subject){.arguments = {"--costs", ADDITIVE},
+    *s = (subject){.arguments = {ADDITIVE},
                    .cycles_per_time_unit = 1000000000,
                    .num_ipus = 3,
                    .memory_bytes = 638976,
@@ -904,7 +902,7 @@ static popliner_status regions_shared(void *user, const popliner_interval *stage
 static void calculate_regions(subject *s, regions_pipeline *p) {
     static const uint64_t cycles[] = {10, 20, 20, 5};
     static const uint64_t cuts[] = {0, 16, 32, 8};
-    *s = (subject){.arguments = {"--costs", REGIONS}, .cycles_per_time_unit = 1};
+    *s = (subject){.arguments = {REGIONS}, .cycles_per_time_unit = 1};
     if (p->trains) {
         s->pipeline[0] = "--schedule";
         s->pipeline[1] = "training";
@@ -935,10 +933,8 @@ static void calculate_regions(subject *s, regions_pipeline *p) {
 
 /* data/costs/intervals.json: what is listed is possible, nothing else. */
 static void calculate_intervals(subject *s) {
-    *s = (subject){.arguments = {"--costs", INTERVALS},
-                   .cycles_per_time_unit = 1,
-                   .num_ipus = 2,
-                   .memory_bytes = 64};
+    *s = (subject){
+        .arguments = {INTERVALS}, .cycles_per_time_unit = 1, .num_ipus = 2, .memory_bytes = 64};
     add_unit(s, "a", true);
     add_unit(s, "b", true);
     add_unit(s, "c", true);
@@ -1008,13 +1004,13 @@ static void answers_for_files_as_brute_force_does(void **state) {
 static void tables_hold_the_numbers_of_the_document(void **state) {
     (void)state;
     /* input and embedding: 304096 bytes, 0.25 + 1.5 + 0.5 ms; ... */
-    RUN(&run, "--costs", ADDITIVE, "--solve");
+    RUN(&run, ADDITIVE, "--solve");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tms\tcut\n"
                                  "0\t0\tinput\tembedding\t304096\t2.250000\t65536\n"
                                  "1\t1\tblock 1\tblock 2\t400000\t7.000000\t65536\n"
                                  "2\t2\thead\thead\t250000\t2.625000\t0\n");
-    RUN(&run, "--costs", INTERVALS, "--solve", "--output", "plan", "--format", "csv");
+    RUN(&run, INTERVALS, "--solve", "--output", "plan", "--format", "csv");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage,ipu,from,to,memory,cycles,cut\n"
                                  "0,0,a,a,40,7,10\n"
@@ -1024,18 +1020,18 @@ static void tables_hold_the_numbers_of_the_document(void **state) {
         "{\"format\": \"popliner-costs\", \"version\": 1, \"time_unit\": \"s, \\\"wall\\\"\","
         "\"units\": [{\"name\": \"a,b\"}, {\"name\": \"say \\\"c\\\"\"}, {\"name\": \"d\"}]}";
     test_write_bytes(path, text, strlen(text));
-    RUN(&run, "--costs", path, "--solve", "--output", "plan", "--format", "csv", "--require",
-        "cut:a\\,b", "--require", "together:say \"c\",d");
+    RUN(&run, path, "--solve", "--output", "plan", "--format", "csv", "--require", "cut:a\\,b",
+        "--require", "together:say \"c\",d");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage,ipu,from,to,memory,\"s, \"\"wall\"\"\",cut\n"
                                  "0,0,\"a,b\",\"a,b\",0,0,0\n"
                                  "1,1,\"say \"\"c\"\"\",d,0,0,0\n");
-    RUN(&run, "--costs", path, "--solve", "--format", "csv", "--sweep", "num-ipus=1..1");
+    RUN(&run, path, "--solve", "--format", "csv", "--sweep", "num-ipus=1..1");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "num-ipus,status,memory,traffic,used,split\n"
                                  "1,optimal,0,0,1,\"[ a,b say \"\"c\"\" d ]\"\n");
     json_t *answer =
-        RUN_JSON(&run, 0, "--costs", path, "--require", "cut:a\\,b", "--require", "place:a\\,b=0");
+        RUN_JSON(&run, 0, path, "--require", "cut:a\\,b", "--require", "place:a\\,b=0");
     assert_int_equal(NUMBER_AT(answer, "options", "place", "a,b"), 0);
     json_decref(answer);
 }
@@ -1055,8 +1051,8 @@ static void solves_published_graphs(void **state) {
     }
     const char *const files[] = {graph, text};
     for (size_t i = 0; i < 2; i++) {
-        json_t *answer = RUN_JSON(&run, 0, "--costs", files[i], "--num-ipus", "4");
-        json_t *whole = RUN_JSON(&run, 0, "--costs", files[i], "--num-ipus", "1");
+        json_t *answer = RUN_JSON(&run, 0, files[i], "--num-ipus", "4");
+        json_t *whole = RUN_JSON(&run, 0, files[i], "--num-ipus", "1");
         assert_string_equal(json_string_value(JSON_AT(answer, "objectives", "0", "name")),
                             "cycles");
         assert_string_equal(json_string_value(JSON_AT(answer, "time_unit")),
@@ -1066,9 +1062,9 @@ static void solves_published_graphs(void **state) {
         assert_true(best < all && best >= all / 4 - 1e-6);
         /* giving the answer as constraints leaves nothing else */
         const json_t *stages = JSON_AT(answer, "stages");
-        const char *arguments[20] = {"--costs", files[i], "--num-ipus", "4", "--objective", "ipus"};
+        const char *arguments[20] = {files[i], "--num-ipus", "4", "--objective", "ipus"};
         char rules[5][80];
-        size_t count = 6;
+        size_t count = 5;
         for (size_t k = 0; k + 1 < json_array_size(stages); k++) {
             snprintf(rules[k], sizeof rules[k], "--require=cut:%s",
                      json_string_value(json_object_get(json_array_get(stages, k), "layer_to")));
@@ -1127,8 +1123,8 @@ static void check_all_solvers(const struct published_graph *graph, const char *p
     static const char *const proofs[] = {"dynamic_program", "dynamic_program", "integer_program"};
     json_t *first = NULL;
     for (size_t k = 0; k < num_solvers; k++) {
-        RUN(&run, "--costs", path, "-q", "--solve", "--format", "json", "--num-ipus",
-            graph->num_ipus, "--objective", objectives, "--solver", solvers[k]);
+        RUN(&run, path, "-q", "--solve", "--format", "json", "--num-ipus", graph->num_ipus,
+            "--objective", objectives, "--solver", solvers[k]);
         json_t *answer = json_loads(run.out, 0, NULL);
         assert_non_null(answer);
         assert_true(json_is_string(JSON_AT(answer, "proof")));
@@ -1204,12 +1200,12 @@ static void says_why_nothing_fits(void **state) {
     assert_contains(run.err, "No split over these 2 IPUs fits.\n");
     assert_lacks(run.err, "IPUs is enough");
 
-    RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile", "400");
+    RUN(&run, REGIONS, "-q", "--solve", "--mem-per-tile", "400");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "Layer d alone needs 425 bytes on a tile; its IPUs have 400 at "
                              "most.\n");
     assert_contains(run.err, "It would fit with --mem-per-tile 425.\n");
-    RUN(&run, "--costs", INTERVALS, "-q", "--solve", "--require", "cut:a,b");
+    RUN(&run, INTERVALS, "-q", "--solve", "--require", "cut:a,b");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split is possible: contradiction between ");
 }
@@ -1273,7 +1269,7 @@ static void says_what_would_do_where_ipus_differ(void **state) {
         "{\"name\": \"c\", \"memory\": 5}]}";
     const char *path = in_scratch("costs.json");
     test_write_bytes(path, costs, strlen(costs));
-    json_t *answer = RUN_JSON(&run, 1, "--costs", path, "--num-ipus", "2", "--mem-per-tile", "20",
+    json_t *answer = RUN_JSON(&run, 1, path, "--num-ipus", "2", "--mem-per-tile", "20",
                               "--ipu-mem-per-tile", "0=15");
     const json_t *why = JSON_AT(answer, "infeasibility");
     assert_string_equal(json_string_value(JSON_AT(why, "reason")), "place");
@@ -1292,14 +1288,14 @@ static void says_what_would_do_where_ipus_differ(void **state) {
                              "keeps it off.\n");
     assert_contains(run.err, "It would fit with IPU 0 of 18 bytes.\n");
     assert_contains(run.err, "It would fit with 3 bytes more on every IPU.\n");
-    RUN(&run, "--costs", path, "--num-ipus", "2", "--mem-per-tile", "25", "--solve",
-        "--ipu-mem-per-tile", "0=20", "--reserve=5");
+    RUN(&run, path, "--num-ipus", "2", "--mem-per-tile", "25", "--solve", "--ipu-mem-per-tile",
+        "0=20", "--reserve=5");
     assert_contains(run.err, "It would fit with IPU 0 of 23 bytes (of which --reserve keeps 5 "
                              "free).\n");
     assert_contains(run.err, "It would fit with 3 bytes more on every IPU.\n");
 
     /* a and c, or all but a; apart two IPUs of 18 bytes are enough */
-    answer = RUN_JSON(&run, 1, "--costs", path, "--device-map", "0,1,0", "--mem-per-tile", "18");
+    answer = RUN_JSON(&run, 1, path, "--device-map", "0,1,0", "--mem-per-tile", "18");
     why = JSON_AT(answer, "infeasibility");
     assert_string_equal(json_string_value(JSON_AT(why, "reason")), "capacity");
     assert_int_equal(NUMBER_AT(why, "enough_mem_per_tile"), 23);
@@ -1309,14 +1305,13 @@ static void says_what_would_do_where_ipus_differ(void **state) {
     json_decref(answer);
     assert_contains(run.err, "It would fit with --num-ipus 2 instead of device-map.\n");
     /* the option is called as it was given */
-    RUN(&run, "--costs", path, "-q", "--solve", "--v-shape", "--num-ipus", "2",
-        "--require=no-cut:a", "--require=layers:0..", "--mem-per-tile", "18");
+    RUN(&run, path, "-q", "--solve", "--v-shape", "--num-ipus", "2", "--require=no-cut:a",
+        "--require=layers:0..", "--mem-per-tile", "18");
     assert_contains(run.err,
                     "No split is possible with v-shape of 4 stages (3 units, 3 of them layers).\n");
-    RUN(&run, "--costs", path, "-q", "--solve", "--interleave=3", "--num-ipus=1", "--mem-per-tile",
-        "18");
+    RUN(&run, path, "-q", "--solve", "--interleave=3", "--num-ipus=1", "--mem-per-tile", "18");
     assert_contains(run.err, "It would fit with --num-ipus 2 instead of interleave.\n");
-    RUN(&run, "--costs", path, "-q", "--solve", "--num-ipus", "2", "--mem-per-tile", "18");
+    RUN(&run, path, "-q", "--solve", "--num-ipus", "2", "--mem-per-tile", "18");
     assert_int_equal(run.status, 0);
 }
 
@@ -1328,25 +1323,23 @@ static void a_map_is_left_out_with_what_is_kept(void **state) {
     static const char little[] = "name,memory,stash\na,10,0\nb,10,0\nc,10,1\n";
     const char *path = in_scratch("kept.csv");
     test_write_bytes(path, much, strlen(much));
-    json_t *answer = RUN_JSON(&run, 1, "--costs", path, "--schedule=popart", "--device-map", "0",
-                              "--mem-per-tile", "20");
+    json_t *answer =
+        RUN_JSON(&run, 1, path, "--schedule=popart", "--device-map", "0", "--mem-per-tile", "20");
     const json_t *remedies = JSON_AT(answer, "infeasibility", "remedies");
     assert_int_equal(json_array_size(remedies), 0);
     json_decref(answer);
-    RUN(&run, "--costs", path, "-q", "--solve", "--schedule=popart", "--num-ipus=3",
-        "--mem-per-tile=20");
+    RUN(&run, path, "-q", "--solve", "--schedule=popart", "--num-ipus=3", "--mem-per-tile=20");
     assert_int_equal(run.status, 1);
 
     test_write_bytes(path, little, strlen(little));
-    answer = RUN_JSON(&run, 1, "--costs", path, "--schedule=popart", "--device-map", "0,1",
-                      "--mem-per-tile", "10");
+    answer =
+        RUN_JSON(&run, 1, path, "--schedule=popart", "--device-map", "0,1", "--mem-per-tile", "10");
     remedies = JSON_AT(answer, "infeasibility", "remedies");
     assert_int_equal(json_array_size(remedies), 1);
     assert_string_equal(json_string_value(JSON_AT(remedies, "0", "change")), "without_device_map");
     assert_int_equal(NUMBER_AT(remedies, "0", "num_ipus"), 3);
     json_decref(answer);
-    RUN(&run, "--costs", path, "-q", "--solve", "--schedule=popart", "--num-ipus=3",
-        "--mem-per-tile=10");
+    RUN(&run, path, "-q", "--solve", "--schedule=popart", "--num-ipus=3", "--mem-per-tile=10");
     assert_int_equal(run.status, 0);
 }
 
@@ -1392,7 +1385,7 @@ static void says_what_forbids_a_split(void **state) {
                  cases[i].b);
         const char *file = in_scratch("costs.json");
         test_write_bytes(file, costs, strlen(costs));
-        RUN(&run, "--costs", file, "-q", "--solve", cases[i].arguments[0], cases[i].arguments[1]);
+        RUN(&run, file, "-q", "--solve", cases[i].arguments[0], cases[i].arguments[1]);
         assert_int_equal(run.status, 1);
         assert_contains(run.err, "No split is possible");
         if (cases[i].part != NULL)
@@ -1422,8 +1415,7 @@ static void names_the_costs_and_no_map_without_need(void **state) {
     const char *file = in_scratch("costs.json");
     test_write_bytes(file, costs, strlen(costs));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        RUN(&run, "--costs", file, "--solve", "--format=json", cases[i].arguments[0],
-            cases[i].arguments[1]);
+        RUN(&run, file, "--solve", "--format=json", cases[i].arguments[0], cases[i].arguments[1]);
         assert_int_equal(run.status, 1);
         char told[200];
         snprintf(told, sizeof told,
@@ -1470,11 +1462,11 @@ static void what_is_enough_holds_the_reserve(void **state) {
         }
     }
     /* the words of it, by a number that is known */
-    RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100");
+    RUN(&run, REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "It would fit with --mem-per-tile 525 (of which --reserve keeps 100 "
                              "free).\n");
-    RUN(&run, "--costs", REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100%");
+    RUN(&run, REGIONS, "-q", "--solve", "--mem-per-tile=400", "--reserve=100%");
     assert_contains(run.err, "--mem-per-tile 425 (plus what --reserve keeps free).\n");
 }
 
@@ -1508,13 +1500,13 @@ static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
     static const char enough[] = "It would fit with require layers:0...\n";
     const char *path = in_scratch("costs.json");
     test_write_bytes(path, costs, strlen(costs));
-    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600");
+    RUN(&run, path, "-q", "--solve", "--mem-per-tile", "600");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "It would fit with --mem-per-tile 1100.");
     assert_contains(run.err, enough);
-    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--require", "layers:0..");
+    RUN(&run, path, "-q", "--solve", "--mem-per-tile", "600", "--require", "layers:0..");
     assert_int_equal(run.status, 0);
-    RUN(&run, "--costs", path, "-q", "--solve", "--mem-per-tile", "600", "--num-ipus", "2");
+    RUN(&run, path, "-q", "--solve", "--mem-per-tile", "600", "--num-ipus", "2");
     assert_int_equal(run.status, 1);
     assert_lacks(run.err, "require layers:"); /* 1000 for a and b would be too much */
 }
@@ -1650,7 +1642,7 @@ static void tells_when_an_ipu_fewer_costs_little(void **state) {
         char text[400];
         snprintf(text, sizeof text, format, cases[i].bytes);
         test_write_bytes(path, text, strlen(text));
-        RUN(&run, "--costs", path, "--solve");
+        RUN(&run, path, "--solve");
         assert_int_equal(run.status, 0);
         if (cases[i].told != NULL)
             assert_contains(run.err, cases[i].told);
@@ -1668,7 +1660,7 @@ static void tells_when_an_ipu_fewer_costs_little(void **state) {
     snprintf(text, sizeof text, format, 400);
     test_write_bytes(path, text, strlen(text));
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++) {
-        RUN(&run, "--costs", path, "--solve", silent[i][0]);
+        RUN(&run, path, "--solve", silent[i][0]);
         assert_int_equal(run.status, 0);
         assert_lacks(run.err, "instead of");
     }
@@ -1744,7 +1736,7 @@ static void sweeps_are_tables(void **state) {
         char text[1000];
         snprintf(text, sizeof text, expected, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d, d,
                  d, d);
-        RUN(&run, "--costs", ADDITIVE, "--solve", "--sweep", "num-ipus=1..3", "--format",
+        RUN(&run, ADDITIVE, "--solve", "--sweep", "num-ipus=1..3", "--format",
             i == 0 ? "tsv" : "csv");
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, text);
@@ -1811,7 +1803,7 @@ static void best_compromises_are_runs_of_their_own(void **state) {
     check_points("traffic,memory",
                  (const char *const[]){SAMPLE_DIRECTORY, "--device-map", "0,1,0,1", "--require",
                                        "layers:0..", NULL});
-    check_points("traffic,memory", (const char *const[]){"--costs", REGIONS, NULL});
+    check_points("traffic,memory", (const char *const[]){REGIONS, NULL});
 }
 
 /* By hand: a, b, c, d take 10, 20, 20, 5 cycles, the cuts 16, 32, 8 bytes. b … d need more of tile
@@ -1828,7 +1820,7 @@ static void best_compromises_are_a_table(void **state) {
         char text[1000] = "";
         for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
             snprintf(text + strlen(text), sizeof text - strlen(text), rows[row], d, d, d, d);
-        RUN(&run, "--costs", REGIONS, "--solve", "--pareto", "cycles,traffic", "--format",
+        RUN(&run, REGIONS, "--solve", "--pareto", "cycles,traffic", "--format",
             i == 0 ? "tsv" : "csv");
         assert_int_equal(run.status, 0);
         assert_string_equal(run.out, text);
@@ -1838,7 +1830,7 @@ static void best_compromises_are_a_table(void **state) {
 
 static void says_why_there_is_no_compromise(void **state) {
     (void)state;
-    static const char *const profiles[][4] = {{SAMPLE_DIRECTORY}, {"--costs", REGIONS}};
+    static const char *const profiles[][4] = {{SAMPLE_DIRECTORY}, {REGIONS}};
     for (size_t i = 0; i < 2; i++) {
         RUN(&run, "--solve", "--pareto=cycles,traffic", "--mem-per-tile=100", profiles[i][0],
             profiles[i][1]);
@@ -1911,9 +1903,9 @@ static void written_programs_have_the_same_optimum(void **state) {
         {SAMPLE_DIRECTORY, "--device-map", "0,1,1,0", "--mem-per-tile", "35000", NULL},
         {SAMPLE_DIRECTORY, "--device-map", "0,1,2,0,1", "--mem-per-tile", "34500", "--require",
          "layers:0..", NULL},
-        {"--costs", REGIONS, "--device-map", "0,1,0", NULL},
-        {"--costs", REGIONS, "--num-ipus", "3", NULL},
-        {"--costs", INTERVALS, NULL},
+        {REGIONS, "--device-map", "0,1,0", NULL},
+        {REGIONS, "--num-ipus", "3", NULL},
+        {INTERVALS, NULL},
     };
     char *lp = strdup(in_scratch("program.lp"));
     char *mps = strdup(in_scratch("program.mps"));
@@ -1939,7 +1931,7 @@ static void written_programs_have_the_same_optimum(void **state) {
      * millisecond there */
     static const char *const maps[][3] = {{NULL}, {"--device-map", "0,1,2", NULL}};
     for (size_t i = 0; i < 2; i++) {
-        json_t *answer = RUN_JSON(&run, 0, "--costs", ADDITIVE, "--objective", "cycles", "--output",
+        json_t *answer = RUN_JSON(&run, 0, ADDITIVE, "--objective", "cycles", "--output",
                                   output_into("lp", lp), maps[i][0], maps[i][1]);
         assert_near(solve_file(lp, false) / 1e9,
                     json_real_value(JSON_AT(answer, "totals", "cycles")), 1e-6);
@@ -1949,7 +1941,7 @@ static void written_programs_have_the_same_optimum(void **state) {
         "--output", output_into("lp", lp));
     assert_only_answered(2, "put another objective first");
     /* however little is known */
-    RUN(&run, "--costs", ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--output",
+    RUN(&run, ADDITIVE, "-q", "--solve", "--time-limit", "0.0000001", "--output",
         output_into("lp", lp));
     assert_int_equal(run.status, 1);
     size_t size;
@@ -1962,10 +1954,10 @@ static void written_programs_have_the_same_optimum(void **state) {
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--solve", "--output",
         output_into("mps", in_scratch("no/where")));
     assert_refused(&run, 3, "no/where: the integer program cannot be written (No such file or ");
-    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--output",
+    RUN(&run, in_scratch("missing"), "-q", "--solve", "--output",
         output_into("lp", in_scratch("")));
     assert_refused(&run, 3, ": the integer program cannot be written (Is a directory)");
-    RUN(&run, "--costs", in_scratch("missing"), "-q", "--solve", "--output", "mps=/dev/null/mps");
+    RUN(&run, in_scratch("missing"), "-q", "--solve", "--output", "mps=/dev/null/mps");
     assert_refused(&run, 3, "--output mps=/dev/null/mps: the integer program cannot be written (");
     /* a file that is there is not lost to a solve that fails */
     const char *kept = in_scratch("kept");
@@ -1986,8 +1978,8 @@ static void written_programs_have_the_same_optimum(void **state) {
     /* what is read stays what it is */
     char *copy = strdup(in_scratch("costs.json"));
     copy_file(REGIONS, copy, SIZE_MAX);
-    RUN(&run, "--costs", copy, "-q", "--solve", "--output", output_into("lp", copy));
-    assert_refused(&run, 2, "would overwrite a file of --costs");
+    RUN(&run, copy, "-q", "--solve", "--output", output_into("lp", copy));
+    assert_refused(&run, 2, "would overwrite the file of costs that is read");
     assert_int_equal(hash_file(copy), hash_file(REGIONS));
     copy_file(CASE_PROFILE, copy, SIZE_MAX);
     RUN(&run, copy, CASE_DEBUG, "-q", "--solve", "--output", output_into("mps", copy));
@@ -2072,17 +2064,10 @@ static void stops_when_interrupted(void **state) {
         if (!test_takes_case(i, 2))
             continue;
         write_big(path, cases[i].num_units, memory);
-        const char *const arguments[] = {"--costs",
-                                         path,
-                                         "--solve",
-                                         "--objective",
-                                         cases[i].objective,
-                                         "--device-map",
-                                         cases[i].map,
-                                         "--format",
-                                         "json",
-                                         "-v",
-                                         NULL};
+        const char *const arguments[] = {
+            path,           "--solve",    "--objective", cases[i].objective,
+            "--device-map", cases[i].map, "--format",    "json",
+            "-v",           NULL};
         run_command_interrupted(&run, cases[i].signal_number, "Reading the costs", 1, arguments);
         assert_int_equal(run.status, 0);
         json_t *answer = json_loads(run.out, 0, NULL);
@@ -2101,9 +2086,8 @@ static void tells_the_compromises_that_are_known(void **state) {
     char complaint[SCHEMA_COMPLAINT_SIZE];
     const char *path = in_scratch("big.json");
     write_big(path, NUM_BIG_UNITS, memory);
-    const char *const arguments[] = {"--costs",     path,         "--solve", "--pareto",
-                                     "ipus,memory", "--num-ipus", "1500",    "--format",
-                                     "json",        "-v",         NULL};
+    const char *const arguments[] = {path,   "--solve",  "--pareto", "ipus,memory", "--num-ipus",
+                                     "1500", "--format", "json",     "-v",          NULL};
     run_command_interrupted(&run, SIGINT, "Reading the costs", 0.1, arguments);
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "WARNING Stopped: these ");
@@ -2130,12 +2114,12 @@ static void stops_when_time_is_up(void **state) {
     static uint64_t memory[NUM_BIG_UNITS];
     const char *path = in_scratch("big.json");
     write_big(path, NUM_LONG_UNITS, memory);
-    json_t *answer = RUN_JSON(&run, 0, "--costs", path, "--objective", "memory,traffic",
-                              "--interleave=3", "--num-ipus=4", "--time-limit=0.5");
+    json_t *answer = RUN_JSON(&run, 0, path, "--objective", "memory,traffic", "--interleave=3",
+                              "--num-ipus=4", "--time-limit=0.5");
     check_stopped(answer, 4, NUM_LONG_UNITS, memory);
     assert_true(json_real_value(JSON_AT(answer, "options", "time_limit_seconds")) == 0.5);
     json_decref(answer);
-    answer = RUN_JSON(&run, 1, "--costs", path, "--num-ipus", "12", "--time-limit", "0.000001");
+    answer = RUN_JSON(&run, 1, path, "--num-ipus", "12", "--time-limit", "0.000001");
     assert_string_equal(json_string_value(JSON_AT(answer, "infeasibility", "reason")), "unknown");
     assert_int_equal(json_array_size(JSON_AT(answer, "stages")), 0);
     assert_contains(run.err, "Stopped before any split within the limits was found.\n");
@@ -2182,22 +2166,21 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {"--reserve", "gaps"},
     };
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
-        RUN(&run, "--costs", ADDITIVE, "-q", "--solve", profiles[i][0], profiles[i][1]);
+        RUN(&run, ADDITIVE, "-q", "--solve", profiles[i][0], profiles[i][1]);
         assert_refused(&run, 2, profiles[i][0]);
     }
     static const struct {
         const char *arguments[8];
         const char *parts[2];
     } others[] = {
-        {{"--costs", ADDITIVE}, {"--costs", "give --solve"}},
-        {{"--costs", ADDITIVE, "--solve", CASE_PROFILE}, {"--costs", CASE_PROFILE}},
-        {{"--costs", ADDITIVE, "--solve", "--diagnose"}, {"--costs", "nothing else"}},
-        {{"--costs", ADDITIVE, "--solve", "--solver", "popliner"},
-         {"--solver popliner", "--costs"}},
-        {{"--costs", ADDITIVE, "--solve", "--solver", "dp", "--device-map", "0,1,0"},
+        {{ADDITIVE}, {"give --solve"}},
+        {{ADDITIVE, "--solve", "--evaluate", "0"}, {"--evaluate"}},
+        {{ADDITIVE, "--solve", "--diagnose"}, {"--diagnose: is for profiles"}},
+        {{ADDITIVE, "--solve", "--solver", "popliner"}, {"--solver popliner", "a file of costs"}},
+        {{ADDITIVE, "--solve", "--solver", "dp", "--device-map", "0,1,0"},
          {"--solver dp", "--device-map 0,1,0"}},
-        {{"--costs", ADDITIVE, "--solve", "--layers", "only:all"}, {"--layers", "--costs"}},
-        {{"--costs", ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
+        {{ADDITIVE, "--solve", "--layers", "only:all"}, {"--layers", "a file of costs"}},
+        {{ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
         {{CASE_DIRECTORY, "--solve", "--recompute", "full"}, {"--recompute full", "popart"}},
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "2"},
          {"--device-map", "--num-ipus"}},
@@ -2224,7 +2207,8 @@ static void refuses_options_that_would_be_ignored(void **state) {
             arguments[k + 1] = others[i].arguments[k];
         run_command(&run, arguments);
         assert_refused(&run, 2, others[i].parts[0]);
-        assert_contains(run.err, others[i].parts[1]);
+        if (others[i].parts[1] != NULL)
+            assert_contains(run.err, others[i].parts[1]);
     }
 }
 

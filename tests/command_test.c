@@ -39,7 +39,7 @@ static void assert_printed(const char *golden_name) {
 static void help_tells_options_defaults_and_statuses(void **state) {
     (void)state;
     static const char *const parts[] = {
-        "Usage: popliner [options] PROFILE [DEBUG]",
+        "Usage: popliner [options] INPUT [DEBUG]",
         "\nWhat to do",
         "\nSolving:",
         "\nLayers:",
@@ -193,9 +193,9 @@ static void refuses_wrong_usage(void **state) {
         const char *arguments[6];
         const char *part;
     } cases[] = {
-        {{NULL}, "no profile given"},
-        {{"--solve"}, "no profile given"},
-        {{"--solve", "--"}, "no profile given"},
+        {{NULL}, "no input: give a profile, "},
+        {{"--solve"}, "no input: give a profile, "},
+        {{"--solve", "--"}, "no input: give a profile, "},
         {{"--solve", ""}, "an empty file name"},
         {{"--solve", CASE_PROFILE, ""}, "an empty file name"},
         {{CASE_PROFILE, "--num-ipus", "2"}, "--num-ipus: not used by the overview; it is for --"},
@@ -263,17 +263,17 @@ static void takes_options_before_behind_and_between_files(void **state) {
 
 static void refuses_what_is_no_profile(void **state) {
     (void)state;
-    const char *file = in_scratch("file");
+    const char *file = in_scratch("file.pop");
     RUN(&run, file, "--solve");
-    assert_refused(&run, 3, "file: cannot be read: No such file or directory");
+    assert_refused(&run, 3, "file.pop: cannot be read: No such file or directory");
     RUN(&run, in_scratch("no/such\nplace"), "--solve");
     assert_refused(&run, 3, "no/such\\nplace: cannot be read");
     test_write_bytes(file, "", 0);
     RUN(&run, file, "--solve");
-    assert_refused(&run, 3, "file: is empty, not a Poplar profile");
+    assert_refused(&run, 3, "file.pop: is empty, not a Poplar profile");
     test_write_bytes(file, "hello\n", 6);
     RUN(&run, file, "--solve");
-    assert_refused(&run, 3, "file: is not an SQLite database, not a Poplar profile");
+    assert_refused(&run, 3, "file.pop: is not an SQLite database, not a Poplar profile");
     test_write_bytes(file, "{\"profile\": [1, 2]}\n", 20);
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "not a Poplar profile");
@@ -291,12 +291,12 @@ static void refuses_what_is_no_profile(void **state) {
                    "report: the directory holds no profile.pop, but inference/ and training/ do: "
                    "name one of them, or take it with --report\n");
     RUN(&run, "/dev/null", "--solve");
-    assert_refused(&run, 3, "not a Poplar profile");
+    assert_refused(&run, 3, "/dev/null: ");
     remove(file);
     change_database(file, "CREATE TABLE people (name TEXT); INSERT INTO people VALUES ('Ada')");
     RUN(&run, file, "--solve");
     assert_refused(&run, 3, "but not a Poplar profile");
-    assert_holds(in_scratch(""), "file report");
+    assert_holds(in_scratch(""), "file.pop report");
 }
 
 static void refuses_profiles_of_other_kinds(void **state) {
@@ -930,12 +930,12 @@ static void names_are_no_orders_for_a_terminal(void **state) {
     /* names of units, and of files and regexes in messages */
     static const char costs[] = "name,memory,time\n\xc2\x9bm,10,1\n\xe2\x80\xaex,20,2\n";
     test_write_bytes(in_scratch("costs.csv"), costs, sizeof costs - 1);
-    RUN(&run, "--costs", in_scratch("costs.csv"), "--solve", "--num-ipus=2", "-v");
+    RUN(&run, in_scratch("costs.csv"), "--solve", "--num-ipus=2", "-v");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\\u009bm\t\\u009bm");
-    assert_not_obeyed("--costs", &run);
+    assert_not_obeyed("costs", &run);
     for (size_t k = 0; k < 3; k++) {
-        RUN(&run, "--costs", in_scratch("costs.csv"), "--solve", "--num-ipus=2", formats[k]);
+        RUN(&run, in_scratch("costs.csv"), "--solve", "--num-ipus=2", formats[k]);
         assert_int_equal(run.status, 0);
         assert_not_obeyed(formats[k], &run);
     }

@@ -132,8 +132,8 @@ def check_random(popliner, scratch, count):
             options += ["--schedule", "popart"]
             if generator.random() < 0.5:
                 options += ["--recompute", "full"]
-        own = run(popliner, "--costs", table, *options)
-        told = run(popliner, "--costs", document, *options)
+        own = run(popliner, table, *options)
+        told = run(popliner, document, *options)
         if own[:2] != told[:2] or own[2].replace(table, document) != told[2]:
             sys.exit(f"table {i}: {open(table, encoding='utf-8').read()}\n{options}\n{own}\n{told}")
         solved += own[0] == 0
@@ -176,13 +176,13 @@ def check_wrong(popliner, scratch):
     for text, told in WRONG:
         with open(path, "wb") as file:
             file.write(text if isinstance(text, bytes) else text.encode())
-        status, out, log = run(popliner, "--costs", path, "--solve")
+        status, out, log = run(popliner, path, "--solve")
         if told is None:
             continue
         if status != 3 or out or told not in log or path not in log or log.count("\n") != 1:
             sys.exit(f"{text!r}: status {status}, {log}")
     many = "name\n" + "".join(f"u{i}\n" for i in range(16385))
-    status, _, log = run(popliner, "--costs", "-", "--solve", text=many.encode())
+    status, _, log = run(popliner, "-", "--solve", text=many.encode())
     if status != 3 or "line 16386: expected at most 16384 layers" not in log:
         sys.exit(f"too many layers: {status}, {log}")
 

@@ -130,7 +130,7 @@ def check(popliner, solvers, path, seed):
         json.dump(file, out)
     words = ["--solve", "--format=json", "-q", "--solver=" + rng.choice(solvers),
              "--objective=" + ",".join(objectives)] + words
-    run = subprocess.run([popliner, "--costs", path] + words, capture_output=True, text=True)
+    run = subprocess.run([popliner, path] + words, capture_output=True, text=True)
     told = "%d: %s\n%s\n%s%s" % (seed, " ".join(words), json.dumps(file), run.stdout, run.stderr)
     costs = plain_solver.Costs(file)
     objectives = plain_solver.completed(objectives, any(
@@ -165,7 +165,7 @@ def solvers_of(popliner, path):
     """Those that it was built with."""
     with open(path, "w") as out:
         json.dump({"format": "popliner-costs", "version": 1, "units": [{"name": "a", "memory": 1}]}, out)
-    run = subprocess.run([popliner, "--costs", path, "--solve", "-q", "--solver=ilp"],
+    run = subprocess.run([popliner, path, "--solve", "-q", "--solver=ilp"],
                          capture_output=True, text=True)
     if run.returncode == 2 and "without (POPLINER_GLPK=OFF)" in run.stderr:
         print("[  SKIPPED ] What needs GLPK: the command was built without it")

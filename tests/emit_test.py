@@ -899,7 +899,7 @@ def check_costs(asked, rng):
     with open(path, "w", encoding="utf-8") as out:
         json.dump(file, out)
     num_stages = rng.randrange(1, min(len(names), 4) + 1)
-    split = ["--costs", path, "--solve", "--require", "layers:0.."]
+    split = [path, "--solve", "--require", "layers:0.."]
     way = rng.random()
     if way < 0.4:
         ipus = [str(rng.randrange(num_stages)) for _ in range(num_stages)]
@@ -929,7 +929,7 @@ def check_replicas(asked, rng):
     path = os.path.join(asked.directory, "costs.json")
     with open(path, "w", encoding="utf-8") as out:
         json.dump(file, out)
-    split = ["--costs", path, "--solve", "--total-ipus", str(rng.randrange(1, 9)),
+    split = [path, "--solve", "--total-ipus", str(rng.randrange(1, 9)),
              "--micro-batches", str(rng.randrange(1, 20)), "--replica-bandwidth", "7",
              "--mem-per-tile", str(rng.choice([5, 10, 100]))]
     if rng.random() < 0.3:

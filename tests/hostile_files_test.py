@@ -220,7 +220,7 @@ def try_endless_files(folder):
     for name, arguments, names in (
             ("profile", ["/dev/zero", "--solve"], "/dev/zero"),
             ("debug.cbor", [profile, "/dev/zero", "--solve"], "/dev/zero"),
-            ("costs", ["--costs", "/dev/zero", "--solve"], "/dev/zero"),
+            ("costs", ["/dev/zero", "--solve"], "/dev/zero"),
             ("config", [sample, "--config", "/dev/zero"], "/dev/zero"),
             ("stored", ["/dev/zero", "--load-from-file"], None),
             ("calibration", [sample, "--solve", "--calibration", "/dev/zero"], "/dev/zero"),
@@ -228,13 +228,13 @@ def try_endless_files(folder):
         run("/dev/zero as " + name, *arguments, statuses={2, 3}, names=names)
     fifo = os.path.join(folder, "fifo")
     os.mkfifo(fifo)
-    for name, arguments in (("costs", ["--costs", fifo, "--solve"]),
+    for name, arguments in (("costs", [fifo, "--solve"]),
                             ("calibration", [sample, "--solve", "--calibration", fifo])):
         # nobody ever writes to it: a limit ends the wait
         run("a pipe as " + name, *arguments, "--time-limit", "1", statuses={1, 3})
     endless = threading.Thread(target=write_without_end, args=(fifo,), daemon=True)
     endless.start()
-    run("an endless pipe", "--costs", fifo, "--solve", statuses={3}, names="fifo")
+    run("an endless pipe", fifo, "--solve", statuses={3}, names="fifo")
 
 
 def write_without_end(path):
@@ -260,7 +260,7 @@ def try_deep_json(folder):
         path = os.path.join(folder, "deep.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        run("deep " + name, "--costs", path, "--solve", statuses={0, 3})
+        run("deep " + name, path, "--solve", statuses={0, 3})
         run("deep " + name, sample, "--config", path, statuses={2, 3})
 
 

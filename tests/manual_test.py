@@ -29,7 +29,7 @@ def options_of(popliner):
             options[-1][3] += " " + line.strip()
         elif line and not line.endswith(":"):
             continue
-    assert len(options) > 60, options
+    assert len(options) > 50, options
     return options
 
 
@@ -155,7 +155,7 @@ def check_zsh(options, path, own):
         action = mine[0].rpartition(":")[2].lstrip("(").rstrip(")")
         listed = "_sequence compadd - " if name in ("objective", "pareto") else ""
         assert name not in own or action == listed + " ".join(c + mark for c in own[name]), mine
-    assert rows[-2:] == ["1:PROFILE:_files", "2:DEBUG:_files"], rows[-2:]
+    assert rows[-2:] == ["1:INPUT:_files", "2:DEBUG:_files"], rows[-2:]
     print("zsh: %d rows" % len(rows))
 
 

@@ -156,7 +156,7 @@ def best_split(graph, units, chain, most_stages, limit):
 # ---- popliner ----
 
 def solve(popliner, path, *options):
-    run = subprocess.run([popliner, "--costs", path, "--solve", "--format", "json", *options],
+    run = subprocess.run([popliner, path, "--solve", "--format", "json", *options],
                          capture_output=True, text=True)
     assert run.returncode in (0, 1), run.stderr
     answer = json.loads(run.stdout)

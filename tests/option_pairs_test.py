@@ -203,7 +203,6 @@ ITEMS = {
     "--load-from-file": flag("load-from-file"),
     "--report NAME": one_of("report", "training"),
     "--report all": one_of("report", "all"),
-    "--costs": written("costs", "@other.json"),
 }
 # Values of --output, by what is asked here.
 OUTPUTS = {"section": ["--output={}"], "emit": ["--output={}"], "html": ["--output=page={}"],
@@ -254,6 +253,23 @@ def words_of(options):
             else:
                 words.append("--" + name if own is True else f"--{name}={own}")
     return words
+
+
+def config_of(options):
+    """The same for a file of --config."""
+    own, outputs = {}, []
+    for name, value in options.items():
+        for word in OUTPUTS.get(name, []):
+            key, _, said = word.format(value)[2:].partition("=")
+            if key == "output":
+                outputs.append(said)
+            else:
+                own[key] = said
+        if name == "output":
+            outputs.append(value)
+        elif name not in OUTPUTS:
+            own[name] = value
+    return {**own, "output": outputs} if outputs else own
 
 
 def read_objectives(options):
@@ -1032,18 +1048,17 @@ class Tester:
     def command(self, world, options):
         words = [self.popliner, "--solve"]
         if world.kind == COSTS:
-            words.append("--costs=" + self.path("costs.json"))
+            words.append(self.path("costs.json"))
         elif "load-from-file" in options:
             words.append(self.path("@stored"))
         else:
             words.append(self.path("root" if "report" in options else "root/training"))
         if "config" in options:
-            own = {key: value for key, value in options.items() if key != "config"}
+            own = config_of({key: value for key, value in options.items() if key != "config"})
             with open(self.path("config.json"), "w", encoding="utf-8") as file:
                 json.dump(own, file)
             return words + ["--config=" + self.path("config.json")]
-        return words + words_of({key: own for key, own in options.items() if key != "costs" or
-                                 world.kind == PROFILE})
+        return words + words_of(options)
 
     def left_files(self):
         return [name for name in os.listdir(self.scratch) if name.startswith("out")]
@@ -1088,9 +1103,13 @@ class Tester:
         if not any("--" + ("output" if name in OUTPUTS else name) in lines[0] for name in options):
             raise AssertionError(f"names none of the options: {lines[0]}")
         path = re.compile(re.escape(self.scratch) + r"/(root\S*|@stored|costs\.json)$")
+        # of costs another file, as what a file is shows in its first bytes
+        other = self.path("no.json") if self.path("costs.json") in command else "missing"
+        with open(self.path("no.json"), "w", encoding="ascii") as file:
+            file.write("{")
         without = cases.joined(
-            self.run(*(path.sub("missing", word) for word in command)).stderr)
-        told = re.sub(re.escape(self.scratch) + r"/(root[a-z/]*|@stored|costs\.json)", "missing",
+            self.run(*(path.sub(other, word) for word in command)).stderr)
+        told = re.sub(re.escape(self.scratch) + r"/(root[a-z/]*|@stored|costs\.json)", other,
                       lines[0].split(" ", 1)[1])
         if told not in without:
             raise AssertionError(f"refused once a file was read: {told}; without it: {without}")

@@ -52,7 +52,7 @@ def ask(popliner, costs, asked, directory):
     path = os.path.join(directory, "costs.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(costs, file)
-    command = [popliner, "-q", "--costs", path, "--solve", "--format", "json",
+    command = [popliner, "-q", path, "--solve", "--format", "json",
                "--total-ipus", str(asked["total"]), "--interleave", str(asked["chunks"])]
     if asked["chunks"] == 1:
         command = command[:-2]

@@ -267,7 +267,7 @@ def alone(command, tool, every):
         for key in list(own):
             other = os.path.join(place, "other.json")
             with open(other, "w", encoding="utf-8") as file:
-                json.dump({"profile": place, "report": [key[0]]}, file)
+                json.dump({"input": place, "report": [key[0]]}, file)
             check(run(command, "-q", "--config", other, *key[1]).stdout == own[key], key)
         shutil.move(os.path.join(place, "debug.cbor"), os.path.join(place, "else.cbor"))
         for (name, wish), text in own.items():

@@ -48,7 +48,7 @@ popliner_status reports_split_and_print(session *s, popliner_error *error);
  * diagnosis, if there is no layer. */
 popliner_status can_split(session *s, bool *can, popliner_error *error);
 
-/* --solve, of a profile or of --costs */
+/* --solve, of a profile or a file of costs */
 popliner_status solve_and_print(session *s, popliner_error *error);
 popliner_status solve_costs_and_print(session *s, popliner_error *error);
 

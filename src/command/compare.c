@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "command/commands.h"
+#include "command/input.h"
 #include "command/outputs.h"
 #include "command/screen.h"
 #include "popliner/screen.h"
@@ -22,7 +22,6 @@ static void begin_other(session *other, const session *s) {
     options *o = &other->options;
     o->profile = s->options.compare;
     o->debug = NULL;
-    o->load_from_file = false;
     o->outputs.count = 0;
     session_begin(other);
     other->log.about = o->profile;
@@ -31,18 +30,9 @@ static void begin_other(session *other, const session *s) {
 /* Reads a profile, or loads a stored analysis, whichever it is. */
 static popliner_status open_other(session *other, popliner_error *error) {
     options *o = &other->options;
-    const size_t ipu = o->ipu;
-    struct stat info;
-    if (stat(o->profile, &info) != 0 || S_ISDIR(info.st_mode))
-        return session_open(other, error);
-    /* a stored analysis has the IPU that it was stored with; it is compared later */
-    o->load_from_file = true;
-    o->ipu = ALL_IPUS;
-    popliner_status status = session_open(other, error);
-    if (status != POPLINER_ERROR_INPUT || error->reason != POPLINER_REASON_NO_ANALYSIS)
-        return status;
-    o->load_from_file = false;
-    o->ipu = ipu;
+    o->load_from_file = input_kind_of(o->profile) == INPUT_STORED;
+    if (o->load_from_file)
+        o->ipu = ALL_IPUS; /* it has the IPU that it was stored with; it is compared later */
     return session_open(other, error);
 }
 

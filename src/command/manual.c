@@ -84,16 +84,15 @@ static void print_manual(void) {
     printf(".SH NAME\n"
            "popliner \\- says where to cut a neural network so that it fits on several IPUs\n"
            ".SH SYNOPSIS\n"
-           ".B popliner\n[\\fIoptions\\fR] \\fIPROFILE\\fR [\\fIDEBUG\\fR]\n"
-           ".br\n"
-           ".B popliner\n[\\fIoptions\\fR] \\fB\\-\\-costs\\fR \\fIFILE\\fR \\fB\\-\\-solve\\fR\n"
+           ".B popliner\n[\\fIoptions\\fR] \\fIINPUT\\fR [\\fIDEBUG\\fR]\n"
            ".SH DESCRIPTION\n"
            "Reads what the Poplar compiler reports of a model that was compiled for one IPU,\n"
            "and chooses the best cuts of it into stages, with proof, by the memory of the\n"
            "largest tile, cycles, or traffic.\n"
            ".TP\n"
-           "\\fIPROFILE\\fR\n"
-           "the profile.pop that Poplar wrote, or the directory that holds it\n"
+           "\\fIINPUT\\fR\n"
+           "the profile.pop that Poplar wrote, or the directory that holds it; a stored\n"
+           "analysis; or a file of costs (\\-: standard input)\n"
            ".TP\n"
            "\\fIDEBUG\\fR\n"
            "its debug.cbor (default: beside the profile, else one directory up)\n"
@@ -117,7 +116,7 @@ static void print_manual(void) {
            "popliner \\-\\-solve \\-\\-num\\-ipus 4 report\n"
            "the best split of the profile in the folder \\(oqreport\\(cq over at most four IPUs\n"
            ".TP\n"
-           "popliner \\-\\-costs costs.json \\-\\-solve \\-\\-format json\n"
+           "popliner costs.json \\-\\-solve \\-\\-format json\n"
            "the same for costs of your own, with the proof\n");
 }
 
@@ -240,7 +239,7 @@ static void print_zsh_all(void) {
         }
         printf("'");
     }
-    printf(" \\\n  '1:PROFILE:_files' \\\n  '2:DEBUG:_files'\n");
+    printf(" \\\n  '1:INPUT:_files' \\\n  '2:DEBUG:_files'\n");
 }
 
 static void print_fish(void) {

@@ -42,10 +42,11 @@ const option option_table[] = {
     {&kind_text, 0, "save-to-file", "FILE", AT(save_to_file),
      .help = "the same as --output analysis=FILE", .output = "analysis"},
     {&kind_flag, 0, "load-from-file", NULL, AT(load_from_file),
-     .help = "PROFILE is such a stored analysis; give no DEBUG", .copied = COPIED_INPUT},
+     .help = "INPUT is a stored analysis (this is recognised without\nthe option, too)",
+     .copied = COPIED_INPUT},
     {&kind_texts, 0, "report", "NAME", AT(reports),
      .help =
-         "PROFILE holds several reports, as training and\ninference: take this one. Given again, "
+         "INPUT holds several reports, as training and\ninference: take this one. Given again, "
          "or "
          "all: --solve\nfinds one split for them together, and --evaluate tells\nwhat each needs "
          "(docs/reports.md)"},
@@ -93,10 +94,6 @@ const option option_table[] = {
              "objectives; "
              "more of them (A,B,C)\ndecide between equal splits",
      .uses = SOLVE},
-    {&kind_read, 0, "costs", "FILE", AT(costs),
-     .help =
-         "solve for costs from a file, or from standard input\n(-), instead of a profile "
-         "(docs/costs.md: a table of\nlayers as CSV, JSON; layer graphs; PipeDream's graph.txt)"},
     {&kind_solver, 0, "solver", "auto|ilp|dp|popliner", AT(solver),
      .help =
          "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
@@ -142,7 +139,7 @@ const option option_table[] = {
              "cycles of its forward pass once more; standard: for a\n"
              "profile compiled with recomputation, keep also what comes\n"
              "from or goes to other IPUs; auto: what is best for each\n"
-             "stage, memory against cycles (of --costs: also for each\n"
+             "stage, memory against cycles (of costs also for each\n"
              "layer that has variants), auto:standard,full of these\n"
              "alone; with --evaluate also one for each stage, like\n"
              "full,none (default: none)",
@@ -322,12 +319,13 @@ const char options_about_exit[] =
 
 void options_print_help(FILE *stream) {
     fprintf(stream,
-            "Usage: popliner [options] PROFILE [DEBUG]\n"
-            "       popliner [options] --costs FILE --solve\n"
+            "Usage: popliner [options] INPUT [DEBUG]\n"
             "\n"
             "Says where to cut a neural network so that it fits on several IPUs.\n"
             "\n"
-            "  PROFILE  the profile.pop that Poplar wrote, or the directory that holds it\n"
+            "  INPUT    the profile.pop that Poplar wrote, or the directory that holds it;\n"
+            "           a stored analysis; or a file of costs (-: standard input): a table of\n"
+            "           layers as CSV, JSON, a layer graph, PipeDream's graph.txt (docs/costs.md)\n"
             "  DEBUG    its debug.cbor (default: beside the profile, else one directory up)\n");
     for (size_t i = 0; i < num_options; i++) {
         if (option_table[i].kind == NULL)

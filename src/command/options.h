@@ -147,7 +147,7 @@ typedef struct asked_rules {
 typedef struct options {
     const char *profile;     /* or a directory, or a saved analysis */
     const char *debug;       /* NULL: look for it */
-    const char *costs;       /* a file of costs instead of a profile */
+    const char *costs;       /* a file of costs instead of a profile, by its content */
     const char *config_path; /* more options, of which the command line's own come first */
     config config;           /* what it says */
 
@@ -261,7 +261,7 @@ const char *options_shown_path(const options *o, const char *path);
 /* A file or a directory that an option names. */
 typedef enum path_use {
     PATH_WRITTEN,
-    PATH_READ,        /* one file, or "-" of --costs */
+    PATH_READ,        /* one file */
     PATH_READ_REPORT, /* a profile or stored analysis, a report, or a directory with some */
 } path_use;
 typedef struct option_path {
@@ -273,7 +273,7 @@ typedef struct option_path {
     path_use use;
 } option_path;
 
-/* Fills and returns `path`; NULL after the last. PROFILE and DEBUG are not among them.
+/* Fills and returns `path`; NULL after the last. INPUT and DEBUG are not among them.
  * O(options). */
 const option_path *options_path_at(const options *o, size_t i, option_path *path);
 

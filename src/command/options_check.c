@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/input.h"
 #include "command/values.h"
 
 /* ---- what was given ---- */
@@ -51,6 +52,9 @@ static bool any_has_word(const option *own, const repeated *texts, const char *w
     return false;
 }
 
+/* What stands for a file of costs. */
+static const option costs_row = {.name = "costs"};
+
 /* Finds the first option that was given of a list such as "slack recompute=auto": of some options
  * values with this word count alone; "report=several" is several reports together. Returns its row,
  * NULL if none was given; *word is what is behind its '=', `length` characters, 0 for none. */
@@ -58,6 +62,11 @@ static const option *find_given(const options *o, const char *list, bool is_own,
                                 size_t *length) {
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
         const size_t size = strcspn(name, " ");
+        if (o->costs != NULL && size == strlen(costs_row.name) &&
+            memcmp(name, costs_row.name, size) == 0) {
+            *length = 0;
+            return &costs_row;
+        }
         const size_t name_size = strcspn(name, "= ");
         *word = name + name_size + (name_size < size);
         *length = size - (size_t)(*word - name);
@@ -161,7 +170,9 @@ static const struct relation {
 /* "--slack", "--recompute auto", "several --report". */
 static const char *name_given(const option *own, const char *word, size_t length, char text[100]) {
     const bool is_prefix = length > 0 && word[length - 1] == ':';
-    if (strncmp(word, "several", length) == 0 && length > 0)
+    if (own == &costs_row)
+        snprintf(text, 100, "a file of costs");
+    else if (strncmp(word, "several", length) == 0 && length > 0)
         snprintf(text, 100, "several --%s", own->name);
     else
         snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length - is_prefix,
@@ -259,9 +270,6 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
                         : o->diagnose         ? "diagnose"
                         : o->compare != NULL  ? "compare"
                                               : NULL;
-    if (o->profile != NULL)
-        return fail_usage(error, "--costs %s: is solved instead of a profile, but '%s' was given",
-                          o->costs, o->profile);
     for (size_t i = 0; other == NULL && i < o->outputs.count; i++)
         if (o->outputs.items[i].what->is_of_profiles)
             return fail_usage(error, "%s: is for profiles, not for a file of costs",
@@ -270,11 +278,9 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
         return fail_usage(error, "--format plot: is for profiles, not for a file of costs");
     if (other != NULL)
-        return fail_usage(error, "--costs %s: can be solved, and nothing else; leave out --%s%s",
-                          o->costs, other, o->solve ? "" : ", and give --solve");
+        return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
     if (!o->solve)
-        return fail_usage(error, "--costs %s: can be solved, and nothing else: give --solve",
-                          o->costs);
+        return fail_usage(error, "%s: a file of costs can only be solved; give --solve", o->costs);
     return POPLINER_OK;
 }
 
@@ -565,6 +571,18 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Two names are a profile and its debug information, whatever they hold. */
+static void recognise_input(options *o) {
+    const bool is_known = o->profile == NULL || o->debug != NULL || o->load_from_file;
+    const input_kind found = is_known ? INPUT_PROFILE : input_kind_of(o->profile);
+    if (found == INPUT_STORED && o->reports.count == 0)
+        o->load_from_file = true;
+    if (found != INPUT_COSTS || o->reports.count > 0)
+        return;
+    o->costs = o->profile;
+    o->profile = NULL;
+}
+
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
     popliner_status status = add_outputs(o, error);
@@ -577,6 +595,7 @@ static popliner_status settle(options *o, popliner_error *error) {
             o->actions |= what->implied;
     }
     o->solve = (o->actions & SOLVE) != 0;
+    recognise_input(o);
     o->has_format = IS_GIVEN(o, format);
     if (!o->has_format && isatty(STDOUT_FILENO))
         o->format = POPLINER_FORMAT_TEXT;
@@ -603,9 +622,9 @@ popliner_status options_check(options *o, popliner_error *error) {
         return status == POPLINER_OK ? check_uses(o, error) : status;
     }
     if (o->profile == NULL)
-        return fail_usage(
-            error, "no profile given; usage: popliner [options] PROFILE [DEBUG]; see popliner "
-                   "--help");
+        return fail_usage(error,
+                          "no input: give a profile, its directory, a stored analysis or a file of "
+                          "costs; see popliner --help");
     if (o->load_from_file && o->debug != NULL)
         return fail_usage(error,
                           "--load-from-file: a stored analysis needs no debug information, but "

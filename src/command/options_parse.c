@@ -161,7 +161,7 @@ static popliner_status add_members(const reader *r, const char *name, const char
 
 static popliner_status add_option(const reader *r, const char *name, const config_rule *rule,
                                   json_t *value) {
-    const bool is_file = strcmp(name, "profile") == 0 || strcmp(name, "debug") == 0;
+    const bool is_file = strcmp(name, "input") == 0 || strcmp(name, "debug") == 0;
     if (json_is_false(value) || json_is_null(value))
         return POPLINER_OK;
     growing_text w = begin_word(is_file ? "" : "--");
@@ -210,25 +210,25 @@ static popliner_status read_object(const reader *r, json_t **root) {
 
 /* Reads the file. `rule_of` tells of an option by its name. true is an option without a value;
  * false and null are options that are not given; a list is what the rule says; an object stands for
- * the list of its "key=value". The keys "profile" and "debug" name the files, in this order.
+ * the list of its "key=value". The keys "input" and "debug" name the files, in this order.
  * Errors: INPUT, for a file that cannot be read or is no such object; USAGE for a key that
  * `rule_of` does not know: its message has only the place, the caller says which option is near. */
 static popliner_status config_read(const char *path, config_rule (*rule_of)(const char *name),
                                    config *result, popliner_error *error) {
-    static const char *const files[] = {"profile", "debug"};
+    static const char *const files[] = {"input", "debug"};
     const reader r = {path, result, error};
     json_t *root = NULL;
     const char *name;
     json_t *value;
     popliner_status status = read_object(&r, &root);
-    /* the profile is the first name of a file, in whatever order the keys are */
+    /* the input is the first name of a file, in whatever order the keys are */
     for (size_t i = 0; status == POPLINER_OK && i < 2; i++)
         if (json_object_get(root, files[i]) != NULL)
             status = add_option(&r, files[i], &(config_rule){0}, json_object_get(root, files[i]));
     result->num_files = result->num_words;
     if (status == POPLINER_OK && result->num_files == 1 && json_object_get(root, files[0]) == NULL)
         status =
-            fail_file(&r, POPLINER_ERROR_INPUT, "\"debug\" belongs to a \"profile\": give both");
+            fail_file(&r, POPLINER_ERROR_INPUT, "\"debug\" belongs to an \"input\": give both");
     if (status == POPLINER_OK)
         json_object_foreach(root, name, value) {
             const config_rule rule = rule_of(name);
@@ -348,14 +348,13 @@ typedef struct parsing {
 static popliner_status take_file(parsing *p, const char *argument, popliner_error *error) {
     options *result = p->result;
     if (argument[0] == '\0')
-        return fail_usage(error, "an empty file name was given; expected PROFILE [DEBUG]");
+        return fail_usage(error, "an empty file name was given; expected INPUT [DEBUG]");
     if (result->profile == NULL)
         result->profile = argument;
     else if (result->debug == NULL)
         result->debug = argument;
     else
-        return fail_usage(error, "'%s': a third file was given; expected PROFILE [DEBUG]",
-                          argument);
+        return fail_usage(error, "'%s': a third file was given; expected INPUT [DEBUG]", argument);
     return POPLINER_OK;
 }
 
@@ -423,7 +422,7 @@ static popliner_status fail_key(popliner_error *error) {
     for (size_t i = 0; i < num_options; i++)
         if (option_table[i].kind != NULL && strcmp(option_table[i].name, "config") != 0)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
-    nearest_offer_list(&n, "profile|debug", '|');
+    nearest_offer_list(&n, "input|debug", '|');
     const char *text = nearest_hint(&n, "", "; popliner --help lists them", hint);
     const popliner_error told = *error;
     return fail(error, told.status, "%s%s", told.message, text);
@@ -439,7 +438,7 @@ static popliner_status take_config(parsing *p, const options *own, popliner_erro
     for (size_t i = 0; status == POPLINER_OK && i < c->num_words; i++) {
         const bool is_file = i < c->num_files;
         int num_taken;
-        if (is_file && (own->profile != NULL || own->costs != NULL))
+        if (is_file && (own->profile != NULL))
             continue;
         status = is_file ? take_file(p, c->words[i], error)
                          : take_argument(p, c->words[i], NULL, &num_taken, error);

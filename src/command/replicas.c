@@ -196,7 +196,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r) && strcmp(o->costs, "-") == 0)
         return fail_usage(error,
-                          "--costs -: with --copies %s the costs are read again for each "
+                          "standard input: with --copies %s the costs are read again for each "
                           "pipeline; give a file",
                           o->copies);
     if (is_costs_of_each(r)) {

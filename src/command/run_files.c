@@ -331,11 +331,15 @@ static void add_reports(file_list *list, const char *option, const char *path) {
     popliner_reports_free(all);
 }
 
-/* PROFILE and DEBUG. */
-static popliner_status add_profile(file_list *list, const options *o, popliner_error *error) {
+/* INPUT and DEBUG. */
+static popliner_status add_input(file_list *list, const options *o, popliner_error *error) {
     report_names names = {0};
     popliner_status status = POPLINER_OK;
-    if (o->reports.count > 0)
+    if (o->costs != NULL && strcmp(o->costs, "-") == 0)
+        add_stream(list, FILE_READ, STDIN_FILENO, NULL, "file of costs");
+    else if (o->costs != NULL)
+        add(list, FILE_READ, NULL, "file of costs", strdup(o->costs));
+    else if (o->reports.count > 0)
         status = report_names_find(o, &names, error);
     else if (o->load_from_file)
         add_database(list, NULL, "stored analysis", o->profile);
@@ -357,10 +361,7 @@ static void add_option(file_list *list, const option_path *p) {
         }
         break;
     case PATH_READ:
-        if (strcmp(p->option, "costs") == 0 && strcmp(p->path, "-") == 0)
-            add_stream(list, FILE_READ, STDIN_FILENO, p->option, NULL);
-        else
-            add(list, FILE_READ, p->option, NULL, strdup(p->path));
+        add(list, FILE_READ, p->option, NULL, strdup(p->path));
         break;
     case PATH_READ_REPORT:
         add_reports(list, p->option, p->path);
@@ -375,8 +376,7 @@ static popliner_status make_list(file_list *list, const options *o, popliner_err
     add_stream(list, FILE_STREAM, STDERR_FILENO, NULL, "standard error");
     for (size_t i = 0; options_path_at(o, i, &p) != NULL; i++)
         add_option(list, &p);
-    if (o->profile != NULL)
-        status = add_profile(list, o, error);
+    status = add_input(list, o, error);
     return status == POPLINER_OK && list->failed ? fail_memory(error, "file names") : status;
 }
 

@@ -30,7 +30,7 @@ bool report_names_are_in(const char *directory);
 
 /* ---- all files ---- */
 
-/* Refuses what cannot be written, is to be written by two options, or is read: PROFILE and DEBUG,
+/* Refuses what cannot be written, is to be written by two options, or is read: INPUT and DEBUG,
  * what options read, standard input, and all files of each report among them. Files are the same if
  * device and inode are, after links; where there is none yet, if folder and name are. Standard
  * output and standard error count as written where they are regular files. Changes nothing. Errors:

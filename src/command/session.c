@@ -391,8 +391,6 @@ static void add_hint(const session *s, popliner_error *error) {
     if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
         report_names_are_in(s->options.profile))
         hint = ", or take it with --report";
-    else if (error->reason == POPLINER_REASON_NO_PROFILE)
-        hint = " (a stored analysis needs --load-from-file)";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --save-to-file can be loaded";
     const popliner_error told = *error;

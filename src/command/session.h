@@ -57,7 +57,7 @@ typedef struct session {
     log_state log;
     popliner_listener listener; /* writes into the log, and knows when something is solved */
     interrupts interrupts;
-    popliner_analysis *analysis;      /* NULL with --costs */
+    popliner_analysis *analysis;      /* NULL of a file of costs */
     popliner_calibration calibration; /* of --calibration */
     popliner_option_names names;
     char *report;        /* what --report chose; options.profile then */

@@ -49,8 +49,8 @@ USES = [
     ("tables", "{stored} --load-from-file --output advice --format json "
      "--output tiles={out}/t.csv --output trace={out}/t.json", {"t.csv": b"old", "t.json": b"old"}),
     ("compare", "{stored} --load-from-file --compare {stored} --format json", {}),
-    ("costs", "--costs {costs} --solve --solver ilp --output lp={out}/p.lp", {"p.lp": b"old"}),
-    ("regions", "--costs {regions} --solve --device-map 0,1,0 --output mps={out}/p.mps",
+    ("costs", "{costs} --solve --solver ilp --output lp={out}/p.lp", {"p.lp": b"old"}),
+    ("regions", "{regions} --solve --device-map 0,1,0 --output mps={out}/p.mps",
      {"p.mps": b"old"}),
 ]
 

@@ -389,7 +389,7 @@ class Frameworks(unittest.TestCase):
         with popliner.Costs.read(path) as costs:
             replicas = costs.solve_replicas(6, micro_batches=4, min_units=1)
         self.assertEqual(replicas.emit("pipeline"),
-                         run("--costs", path, "--solve", "--total-ipus", "6", "--micro-batches",
+                         run(path, "--solve", "--total-ipus", "6", "--micro-batches",
                              "4", "--output", "pipeline"))
 
     def test_what_cannot_be_said(self):
@@ -529,14 +529,14 @@ class FilesOfCosts(unittest.TestCase):
                 continue
             with popliner.Costs.read(path) as costs:
                 self.assertEqual(costs.solve(min_units=1).json_text(),
-                                 run("--costs", path, "--solve", "--format", "json"))
+                                 run(path, "--solve", "--format", "json"))
                 self.assertEqual(costs.solve(min_units=1, max_stages=2).tsv(),
-                                 run("--costs", path, "--solve", "--num-ipus", "2", status=(0, 1)))
+                                 run(path, "--solve", "--num-ipus", "2", status=(0, 1)))
             with open(path, encoding="utf-8") as file:
                 document = json.load(file)
             with popliner.Costs.parse(document) as costs:
                 self.assertEqual(costs.solve(min_units=1).json_text(),
-                                 run("--costs", path, "--solve", "--format", "json"))
+                                 run(path, "--solve", "--format", "json"))
 
     def test_what_a_pipeline_keeps(self):
         path = os.path.join(COSTS, "regions.json")
@@ -545,7 +545,7 @@ class FilesOfCosts(unittest.TestCase):
                                   {"copies": "1f1b", "recompute": "full"})]:
             with popliner.Costs.read(path, **members) as costs:
                 answer = costs.solve(min_units=1, max_stages=3)
-                printed = json.loads(run("--costs", path, "--solve", "--num-ipus", "3", *options,
+                printed = json.loads(run(path, "--solve", "--num-ipus", "3", *options,
                                          "--format", "json"))
                 self.assertEqual(answer.json()["stages"], printed["stages"])
                 self.assertEqual(answer.json()["totals"], printed["totals"])
@@ -554,12 +554,12 @@ class FilesOfCosts(unittest.TestCase):
         path = os.path.join(COSTS, "regions.json")
         with popliner.Costs.read(path) as costs:
             self.assertEqual(costs.pareto("cycles,traffic", min_units=1).tsv(),
-                             run("--costs", path, "--solve", "--pareto", "cycles,traffic"))
+                             run(path, "--solve", "--pareto", "cycles,traffic"))
             self.assertEqual(
                 costs.sweep("max_stages", [2, 3], title="num-ipus", min_units=1).tsv(),
-                run("--costs", path, "--solve", "--sweep", "num-ipus=2..3"))
+                run(path, "--solve", "--sweep", "num-ipus=2..3"))
             replicas = costs.solve_replicas(4, micro_batches=4, min_units=1)
-            self.assertEqual(replicas.tsv(), run("--costs", path, "--solve", "--total-ipus", "4",
+            self.assertEqual(replicas.tsv(), run(path, "--solve", "--total-ipus", "4",
                                                  "--micro-batches", "4"))
 
     def test_choices(self):
@@ -573,7 +573,7 @@ class FilesOfCosts(unittest.TestCase):
         with popliner.Costs.read(path, schedule="popart", recompute="auto") as costs:
             answer = costs.solve(max_stages=2, min_units=1, objectives="memory,cycles")
             self.assertEqual(answer.json_text(),
-                             run("--costs", path, "--solve", "--num-ipus", "2", "--schedule",
+                             run(path, "--solve", "--num-ipus", "2", "--schedule",
                                  "popart", "--recompute", "auto", "--objective", "memory,cycles",
                                  "--format", "json"))
 

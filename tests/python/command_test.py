@@ -38,10 +38,10 @@ class Command(unittest.TestCase):
     def test_standard_input(self):
         with open(os.path.join(common.COSTS, "regions.json"), encoding="utf-8") as file:
             text = file.read()
-        done = subprocess.run([sys.executable, "-m", "popliner", "--costs", "-", "--solve"],
+        done = subprocess.run([sys.executable, "-m", "popliner", "-", "--solve"],
                               input=text, env=common.PYTHON_ENVIRONMENT, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, universal_newlines=True, check=True)
-        self.assertEqual(done.stdout, common.run("--costs", os.path.join(common.COSTS,
+        self.assertEqual(done.stdout, common.run(os.path.join(common.COSTS,
                                                                          "regions.json"),
                                                  "--solve"))
 

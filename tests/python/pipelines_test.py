@@ -223,7 +223,7 @@ class Pipelines(unittest.TestCase):
             expected = drawn.best()
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(drawn.document(), file)
-            text = common.run("--costs", path, "--format", "json", *drawn.options(),
+            text = common.run(path, "--format", "json", *drawn.options(),
                               status=0 if expected is not None else 1)
             answer = json.loads(text)
             names = [unit["name"] for unit in drawn.units]

@@ -25,7 +25,7 @@ class Subject:
     best: dict  # number of IPUs: the smallest possible largest tile
 
     def is_costs(self):
-        return self.base[0] == "--costs"
+        return self.base[0].startswith(("in/costs/", "in/graphs/"))
 
 
 def execute_among_inputs(command, workdir, arguments):
@@ -618,12 +618,12 @@ def add_damaged(m, inputs):
     m.add("damaged stored", "in/stored/sample.popliner", "--solve")
 
     for name in WRONG_COSTS:
-        m.add("wrong costs", "--costs", f"in/wrong-costs/{name}", "--solve")
-        m.add("wrong costs", "--costs", f"in/wrong-costs/{name}", "--solve", "--format=json", "-v")
+        m.add("wrong costs", f"in/wrong-costs/{name}", "--solve")
+        m.add("wrong costs", f"in/wrong-costs/{name}", "--solve", "--format=json", "-v")
     for name in ["sample", "sample/profile.pop", "no-such-file", "stored/sample.popliner"]:
-        m.add("wrong costs", "--costs", f"in/{name}", "--solve")
+        m.add("wrong costs", f"in/{name}", "--solve")
     for constraint in ["--cut-after=a,b", "--together=a,b,c|d=0", "--place=c|d=0=0", "--place=c=0"]:
-        m.add("wrong costs", "--costs", "in/wrong-costs/names.json", "--solve", constraint)
+        m.add("wrong costs", "in/wrong-costs/names.json", "--solve", constraint)
 
 
 def options_of(command):
@@ -640,7 +640,7 @@ def add_values(m, options):
         m.add(group, "in/sample", "--solve", f"{name}=2")
         m.add(group, "in/sample", "--solve", "--solver", "greedy", name, "2")
         m.add(group, "in/sample", "--evaluate", "whole", name, "2")
-        m.add(group, "--costs", "in/costs/additive.json", "--solve", name, "2")
+        m.add(group, "in/costs/additive.json", "--solve", name, "2")
         if not value_name:
             continue
         for arguments in [[name], [name, ""], [name + "="], [name, "--solve"], [name, "-q"]]:
@@ -690,11 +690,11 @@ def add_usage(m):
         --SOLVE in/sample
         --solve=1 in/sample
         --solve= in/sample
-        --costs in/costs/additive.json
-        --costs in/costs/additive.json --solve in/sample
-        --costs in/costs/additive.json --solve --diagnose
-        --costs in/costs/additive.json --solve --solver greedy
-        --costs in/costs/additive.json --solve --reserve gaps
+        in/costs/additive.json
+        in/costs/additive.json --solve in/sample
+        in/costs/additive.json --solve --diagnose
+        in/costs/additive.json --solve --solver greedy
+        in/costs/additive.json --solve --reserve gaps
         in/sample in/a in/b --solve
         in/sample --solve --quiet -v
         in/sample --solve -v -v
@@ -744,7 +744,7 @@ def add_unwritable(m):
         --solve --output mps=sample/debug.cbor
         """):
         m.add("unwritable", "sample", *text.split(), copies=("sample",))
-    arguments = ["--costs", "additive.json", "--solve", "--output", "lp=additive.json"]
+    arguments = ["additive.json", "--solve", "--output", "lp=additive.json"]
     m.add("unwritable", *arguments, copies=("costs/additive.json",))
     for text in lines("""
         --help
@@ -756,7 +756,7 @@ def add_unwritable(m):
         in/sample --memory-totals --format json
         in/sample --evaluate whole
         in/sample --memory-affinity
-        --costs in/costs/additive.json --solve
+        in/costs/additive.json --solve
         """):
         m.add("unwritable", *text.split(), stdout="/dev/full")
 
@@ -1039,14 +1039,14 @@ def make_cases(command, workdir):
         add_golden(m, profiles[name], inputs / name)
 
     for turn, path in enumerate(sorted((inputs / "costs").glob("*.json"))):
-        s = find(f"costs/{path.stem}", "--costs", f"in/costs/{path.name}")
+        s = find(f"costs/{path.stem}", f"in/costs/{path.name}")
         add_solves(m, s)
         add_thorough_solves(m, s, turn % 3)
         add_random_solves(m, s, 25)
         add_shown(m, s)
         add_pipelines(m, s)
     for name in GRAPHS if (inputs / "graphs").exists() else []:
-        s = find(f"graphs/{name}", "--costs", f"in/graphs/{name}")
+        s = find(f"graphs/{name}", f"in/graphs/{name}")
         add_graph(m, s)
         if len(s.layers) < 50:  # longer chains take long where stages share an IPU
             add_solves(m, s)
