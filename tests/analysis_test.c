@@ -532,9 +532,9 @@ static void refuses_tables_that_there_are_not(void **state) {
         popliner_format format;
         const char *says;
     } bad[] = {
-        {(popliner_table)6, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table 6"},
-        {(popliner_table)-1, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "no table -1"},
-        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)4, "no format 4"},
+        {(popliner_table)6, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "unknown table 6"},
+        {(popliner_table)-1, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "unknown table -1"},
+        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)4, "unknown format 4"},
         {POPLINER_TABLE_LAYERS, (popliner_memory_model)2, POPLINER_FORMAT_TSV, "memory model 2"},
         {POPLINER_TABLE_OPERATIONS, (popliner_memory_model)2, POPLINER_FORMAT_CSV,
          "memory model 2"},

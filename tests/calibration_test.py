@@ -266,7 +266,7 @@ def check_refusals(tests, whole, path, document):
             place[last] = value
         return change
 
-    damaged("is no calibration", lambda copy: copy.pop("format"))
+    damaged("is not a calibration", lambda copy: copy.pop("format"))
     damaged("with a calibration already", lambda copy: copy.update(correction=None))
     damaged("correction.last_stage", lambda copy: copy["correction"].pop("last_stage"))
     damaged("data_scale", put("last_stage", "data_scale", 0))

@@ -393,7 +393,7 @@ static void inputs_are_checked(void **state) {
     assert_non_null(strstr(error.message, "stages"));
     bound.of = POPLINER_NUM_GROWTHS;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
-    assert_non_null(strstr(error.message, "no bound of growth"));
+    assert_non_null(strstr(error.message, "unknown bound of growth"));
     input.struct_size = 0;
     assert_int_equal(popliner_changes_create(&input, &changes, &error), POPLINER_ERROR_USAGE);
     char *text = NULL;

@@ -489,7 +489,7 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
 
     refuse(3, "nowhere", os.path.join(work, "nowhere"))
     os.mkdir(os.path.join(work, "empty"))
-    refuse(3, "holds no profile.pop", os.path.join(work, "empty"))
+    refuse(3, "no profile.pop here", os.path.join(work, "empty"))
     refuse(3, made, made)  # other tiles
     for number, source in enumerate((os.path.join(sample, "profile.pop"), stored)):
         half = os.path.getsize(source) // 2

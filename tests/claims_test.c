@@ -40,7 +40,7 @@ static void tiles(void **state) {
                                   " tiles_per_ipu = 16000000",
                                   0, &profile, &error),
                      POPLINER_ERROR_INPUT);
-    assert_non_null(strstr(error.message, "tells of 16000000 tiles, but the whole file has only"));
+    assert_non_null(strstr(error.message, "has 16000000 tiles, too many for a file of"));
     assert_null(profile);
 }
 

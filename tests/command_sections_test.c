@@ -376,11 +376,11 @@ static void names_that_do_not_fit_are_told(void **state) {
     static const struct {
         const char *option, *told, *section;
     } tables[] = {
-        {"--operation-breakdown", "The table of operations: ", "--output operations"},
-        {"--layer-breakdown", "The table of layers: ", "--output layers"},
-        {"--memory-affinity", "The table of affinity between layers: ", "--output pairs"},
+        {"--operation-breakdown", "The table of operations has ", "--output operations"},
+        {"--layer-breakdown", "The table of layers has ", "--output layers"},
+        {"--memory-affinity", "The table of affinity between layers has ", "--output pairs"},
         {"--interlayer-communication",
-         "The table of communication between layers: ", "--output pairs"},
+         "The table of communication between layers has ", "--output pairs"},
     };
     static const struct {
         const char *sql; /* what Layer1 is called from then on, in all names of compute sets */
@@ -388,9 +388,10 @@ static void names_that_do_not_fit_are_told(void **state) {
         const char *csv, *tsv; /* what is told then */
     } cases[] = {
         {"'Layer1'", "(Layer\\d)/", NULL, NULL},
-        {"'Layer1,'", "(Layer\\d,?)/", "holds the delimiter;", NULL},
-        {"'Layer1' || char(9)", "(Layer\\d\\t?)/", NULL, "holds the delimiter;"},
-        {"'Layer1' || char(10)", "(Layer\\d\\n?)/", "holds a line break;", "holds a line break;"},
+        {"'Layer1,'", "(Layer\\d,?)/", "a name with the delimiter;", NULL},
+        {"'Layer1' || char(9)", "(Layer\\d\\t?)/", NULL, "a name with the delimiter;"},
+        {"'Layer1' || char(10)", "(Layer\\d\\n?)/", "a name with a line break;",
+         "a name with a line break;"},
     };
     make_directory(in_scratch("report"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -407,7 +408,7 @@ static void names_that_do_not_fit_are_told(void **state) {
                 k % 2 == 0 ? "csv" : "tsv", "--layer-name-regex", cases[i].regex);
             assert_int_equal(run.status, 0);
             assert_contains(run.out, "Layer1");
-            assert_int_equal(count_of(run.err, "so that it can be read back"), wanted != NULL);
+            assert_int_equal(count_of(run.err, "quotes names"), wanted != NULL);
             if (wanted != NULL) {
                 assert_contains(run.err, wanted);
                 assert_contains(run.err, tables[k / 2].told);
@@ -417,7 +418,7 @@ static void names_that_do_not_fit_are_told(void **state) {
     }
     RUN(&run, in_scratch("report/profile.pop"), "--operation-breakdown", "--layer-breakdown",
         "--layer-name-regex", "(Layer\\d\\n?)/");
-    assert_int_equal(count_of(run.err, "so that it can be read back"), 2);
+    assert_int_equal(count_of(run.err, "quotes names"), 2);
 }
 
 /* ---- other models, stored analyses, plans that do not fit ---- */

@@ -320,20 +320,21 @@ static void refuses_what_is_no_stored_analysis(void **state) {
     assert_refused(&run, 3, "file: cannot be read");
     test_write_bytes(file, "", 0);
     RUN(&run, file, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "file: is empty, not a stored analysis");
+    assert_refused(&run, 3, "file: is empty, expected a stored analysis");
     test_write_bytes(file, "hello\n", 6);
     RUN(&run, file, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "not a stored analysis");
+    assert_refused(&run, 3, "expected a stored analysis");
     RUN(&run, CASE_PROFILE, "--load-from-file", "--solve");
-    assert_refused(&run, 3,
-                   "profile.pop: is no stored analysis; only files written by --save-to-file can "
-                   "be loaded");
+    assert_refused(
+        &run, 3,
+        "profile.pop: is not a stored analysis; only files written by --save-to-file can "
+        "be loaded");
     RUN(&run, CASE_DIRECTORY, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "is a directory, not a stored analysis");
+    assert_refused(&run, 3, "is a directory, expected a stored analysis");
     remove(file);
     change_database(file, "CREATE TABLE people (name TEXT)");
     RUN(&run, file, "--load-from-file", "--solve");
-    assert_refused(&run, 3, "is no stored analysis; only files written by --save-to-file");
+    assert_refused(&run, 3, "is not a stored analysis; only files written by --save-to-file");
     /* its content says that it is one */
     RUN(&run, CASE_PROFILE, "--save-to-file", in_scratch("stored"), "-q");
     assert_int_equal(run.status, 0);

@@ -270,17 +270,17 @@ static void refuses_what_is_no_profile(void **state) {
     assert_refused(&run, 3, "no/such\\nplace: cannot be read");
     test_write_bytes(file, "", 0);
     RUN(&run, file, "--solve");
-    assert_refused(&run, 3, "file.pop: is empty, not a Poplar profile");
+    assert_refused(&run, 3, "file.pop: is empty, expected a Poplar profile");
     test_write_bytes(file, "hello\n", 6);
     RUN(&run, file, "--solve");
-    assert_refused(&run, 3, "file.pop: is not an SQLite database, not a Poplar profile");
+    assert_refused(&run, 3, "file.pop: is not an SQLite database, expected a Poplar profile");
     test_write_bytes(file, "{\"profile\": [1, 2]}\n", 20);
     RUN(&run, file, "--solve");
-    assert_refused(&run, 3, "not a Poplar profile");
+    assert_refused(&run, 3, "expected a Poplar profile");
     RUN(&run, CASE_DEBUG, CASE_PROFILE, "--solve");
     assert_refused(&run, 3, "debug.cbor: is not an SQLite database");
     RUN(&run, in_scratch(""), "--solve");
-    assert_refused(&run, 3, "the directory holds no profile.pop");
+    assert_refused(&run, 3, ": no profile.pop here");
     make_directory(in_scratch("report"));
     make_directory(in_scratch("report/training"));
     make_directory(in_scratch("report/inference"));
@@ -288,8 +288,8 @@ static void refuses_what_is_no_profile(void **state) {
     test_write_bytes(in_scratch("report/inference/profile.pop"), "x", 1);
     RUN(&run, in_scratch("report"), "--solve");
     assert_refused(&run, 3,
-                   "report: the directory holds no profile.pop, but inference/ and training/ do: "
-                   "name one of them, or take it with --report\n");
+                   "report: no profile.pop here; found inference/ and training/; pass "
+                   "one of them, or add --report\n");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "/dev/null: ");
     remove(file);
@@ -350,7 +350,7 @@ static void refuses_every_action_without_lowered_variables(void **state) {
         assert_refused(&run, 3,
                        "has no lowered variables (table vars_info); compile again with the engine "
                        "option autoReport.outputLoweredVars set to true");
-        assert_contains(run.err, "vars.capnp beside it is not read");
+        assert_contains(run.err, "popliner does not read vars.capnp");
         if (name != NULL)
             assert_int_equal(access(in_scratch(name), F_OK), -1);
     }
@@ -363,8 +363,8 @@ static void warns_of_several_ipus_and_replicas(void **state) {
     change_database(file, "UPDATE target_info SET num_ipus = 2, num_replicas = 2");
     RUN(&run, file, CASE_DEBUG, "--layer-breakdown", "-q");
     assert_int_equal(run.status, 0);
-    assert_contains(run.err, "compiled for 2 IPUs");
-    assert_contains(run.err, "compiled for 2 replicas");
+    assert_contains(run.err, "The profile has 2 IPUs");
+    assert_contains(run.err, "The profile has 2 replicas");
     assert_is_log(&run);
     assert_printed("layer-breakdown.tsv");
 }
@@ -429,7 +429,7 @@ static void finds_debug_information(void **state) {
     assert_printed("operation-breakdown.tsv");
     /* what is given goes before all */
     RUN(&run, in_scratch("run/training"), in_scratch("run/debug.cbor"), "--operation-breakdown");
-    assert_refused(&run, 3, "run/debug.cbor: is no debug information");
+    assert_refused(&run, 3, "run/debug.cbor: is not debug information");
     RUN(&run, in_scratch("run/training/profile.pop"), CASE_DEBUG, "--operation-breakdown", "-q");
     assert_printed("operation-breakdown.tsv");
 }
@@ -441,17 +441,17 @@ static void refuses_what_is_no_debug_information(void **state) {
     assert_refused(&run, 3, "debug.cbor: cannot be read: No such file or directory");
     test_write_bytes(file, "", 0);
     RUN(&run, CASE_PROFILE, file, "--solve");
-    assert_refused(&run, 3, "debug.cbor: is empty, not debug information");
+    assert_refused(&run, 3, "debug.cbor: is empty, expected debug information");
     test_write_bytes(file, "hello\n", 6);
     RUN(&run, CASE_PROFILE, file, "--solve");
-    assert_refused(&run, 3, "debug.cbor: is no debug information");
+    assert_refused(&run, 3, "debug.cbor: is not debug information");
     test_write_bytes(file, "{\"contexts\": []}", 16);
     RUN(&run, CASE_PROFILE, file, "--solve");
     assert_refused(&run, 3, "JSON");
     RUN(&run, CASE_PROFILE, CASE_PROFILE, "--solve");
-    assert_refused(&run, 3, "profile.pop: is no debug information");
+    assert_refused(&run, 3, "profile.pop: is not debug information");
     RUN(&run, CASE_PROFILE, CASE_DIRECTORY, "--solve");
-    assert_refused(&run, 3, "is not a regular file, not debug information");
+    assert_refused(&run, 3, "is not a regular file, expected debug information");
 }
 
 static void works_without_debug_information(void **state) {

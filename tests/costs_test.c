@@ -486,7 +486,9 @@ static void checks_what_the_callers_functions_answer(void **state) {
         popliner_status status;
         const char *message; /* a part of it */
     } cases[] = {
-        {{(popliner_status)77, NULL}, POPLINER_ERROR_USAGE, "peak returned 77, which is no status"},
+        {{(popliner_status)77, NULL},
+         POPLINER_ERROR_USAGE,
+         "peak returned 77, which is not a status"},
         {{(popliner_status)-1, "lost"}, POPLINER_ERROR_USAGE, "peak returned -1"},
         {{(popliner_status)7, NULL}, POPLINER_ERROR_USAGE, "peak returned 7"},
         {{POPLINER_ERROR_STOPPED, "enough"}, POPLINER_ERROR_STOPPED, "enough"},

@@ -44,21 +44,21 @@ static void says_why_a_file_is_no_database(void **state) {
 
     path = test_path(*state, "directory.pop");
     mkdir(path, 0700);
-    expect_refused(path, "is a directory, not a Poplar profile");
+    expect_refused(path, "is a directory, expected a Poplar profile");
     free(path);
 
     path = test_path(*state, "empty.pop");
     test_write_bytes(path, "", 0);
-    expect_refused(path, "is empty, not a Poplar profile");
+    expect_refused(path, "is empty, expected a Poplar profile");
     free(path);
 
     path = test_path(*state, "text.pop");
     test_write_bytes(path, "This is not a database at all.\n", 31);
-    expect_refused(path, "not a Poplar profile");
+    expect_refused(path, "expected a Poplar profile");
     char *long_text = malloc(10000);
     memset(long_text, 'x', 10000);
     test_write_bytes(path, long_text, 10000);
-    expect_refused(path, "not a Poplar profile");
+    expect_refused(path, "expected a Poplar profile");
     free(long_text);
     free(path);
 }
@@ -67,7 +67,7 @@ static void says_why_a_file_is_no_database(void **state) {
 static void refuses_a_pipe(void **state) {
     char *path = test_path(*state, "pipe.pop");
     assert_int_equal(mkfifo(path, 0600), 0);
-    expect_refused(path, "no regular file, not a Poplar profile");
+    expect_refused(path, "not a regular file, expected a Poplar profile");
     free(path);
 }
 
@@ -253,10 +253,10 @@ static void reads_whole_numbers_in_range_alone(void **state) {
     expect_number(*state, "-1", UINT64_MAX, "is -1", 0);
     expect_number(*state, "-9223372036854775808", UINT64_MAX, "is -9223372036854775808", 0);
     expect_number(*state, "NULL", 10, "is NULL", 0);
-    expect_number(*state, "'7'", 10, "is no whole number", 0);
-    expect_number(*state, "'seven'", 10, "is no whole number", 0);
-    expect_number(*state, "7.5", 10, "is no whole number", 0);
-    expect_number(*state, "x'07'", 10, "is no whole number", 0);
+    expect_number(*state, "'7'", 10, "is not a whole number", 0);
+    expect_number(*state, "'seven'", 10, "is not a whole number", 0);
+    expect_number(*state, "7.5", 10, "is not a whole number", 0);
+    expect_number(*state, "x'07'", 10, "is not a whole number", 0);
 }
 
 static void reads_text_and_blobs(void **state) {

@@ -938,14 +938,14 @@ static void refuses_other_documents(void **state) {
     expect_refused(*state, "{'contexts': 5, 'stringTable': ['a']}", "contexts");
     expect_refused(*state, "{'a': {'contexts': [{'id': 1}]}}", "contexts");
     expect_refused(*state, "[{'id': 1}]", "map");
-    expect_refused(*state, "55799([])", "no debug information");
-    expect_refused(*state, "55799(7)", "no debug information");
+    expect_refused(*state, "55799([])", "not debug information");
+    expect_refused(*state, "55799(7)", "not debug information");
     expect_refused(*state, "'contexts'", "map");
     expect_bytes_refused(*state, "{\"contexts\": []}", 16, "JSON");
-    expect_bytes_refused(*state, "plain text\n", 11, "no debug information");
+    expect_bytes_refused(*state, "plain text\n", 11, "not debug information");
     expect_bytes_refused(*state, "", 0, "empty");
-    expect_bytes_refused(*state, "\0\0\0\0\0\0\0\0", 8, "no debug information");
-    expect_bytes_refused(*state, "\xff\xff\xff\xff", 4, "no debug information");
+    expect_bytes_refused(*state, "\0\0\0\0\0\0\0\0", 8, "not debug information");
+    expect_bytes_refused(*state, "\xff\xff\xff\xff", 4, "not debug information");
 }
 
 static void refuses_what_is_no_file(void **state) {
@@ -1120,7 +1120,7 @@ static void warns_of_bytes_behind_the_end(void **state) {
     assert_false(info->truncated);
     assert_int_equal(info->num_contexts, 5);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
-    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "but has 3 more"));
+    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "ignored 3 bytes after it"));
     pl_debug_info_free(info);
 }
 

@@ -698,9 +698,9 @@ static void tells_of_layers_that_run_in_two_places(void **state) {
     static const char *const apart = "(?:^|/)((?:encoder/|decoder/)layer/\\d+)";
     assert_told(
         made, 10, NULL,
-        "WARNING: 3 layers run in two places, and each counts as one layer: '0' from step 0 "
-        "on in 'encoder/', and from step 5 on in 'decoder/'; so up to '2'. To tell them "
-        "apart use name_regex '(?:^|/)((?:encoder/|decoder/)layer/\\d+)'.",
+        "WARNING: 3 layers run in two places and count once: '0' at step 0 in 'encoder/' and "
+        "5 in 'decoder/', to '2'. To separate them use "
+        "name_regex '(?:^|/)((?:encoder/|decoder/)layer/\\d+)'.",
         "zebra");
     /* which does so */
     assert_told(made, 10, apart, "INFO: Layers found", "WARNING");
@@ -715,7 +715,8 @@ static void tells_of_layers_that_run_in_two_places(void **state) {
     pl_layers_free(layers);
     /* one layer alone has no order, and a regex of another kind gets no other */
     assert_told(made, 6, NULL, "INFO: Layers found", "WARNING");
-    assert_told(made, 10, "(layer/\\d)/", "use name_regex that captures what stands before",
+    assert_told(made, 10, "(layer/\\d)/",
+                "use name_regex with a pattern that also captures the text before the layer",
                 "\\d+");
 }
 
@@ -747,23 +748,22 @@ static void explains_a_regex_that_matches_nothing(void **state) {
     const made_operation made[] = {{"Tensor/block3", "", true, NULL, NULL},
                                    {"blocks/x", "", false, NULL, NULL},
                                    {"add", "model.block.4", false, NULL, NULL}};
-    assert_told(made, 3, "block_(\\d+)", "Up to offset 5 it does: 'block' matches 'blocks/x'.\n",
+    assert_told(made, 3, "block_(\\d+)", "Up to offset 5, 'block' matches 'blocks/x'.\n",
                 "offset 6");
-    assert_told(made, 3, "zebra(\\d+)", "'zebra(\\d+)' matches nothing, from offset 0 on.\n",
-                "it does");
+    assert_told(made, 3, "zebra(\\d+)",
+                "'zebra(\\d+)' matches nothing: its first element never matches.\n",
+                "Up to offset");
     /* inputs are matched with slashes for points, so that a point must not be said to match */
-    assert_told(made, 3, "block\\.4", "'block\\.4' matches nothing. Up to offset 5 it does",
-                "offset 8");
+    assert_told(made, 3, "block\\.4", "'block\\.4' matches nothing. Up to offset 5, '", "offset 8");
     assert_told(made, 3, "s/x", "Layers found for 50%", "matches nothing");
     /* a part that takes too long for one name is not tried with all the others, nor shorter ones */
     const made_operation slow[] = {
         {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "", false, NULL, NULL},
         {"b", "", false, NULL, NULL}};
-    assert_told(
-        slow, 2, "(a+)+$Q",
-        "matches nothing. Up to offset 6 it takes too many steps for 'aaaaaaaaaaaaaaaaaaaaaaaa"
-        "aaaaaaaaaaaaaaa!'.\n",
-        "it does");
+    assert_told(slow, 2, "(a+)+$Q",
+                "matches nothing. Up to offset 6 it takes too long for 'aaaaaaaaaaaaaaaaaaaaaaaa"
+                "aaaaaaaaaaaaaaa!'.\n",
+                "Up to offset 6, ");
 }
 
 static void refuses_bad_regexes(void **state) {

@@ -283,20 +283,20 @@ static void names_the_reports_in_a_directory(void **state) {
     char *odd_directory = test_path(*state, "odd");
     mkdir(odd_directory, 0700);
     mkdir(odd, 0700); /* a directory is no profile */
-    expect_refused(*state, ": the directory holds no profile.pop");
+    expect_refused(*state, ": no profile.pop here");
     touch(*state, "training/profile.pop");
-    expect_refused(*state, ": the directory holds no profile.pop, but training/ does: name it");
+    expect_refused(*state, ": no profile.pop here; found training/; pass it");
     touch(*state, "inference/profile.pop");
-    expect_refused(*state, ": the directory holds no profile.pop, but inference/ and training/ do: "
-                           "name one of them");
+    expect_refused(*state, ": no profile.pop here; found inference/ and training/; "
+                           "pass one of them");
     touch(*state, "a/profile.pop");
-    expect_refused(*state, ": the directory holds no profile.pop, but a/, inference/ and training/ "
-                           "do: name one of them");
+    expect_refused(*state, ": no profile.pop here; found a/, inference/ and training/"
+                           "; pass one of them");
     touch(*state, "b/profile.pop");
     touch(*state, "c/profile.pop");
     touch(*state, "d/profile.pop");
-    expect_refused(*state, ": the directory holds no profile.pop, but a/, b/, c/, d/, inference/ "
-                           "and 1 more do: name one of them");
+    expect_refused(*state, ": no profile.pop here; found a/, b/, c/, d/, inference/ "
+                           "and 1 more; pass one of them");
     free(odd);
     free(odd_directory);
 }

@@ -558,7 +558,7 @@ function checkSeveralIpus() {
         });
     }
     assert.ok(seen.has(null) && seen.has(true));
-    assert.ok(data.messages.some((it) => it.text.includes('compiled for 3 IPUs')));
+    assert.ok(data.messages.some((it) => it.text.includes('The profile has 3 IPUs')));
 }
 
 const small = ['--preset', 'bert-tiny', '--layers', '4', '--tiles', '16', '--framework', 'popart',

@@ -287,10 +287,10 @@ def check_ipus(popliner, report, scratch, actions):
                  printed(popliner, alone, action))
         text, log = run(popliner, alone, "--diagnose", "--ipu", "0")
         same(f"{alone}, the only IPU", text, run(popliner, alone, "--diagnose")[0])
-        contradictions = [line for line in log.splitlines() if "contradicts" in line]
+        contradictions = [line for line in log.splitlines() if "is inconsistent" in line]
         same(f"{alone}, contradictions", contradictions, [])
         log = run(popliner, alone, "--diagnose", "--ipu", "1", status=(2,))[1]
-        same("out of range", log, "ERROR   --ipu 1: the profile is of one IPU; expected 0\n")
+        same("out of range", log, "ERROR   --ipu 1: the profile has one IPU; use 0\n")
         shutil.rmtree(alone)
     check_whole(popliner, report, truth.ipus)
 
@@ -318,8 +318,8 @@ def check_refused(popliner, report, ipus):
     last = ipus - 1
     for number in (ipus, 9, 1000000):
         log = run(popliner, report, "--memory-totals", "--ipu", str(number), status=(2,))[1]
-        same("out of range", log, f"ERROR   --ipu {number}: the profile is of {ipus} IPUs; "
-             f"expected a number from 0 to {last}\n")
+        same("out of range", log, f"ERROR   --ipu {number}: the profile has {ipus} IPUs; "
+             f"use 0 to {last}\n")
     for action in (["--solve"], ["--evaluate", "1"], ["--solve", "--diagnose"]):
         log = run(popliner, report, *action, "--ipu", "0", status=(2,))[1]
         same("refused", log, f"ERROR   --ipu: not with {action[0]}, which splits the whole "
@@ -364,8 +364,8 @@ def change(report, sql):
 
 
 def expect_difference(popliner, report, scratch, tiles, size, ipus):
-    words = (f"WARNING The 2 replicas of the profile are not alike: the others differ from the "
-             f"first on {tiles} of {TILES * ipus} tiles, by up to {size} bytes. ")
+    words = (f"WARNING The 2 replicas differ on {tiles} of {TILES * ipus} tiles, by up to {size} "
+             "bytes; ")
     stored = os.path.join(scratch, "replicas.popliner")
     for arguments in ([report, "--memory-totals", "--save-to-file", stored],
                       [stored, "--load-from-file", "--diagnose"],

@@ -159,9 +159,9 @@ static char *make_died(const char *directory) {
 static void refuses_half_a_transaction(void **state) {
     char *path = make_died(*state);
     char *link = test_path(*state, "link.pop");
-    expect_refused(path, "so that the transaction is rolled back");
+    expect_refused(path, "its last transaction was not finished; open it with sqlite3");
     assert_int_equal(symlink("died.pop", link), 0);
-    expect_refused(link, "so that the transaction is rolled back");
+    expect_refused(link, "its last transaction was not finished; open it with sqlite3");
     /* nothing was done to it; then what the message says is done */
     assert_true(exists(path, "-journal"));
     sqlite3 *sqlite = open_to_write(path);
@@ -218,7 +218,7 @@ static void refuses_the_log_of_another_file(void **state) {
     free(path);
     path = make_database(*state, "DELETE");
     copy(path, "", other, "");
-    expect_refused(other, "-wal file beside it is of another file");
+    expect_refused(other, "-wal file belongs to another database");
     free(path);
     path = test_path(*state, "other.pop-wal");
     assert_int_equal(unlink(path), 0);
@@ -261,7 +261,7 @@ static void does_not_wait_long_for_a_writer(void **state) {
         test_run_sql(sqlite,
                      "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE t SET a = 2");
         time_t begin = time(NULL);
-        expect_refused(path, "another program is writing it; wait until that has ended");
+        expect_refused(path, "another program is writing it; try again when that has ended");
         assert_true(time(NULL) - begin < 10);
         test_run_sql(sqlite, "COMMIT");
         sqlite3_close(sqlite);
@@ -437,8 +437,7 @@ static void check_refused(const char *path) {
     popliner_error error = {.message = ""};
     if (pl_database_open(&database, path, "a database", &error) != POPLINER_ERROR_INPUT)
         _exit(3);
-    if (strstr(error.message, "copy it with its -wal file to a folder that can be written") ==
-        NULL) {
+    if (strstr(error.message, "copy it with its -wal file to a writable directory") == NULL) {
         fprintf(stderr, "%s\n", error.message);
         _exit(4);
     }
@@ -653,7 +652,8 @@ static void stores_nothing_beside_what_is_of_another_file(void **state) {
         assert_int_equal(store_sample(path, &error), POPLINER_OK);
         copy(of_other[i], suffixes[i], beside, "");
         assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_ERROR_INPUT);
-        expect_message(&error, path, i == 0 ? "or remove the journal" : "remove the -wal file");
+        expect_message(&error, path,
+                       i == 0 ? "or remove its -journal file" : "remove the -wal file");
         assert_int_equal(unlink(beside), 0);
         assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_OK);
         pl_stored_analysis_close(analysis);

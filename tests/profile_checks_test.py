@@ -698,7 +698,7 @@ def try_corruption(popliner, folder, name, also_stored):
         if done.returncode != 1:
             problems.append(f"{label}: status {done.returncode}")
         for relation in breached:
-            warning = ("debug.cbor does not know what made" if relation == "debug_info" else
+            warning = ("debug.cbor does not match" if relation == "debug_info" else
                        f"relation {relation} does not hold")
             if done.stderr.count(warning) != 1:
                 problems.append(f"{label}: no warning, or several, of {relation}")

@@ -206,7 +206,7 @@ static void leaves_out_steps_that_make_no_sense(void **state) {
                      &listener);
     assert_int_equal(p->program_cycles[20], 50);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
-    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "3 steps"));
+    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "3 executed steps"));
     pl_profile_free(p);
 }
 

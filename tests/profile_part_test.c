@@ -226,8 +226,7 @@ static void programs_of_users_choose_an_ipu(void **state) {
     options.ipu = IPUS;
     assert_int_equal(popliner_analysis_read(path, NULL, &options, &analysis, &error),
                      POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message,
-                        "ipu 3: the profile is of 3 IPUs; expected a number from 0 to 2");
+    assert_string_equal(error.message, "ipu 3: the profile has 3 IPUs; use 0 to 2");
     assert_null(analysis);
     options.ipu = 0;
     assert_int_equal(popliner_analysis_load(path, &options, &analysis, &error),

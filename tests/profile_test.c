@@ -317,7 +317,7 @@ static void names_a_file_of_lowered_variables(void **state) {
     test_write_bytes(beside, "x", 1);
     expect_refused(path,
                    (const char *const[3]){"vars_info", "autoReport.outputLoweredVars",
-                                          "vars.capnp beside it is not read"},
+                                          "popliner does not read vars.capnp"},
                    "with vars.capnp");
     free(beside);
     free(path);

@@ -257,7 +257,7 @@ def nothing_before_what_can_be_checked(popliner, sample, place):
                                 "0,1"]),
             (3, "--compiled", ["--layer-breakdown", "--evaluate", "whole", "--compiled", empty]),
             (3, "cannot be read", ["--output", f"tiles={new}", "--compare", f"{place}/nothing"]),
-            (3, "holds no profile", ["--output", f"trace={new}", "--compare", empty])):
+            (3, "no profile.pop here", ["--output", f"trace={new}", "--compare", empty])):
         done = subprocess.run([popliner, "-q", sample, *words], capture_output=True, check=False)
         check(done.returncode == status and not done.stdout and part in cases.joined(done.stderr).decode()
               and not os.path.exists(new), (words, done))
@@ -313,7 +313,7 @@ def reports_that_cannot_be_examined(popliner, sample, place):
         check((done.returncode, done.stdout) == (whole.returncode, whole.stdout), done)
         done = subprocess.run([popliner, "-q", root, "--solve"], capture_output=True, check=False,
                               **who)
-        check("a/ and b/ do: name one of them" in cases.joined(done.stderr).decode(), done)
+        check("found a/ and b/; pass one of them" in cases.joined(done.stderr).decode(), done)
 
 
 def main(popliner, sample):

@@ -528,11 +528,11 @@ static void refuses_live_ranges_that_reading_would_join(void **state) {
     damage d;
     begin_damage(&d, state);
     replace_array(&d, "class_ranges_start", starts, sizeof starts, true);
-    assert_reason(d.path, "its live ranges contradict each other");
+    assert_reason(d.path, "its live ranges are inconsistent");
     for (size_t i = 0; i < 3; i++) {
         put_array(&d, "range_first_step", firsts[i], sizeof firsts[i], true);
         put_array(&d, "range_end_step", ends[i], sizeof ends[i], true);
-        assert_reason(d.path, "its live ranges contradict each other");
+        assert_reason(d.path, "its live ranges are inconsistent");
     }
     end_damage(&d);
 }
@@ -558,7 +558,7 @@ static void refuses_compute_sets_of_other_programs(void **state) {
     pl_operations_free(operations);
     types[changed] = POPLINER_PROGRAM_STREAM_COPY_MID;
     replace_array(&d, "program_type", types, count, true);
-    assert_reason(d.path, "its programs contradict each other");
+    assert_reason(d.path, "its programs are inconsistent");
     free(types);
     end_damage(&d);
 }
@@ -569,7 +569,7 @@ static void refuses_balances_that_are_none(void **state) {
     begin_damage(&d, state);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         replace_array(&d, "execution_tile_balance", &wrong[i], sizeof *wrong, true);
-        assert_reason(d.path, "its runs and executed steps contradict each other");
+        assert_reason(d.path, "its runs and executed steps are inconsistent");
     }
     end_damage(&d);
 }
@@ -587,7 +587,7 @@ static void refuses_notes_that_are_out_of_range(void **state) {
     begin_damage(&d, state);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         replace_array(&d, wrong[i].name, wrong[i].bytes, wrong[i].size, true);
-        assert_reason(d.path, "its notes contradict each other");
+        assert_reason(d.path, "its notes are inconsistent");
     }
     end_damage(&d);
 }
@@ -729,7 +729,7 @@ static void refuses_files_of_other_kinds(void **state) {
     free(path);
     char *profile = test_golden_file("popart-inf", "profile.pop");
     if (profile != NULL)
-        assert_reason(profile, "is no stored analysis");
+        assert_reason(profile, "is not a stored analysis");
     free(profile);
 }
 
@@ -737,11 +737,11 @@ static void refuses_other_versions_and_machines(void **state) {
     damage d;
     begin_damage(&d, state);
     alter(&d, "PRAGMA user_version = 99");
-    assert_reason(d.path, "of format 99");
+    assert_reason(d.path, "has format 99");
     alter(&d, "PRAGMA user_version = 0");
-    assert_reason(d.path, "of format 0");
+    assert_reason(d.path, "has format 0");
     alter(&d, "PRAGMA application_id = 1");
-    assert_reason(d.path, "is no stored analysis");
+    assert_reason(d.path, "is not a stored analysis");
     alter(&d, "UPDATE target SET byte_order = x'0102030405060708'");
     uint64_t mark = 0x0102030405060708u;
     if (memcmp(&mark, "\x01\x02", 2) != 0)
@@ -909,13 +909,13 @@ static void says_that_a_path_is_too_long(void **state) {
     snprintf(path + length, sizeof path - length, "/stored");
     assert_int_equal(pl_stored_analysis_save(c.profile, c.operations, NULL, 0, NULL, path, &error),
                      POPLINER_ERROR_OUTPUT);
-    assert_non_null(strstr(error.message, "is longer than SQLite can open; use a shorter one"));
+    assert_non_null(strstr(error.message, "is too long for SQLite; use a shorter one"));
     path[length] = '\0';
     assert_int_equal(count_files(path), 0);
     snprintf(path + length, sizeof path - length, "/stored");
     test_write_bytes(path, "SQLite format 3", 16);
     assert_int_equal(load_stored(path, &profile, &operations, &error), POPLINER_ERROR_INPUT);
-    assert_non_null(strstr(error.message, "is longer than SQLite can open; use a shorter one"));
+    assert_non_null(strstr(error.message, "is too long for SQLite; use a shorter one"));
     golden_free(&c);
 }
 

@@ -279,7 +279,7 @@ static void the_first_bad_row_is_told(void **state) {
          "table exchange_regions, row 1: column id is NULL"},
         {REMAKE("exchange_regions", "id, var_id") "UPDATE exchange_regions SET id = 'last' "
                                                   "WHERE rowid = 40",
-         ": column id is no whole number"},
+         ": column id is not a whole number"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char *profile;
@@ -335,7 +335,7 @@ static void errors_of_the_debug_information_come_second(void **state) {
     char *debug;
     make_sample(*state, &profile, &debug);
     test_write_bytes(debug, "no CBOR", 7);
-    expect_same_error(profile, debug, POPLINER_ERROR_INPUT, "debug.cbor: is no debug information");
+    expect_same_error(profile, debug, POPLINER_ERROR_INPUT, "debug.cbor: is not debug information");
     test_alter(profile, "UPDATE vars_info SET tile = 999 WHERE var_id = 123");
     expect_same_error(profile, debug, POPLINER_ERROR_INPUT, "table vars_info, row 124");
     free(profile);

@@ -731,7 +731,7 @@ static void tells_what_was_executed(void **state) {
     end(&s);
     /* of five steps the runs have four */
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
-    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "4 steps together, but 5"));
+    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "4 steps in total, but 5"));
 }
 
 static void leaves_runs_no_more_steps_than_there_are(void **state) {
@@ -770,7 +770,7 @@ static void tells_steps_of_no_known_program(void **state) {
     assert_int_equal(step.run, 1);
     end(&s);
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
-    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "2 steps of no known program"));
+    assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "2 executed steps: unknown program"));
 }
 
 /* ---- What may be missing -------------------------------------------------------------------- */

@@ -185,8 +185,8 @@ static void tell_operations(const popliner_analysis *a) {
     size_t count = popliner_operations_count(a->operations);
     if (count == 0)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "No program belongs to an operation: there is nothing to split. Compile with the "
-                "engine option autoReport.outputDebugInfo set to true.");
+                "No program belongs to an operation; compile with autoReport.outputDebugInfo set "
+                "to true.");
     pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu operations", count);
 }
 
@@ -212,10 +212,10 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     if (status == POPLINER_OK)
         status = pl_analysis_create(&o, &a, error);
     if (status == POPLINER_OK && o.ipu != SIZE_MAX)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "%s %zu: a stored analysis is of the IPUs that it was stored with; read "
-                         "the profile, and store the analysis of this IPU",
-                         a->option_names.ipu, o.ipu);
+        status = pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "%s %zu: a stored analysis has the IPUs it was stored with; use the profile instead",
+            a->option_names.ipu, o.ipu);
     if (status == POPLINER_OK)
         status = pl_stored_analysis_open(path, &a->stored, error);
     if (status == POPLINER_OK)
@@ -286,8 +286,8 @@ const popliner_check *popliner_analysis_check_at(const popliner_analysis *analys
 popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popliner_level level,
                                               const char *text, popliner_error *error) {
     if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no message of level %d, or no text",
-                       (int)level);
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a message has no text, or the unknown level %d", (int)level);
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
@@ -373,7 +373,7 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
     const popliner_layers *layers;
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
     return pl_analysis_layers(analysis, &layers, error);
 }
 

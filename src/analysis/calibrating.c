@@ -270,8 +270,8 @@ static popliner_status correct(const subject *s, popliner_error *error) {
     c->has_correction = pl_calibration_fit(c->learnt, c->num_stages, SIZE_MAX, &c->correction);
     if (!c->has_correction)
         return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "what was compiled has so little in common with the prediction that no "
-                       "correction makes one of the other: is it the pipeline of this split?");
+                       "the compiled profiles differ too much from the prediction for a "
+                       "correction; pass the profiles of this split");
     for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++) {
         status = correct_stage(s, i, SIZE_MAX, &c->stages[i].corrected_percent, error);
         if (status == POPLINER_OK)
@@ -291,12 +291,12 @@ static popliner_status check_compiled(const popliner_profile *p, popliner_analys
         status = pl_analysis_load_variables(compiled[i], error);
         if (status == POPLINER_OK && own->target.num_ipus != 1)
             status = pl_fail(error, POPLINER_ERROR_USAGE,
-                             "what was compiled for stage %zu has %zu IPUs, and not one", i,
+                             "the compiled profile of stage %zu has %zu IPUs, expected 1", i,
                              own->target.num_ipus);
         if (status == POPLINER_OK && own->target.num_tiles != p->target.num_tiles)
             status = pl_fail(error, POPLINER_ERROR_USAGE,
-                             "what was compiled for stage %zu has %zu tiles on its IPU, but the "
-                             "prediction is of %zu: both have to be of the same device",
+                             "the compiled profile of stage %zu has %zu tiles, but the prediction "
+                             "has %zu; compile both for the same device",
                              i, own->target.num_tiles, p->target.num_tiles);
     }
     return status;
@@ -319,9 +319,10 @@ static popliner_status place_stages(popliner_comparison *c, const popliner_chain
         return pl_fail_memory(error, "the comparison");
     for (size_t i = 0; i < num_cuts; i++)
         if (first_units[i] >= num_units || first_units[i] <= (i == 0 ? 0 : first_units[i - 1]))
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "unit %zu cannot begin stage %zu: units ascend, from 1 to %zu",
-                           first_units[i], i + 1, num_units - 1);
+            return pl_fail(
+                error, POPLINER_ERROR_USAGE,
+                "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
+                first_units[i], i + 1, num_units - 1);
     for (size_t i = 0; i < c->num_stages; i++) {
         popliner_interval *units = &c->stages[i].units;
         *units = (popliner_interval){
@@ -347,8 +348,7 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
         return pl_fail_memory(error, "the comparison");
     popliner_status status = pl_analysis_take_request(request, &c->request, error);
     if (status == POPLINER_OK && c->request.memory_model != POPLINER_MEMORY_MODEL_FULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "only predictions of the full memory model are compared with pipelines");
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "a calibration needs the full memory model");
     c->request.solver = NULL;
     if (status == POPLINER_OK)
         status = pl_analysis_begin(a, c->request.memory_model, error);
@@ -441,7 +441,7 @@ static popliner_status take_name(const pl_json_reader *json, const json_t *setti
             *number = i;
             return POPLINER_OK;
         }
-    return pl_json_refuse(json, &place, "there is no '%s'", text);
+    return pl_json_refuse(json, &place, "unknown name '%s'", text);
 }
 
 static const char *schedule_name(int number) {
@@ -469,7 +469,7 @@ static popliner_status take_effects(const pl_json_reader *json, const json_t *li
             if (strcmp(pl_effect_name(k), text) == 0)
                 bit = 1u << k;
         if (status == POPLINER_OK && bit == 0)
-            status = pl_json_refuse(json, &place, "there is no '%s'", text);
+            status = pl_json_refuse(json, &place, "unknown name '%s'", text);
         *effects |= bit;
     }
     return status;
@@ -528,12 +528,12 @@ static popliner_status take_correction(const pl_json_reader *json, const json_t 
     const char *format = json_string_value(json_object_get(root, "format"));
     const pl_json_place whole = pl_place("%s", "");
     if (format == NULL || strcmp(format, "popliner-calibration") != 0)
-        return pl_json_refuse(json, &whole,
-                              "is no calibration (\"format\": \"popliner-calibration\"), as a "
-                              "comparison with a compiled pipeline is written in JSON");
+        return pl_json_refuse(
+            json, &whole, "is not a calibration (expected \"format\": \"popliner-calibration\")");
     if (!json_is_object(correction))
-        return pl_json_refuse(json, &whole,
-                              "has no correction: the comparison was with a calibration already");
+        return pl_json_refuse(
+            json, &whole,
+            "has no correction, because it was made with a calibration; repeat it without one");
     popliner_status status =
         take_scales(json, correction, "earlier_stages", &request->calibration.earlier);
     if (status == POPLINER_OK)

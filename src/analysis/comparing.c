@@ -52,12 +52,11 @@ static popliner_status keep(const popliner_changes_input *input, popliner_sectio
 static popliner_status check_bounds(const popliner_changes_input *input, popliner_error *error) {
     for (size_t i = 0; i < input->num_bounds; i++) {
         if (pl_growth_name(input->bounds[i].of) == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE, "there is no bound of growth %d",
+            return pl_fail(error, POPLINER_ERROR_USAGE, "unknown bound of growth %d",
                            (int)input->bounds[i].of);
         if (input->bounds[i].of == POPLINER_GROWTH_STAGES && input->now_certificate == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "a bound of the growth of stages needs certificates, whose stages "
-                           "are compared");
+                           "a bound of the growth of stages needs two certificates");
     }
     return POPLINER_OK;
 }
@@ -72,10 +71,10 @@ static popliner_status check_input(const popliner_changes_input *input, popliner
                        "a comparison needs a certificate of each analysis, or of none");
     if (now != NULL && (!before->is_measured || !now->is_measured))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "certificates of no profile have no stages to compare");
+                       "certificates of costs have no measured stages to compare");
     if (now != NULL && before->input.chain->model != now->input.chain->model)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the certificates are in different memory models: %s and %s",
+                       "the certificates have different memory models, %s and %s; use one model",
                        before->input.chain->model->name, now->input.chain->model->name);
     return POPLINER_OK;
 }
@@ -86,10 +85,10 @@ static popliner_status check_devices(const popliner_changes_input *input,
     const popliner_profile_info *before = &infos[PL_BEFORE];
     const popliner_profile_info *now = &infos[PL_NOW];
     if (before->ipu != now->ipu)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s and %s: cannot be compared: they are of different IPUs, or one is of "
-                       "all of them",
-                       input->before_name, input->now_name);
+        return pl_fail(
+            error, POPLINER_ERROR_INPUT,
+            "%s and %s: cannot be compared: they hold different IPUs; choose the same IPUs of both",
+            input->before_name, input->now_name);
     if (before->num_tiles != now->num_tiles || before->tiles_per_ipu != now->tiles_per_ipu)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s and %s: cannot be compared: the devices have %zu tiles (%zu on an IPU) "

@@ -111,8 +111,8 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
         if (it->first_unit > it->last_unit || it->last_unit >= num_units ||
             it->stages_to_end == 0 || (i > 0 && it->first_unit <= stages[i - 1].last_unit))
             return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "stage %zu of %zu, units %zu to %zu, %zu to the end, is none: the chain "
-                           "has %zu units, and stages follow each other",
+                           "stage %zu of %zu: units %zu to %zu, %zu stages to the end; expected "
+                           "ascending units below %zu",
                            i, num_stages, it->first_unit, it->last_unit, it->stages_to_end,
                            num_units);
     }

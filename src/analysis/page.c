@@ -73,7 +73,7 @@ static popliner_status take_options(task *t, const popliner_page_options *option
         status = pl_solver_options_take(t->request.solver, NULL, &t->solver, &listener, error);
     if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "a page finds the best split; the greedy algorithm looks for another one");
+                         "a page needs an exact method; choose another one than greedy");
     t->pipeline = pl_analysis_pipeline(&t->request);
     uint64_t clock_hz = t->analysis->profile->target.clock_hz;
     if (t->solver.num_ipu_links > 0 && t->solver.link_bandwidth.bytes == 0 && clock_hz > 0) {

@@ -75,16 +75,16 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
         status = pl_task_begin(t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK && t->is_greedy)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "replicas are not solved for with the greedy method");
+                         "replicas need an exact method; choose another one than greedy");
     /* in PopLiner's model the operations in no layer are one unit, which would train what each
      * layer has */
     bool has_parameters = t->model != POPLINER_MEMORY_MODEL_POPLINER;
     if (status == POPLINER_OK && o->bandwidth_bytes > 0 && !has_parameters)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "bandwidth_bytes: PopLiner's memory model knows no parameters, whose "
-                         "gradients would be added up; choose the full model");
+                         "bandwidth_bytes: PopLiner's memory model has no parameters to reduce; "
+                         "choose the full model");
     if (status == POPLINER_OK && o->chunks == 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "chunks: an IPU has at least one");
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
     if (status == POPLINER_OK)
         status = pl_analysis_make_meter(analysis, t->model, error);
     if (status == POPLINER_OK)

@@ -37,12 +37,12 @@ static const char *const table_names[] = {
 static popliner_status check_table(popliner_table table, popliner_format format,
                                    popliner_error *error) {
     if ((unsigned)table >= sizeof table_names / sizeof *table_names)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no table %d", (int)table);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown table %d", (int)table);
     if ((unsigned)format > POPLINER_FORMAT_TEXT)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d", (int)format);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
     if (format == POPLINER_FORMAT_JSON && table == POPLINER_TABLE_MEMORY_TOTALS)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the memory totals are not to be had as JSON; ask for the tiles");
+                       "the memory totals cannot be written as JSON; choose the tiles");
     return POPLINER_OK;
 }
 
@@ -95,10 +95,9 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
     };
     if (check->delimiter != IN_MEMORY && (check->has_delimiter || check->has_line_break))
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The table of %s: a name in it holds %s; %s %s writes it so that it can be "
-                "read back.",
-                table_names[table], check->has_delimiter ? "the delimiter" : "a line break",
-                a->option_names.section, sections[table]);
+                "The table of %s has a name with %s; %s %s quotes names.", table_names[table],
+                check->has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
+                sections[table]);
 }
 
 /* Writes the account of the tiles, which is in the profile. */
@@ -282,12 +281,12 @@ static popliner_status check_section(popliner_section section,
                                      const popliner_certificate *certificate,
                                      popliner_format format, popliner_error *error) {
     if ((unsigned)section >= POPLINER_NUM_SECTIONS)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no section %d", (int)section);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown section %d", (int)section);
     if ((unsigned)format > POPLINER_FORMAT_TEXT)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no format %d", (int)format);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
     if (section == POPLINER_SECTION_PLAN && (certificate == NULL || !certificate->is_measured))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the section plan is of a certificate of a profile, and there is none");
+                       "the section plan needs a certificate of a profile");
     return POPLINER_OK;
 }
 
@@ -407,12 +406,11 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
                    : status;
     case POPLINER_PLOT_PLAN:
         if (certificate == NULL || !certificate->is_measured)
-            return pl_fail(
-                error, POPLINER_ERROR_USAGE,
-                "the plot of a plan is of a certificate of a profile, and there is none");
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "the plot of a plan needs a certificate of a profile");
         return pl_plot_plan(certificate, &own, text, error);
     }
-    return pl_fail(error, POPLINER_ERROR_USAGE, "there is no plot %d", (int)plot);
+    return pl_fail(error, POPLINER_ERROR_USAGE, "unknown plot %d", (int)plot);
 }
 
 popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,
@@ -436,8 +434,7 @@ static popliner_status trace_text_in_turn(popliner_analysis *analysis, popliner_
                                           popliner_error *error) {
     popliner_analysis *a = analysis;
     if (certificate != NULL && !certificate->is_measured)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "a trace shows the stages of a certificate of a profile, and this is none");
+        return pl_fail(error, POPLINER_ERROR_USAGE, "a trace needs a certificate of a profile");
     popliner_status status = pl_analysis_begin(a, model, error);
     if (status == POPLINER_OK)
         status = pl_analysis_make_chain(a, model, error);

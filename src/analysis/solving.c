@@ -13,8 +13,8 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "profile/profile_data.h"
-#include "solve/plan.h"
 #include "solve/options.h"
+#include "solve/plan.h"
 
 /* ---- Solving ---- */
 
@@ -290,12 +290,13 @@ static popliner_status place_stages(const pl_task *t, const size_t *first_units,
     for (size_t i = 0; i < num_cuts; i++)
         if (first_units[i] == 0 || first_units[i] >= num_units ||
             (i > 0 && first_units[i] <= first_units[i - 1]))
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "unit %zu cannot begin stage %zu: units ascend, from 1 to %zu",
-                           first_units[i], i + 1, num_units - 1);
+            return pl_fail(
+                error, POPLINER_ERROR_USAGE,
+                "unit %zu cannot begin stage %zu; expected ascending units from 1 to %zu",
+                first_units[i], i + 1, num_units - 1);
     if (o->num_mapped_stages > 0 && o->num_mapped_stages != num_cuts + 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the split has %zu stages, but the device map %zu", num_cuts + 1,
+                       "the split has %zu stages, but the device map has %zu", num_cuts + 1,
                        o->num_mapped_stages);
     plan->stages = pl_new_array(num_cuts + 1, sizeof *plan->stages);
     if (plan->stages == NULL)
@@ -315,14 +316,15 @@ static popliner_status check_given(const pl_task *t, const popliner_plan *plan,
                                    popliner_error *error) {
     for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++) {
         if (t->given[i] >= POPLINER_RECOMPUTE_AUTO || pl_recompute_name(t->given[i]) == NULL)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "stage %zu: a stage of a given split recomputes none, standard or full",
-                           i);
+            return pl_fail(
+                error, POPLINER_ERROR_USAGE,
+                "stage %zu: expected the recomputation none, standard or full for a given split",
+                i);
         for (size_t k = 0; k < i; k++)
             if (plan->stages[i].ipu == plan->stages[k].ipu && t->given[i] != t->given[k])
                 return pl_fail(error, POPLINER_ERROR_USAGE,
-                               "stages %zu and %zu are on one IPU, but %s and %s is said of what "
-                               "they recompute; say the same of both",
+                               "stages %zu and %zu are on one IPU, but recompute %s and %s; choose "
+                               "one recomputation for both",
                                k, i, pl_recompute_name(t->given[k]),
                                pl_recompute_name(t->given[i]));
     }

@@ -47,7 +47,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     parts->is_stored[place] = false;
     snprintf(step, sizeof step, "Measuring all stages%s%s", purpose,
              place == 0                                       ? ""
-             : pipeline->recompute == POPLINER_RECOMPUTE_FULL ? ", for training with recomputing"
+             : pipeline->recompute == POPLINER_RECOMPUTE_FULL ? ", with recomputation"
                                                               : ", for training");
     pl_step(&a->listener, step, start);
     return POPLINER_OK;

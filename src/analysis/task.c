@@ -36,10 +36,10 @@ static popliner_status check_calibration(const popliner_calibration *c, popliner
                              c->last.data_per_million | c->last.layout_per_million;
     if (numbers == 0 || (are_scales(&c->earlier) && are_scales(&c->last)))
         return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "the scales of a calibration are 1 to %d per million (a layout's may be 0), or "
-                   "all 0",
-                   POPLINER_MAX_PER_MILLION);
+    return pl_fail(
+        error, POPLINER_ERROR_USAGE,
+        "calibration: expected scales of 1 to %d per million (0 also for a layout), or all 0",
+        POPLINER_MAX_PER_MILLION);
 }
 
 /* Like pl_analysis_take_request, if stages may choose what they recompute. */
@@ -55,16 +55,16 @@ static popliner_status take_request(const popliner_request *request, popliner_re
         status = pl_pipeline_check(&pipeline, error);
     }
     if (status == POPLINER_OK && own->recompute_ways >> PL_NUM_RECOMPUTES != 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no ways of recomputing 0x%x",
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown ways of recomputing 0x%x",
                          own->recompute_ways);
     if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no effects 0x%x",
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown effects 0x%x",
                          own->effects & ~POPLINER_EFFECTS_ALL);
     if (status == POPLINER_OK && pl_accumulators_name(own->accumulators) == NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there are no accumulators %d",
-                         (int)own->accumulators);
+        status =
+            pl_fail(error, POPLINER_ERROR_USAGE, "unknown accumulators %d", (int)own->accumulators);
     if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "there is no need %d", (int)own->need);
+        status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown need %d", (int)own->need);
     if (status == POPLINER_OK)
         status = check_calibration(&own->calibration, error);
     /* checks the method before the other options are completed */
@@ -77,9 +77,9 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
                                          popliner_error *error) {
     popliner_status status = take_request(request, own, error);
     if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the recomputation auto is chosen when a split is looked for; say none, "
-                         "standard or full here");
+        status = pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "the recomputation auto needs a search for a split; choose none, standard or full");
     return status;
 }
 
@@ -305,8 +305,8 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     t->given = what == PL_TO_EVALUATE ? r.stage_recomputes : NULL;
     if (t->given != NULL && r.num_stage_recomputes != t->num_stages)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the split has %zu stages, but what is recomputed is said for %zu",
-                       t->num_stages, r.num_stage_recomputes);
+                       "the split has %zu stages, but stage_recomputes has %zu", t->num_stages,
+                       r.num_stage_recomputes);
     status = take_options(t, r.solver, error);
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.max_stages;
@@ -479,23 +479,21 @@ popliner_status pl_recomputing_add_cycles(const popliner_chain *chain,
 }
 
 popliner_status pl_recomputing_check(const popliner_chain *chain, popliner_error *error) {
-    static const char remedy[] = "compile with the engine option profiler.includeCycleEstimates "
-                                 "set to true, or say none, standard or full";
+    static const char remedy[] =
+        "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
     uint64_t *cycles = NULL;
     bool is_training;
     bool has_any = false;
     if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the recomputation auto: what it costs is not known, for the profile has "
-                       "no cycles of computing; %s",
+                       "the recomputation auto: the profile has no cycles of computing; %s",
                        remedy);
     popliner_status status = find_cycles(chain, &cycles, &is_training, error);
     for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
         has_any = has_any || cycles[unit] > 0;
     if (status == POPLINER_OK && is_training && !has_any)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "the recomputation auto: what it costs is not known, for the profile has "
-                         "no cycles of any layer's forward pass; %s",
+                         "the recomputation auto: the profile has no cycles of a forward pass; %s",
                          remedy);
     free(cycles);
     return status;

@@ -81,7 +81,7 @@ popliner_status pl_fail_callback(popliner_error *error, const char *name, poplin
         return POPLINER_OK;
     if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the caller's function %s returned %d, which is no status", name,
+                       "the caller's function %s returned %d, which is not a status", name,
                        (int)status);
     if (own->message[0] == '\0')
         return pl_fail(error, status, "the caller's function %s failed without saying why", name);

@@ -162,7 +162,7 @@ popliner_status pl_chain_create(const popliner_profile *profile,
     size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
     if (pl_memory_model_find(model) == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no memory model %d", (int)model);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
     popliner_status status = POPLINER_OK;
     popliner_chain *chain = calloc(1, sizeof *chain);
     if (chain == NULL)

@@ -49,9 +49,8 @@ static popliner_status check_steps(const popliner_profile *p, size_t first_step,
     if (first_step > end_step || end_step > p->num_steps)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
-            "the profile has the liveness steps from 0 to %zu, but those from %zu to %zu "
-            "are asked for",
-            p->num_steps, first_step, end_step);
+            "steps %zu to %zu: out of range; the profile has the liveness steps 0 to %zu",
+            first_step, end_step, p->num_steps);
     return pl_profile_require_variables(p, error);
 }
 

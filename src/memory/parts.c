@@ -48,7 +48,7 @@ const pl_part_row pl_parts[POPLINER_NUM_PARTS] = {
                                   PL_CATEGORY_VARIABLE,
                                   0,
                                   PL_PART_NOWHERE},
-    [POPLINER_PART_BUFFERS] = {{"buffers", "buffer_bytes", "handed on and in", false},
+    [POPLINER_PART_BUFFERS] = {{"buffers", "buffer_bytes", "sent and received", false},
                                PL_CATEGORY_OTHER,
                                0,
                                PL_PART_TRAINING},

@@ -118,7 +118,7 @@ static popliner_status tell(const places *p, size_t one, size_t other,
     size_t last = p->order[p->num_shared - 1];
     pl_text remedy = {0};
     if (p->stem == NULL) {
-        pl_text_format(&remedy, "that captures what stands before the layer, too");
+        pl_text_format(&remedy, "with a pattern that also captures the text before the layer");
     } else {
         pl_text_add(&remedy, "'(?:^|/)((?:");
         add_quoted(&remedy, names[0]);
@@ -133,9 +133,8 @@ static popliner_status tell(const places *p, size_t one, size_t other,
         return pl_fail_memory(error, "the layers");
     }
     pl_tell(options->listener, POPLINER_LEVEL_WARNING,
-            "%zu layers run in two places, and each counts as one layer: '%.100s' from step %zu on "
-            "in '%.100s', and from step %zu on in '%.100s'; so up to '%.100s'. To tell them apart "
-            "use %s %s.",
+            "%zu layers run in two places and count once: '%.100s' at step %zu in '%.100s' and %zu "
+            "in '%.100s', to '%.100s'. To separate them use %s %s.",
             p->num_shared, pl_layers_name(p->layers, first), *step_of(p, one, first), names[0],
             *step_of(p, other, first), names[1], pl_layers_name(p->layers, last),
             options->name_regex_name, remedy.data);

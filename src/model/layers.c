@@ -333,17 +333,16 @@ static void explain_no_match(finder *f, const char *pattern, const popliner_list
     }
     if (is_slow)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The layer regex '%s' matches nothing. Up to offset %zu it takes too many steps "
-                "for '%.200s'.",
+                "The layer regex '%s' matches nothing. Up to offset %zu it takes too long for "
+                "'%.200s'.",
                 pattern, offset, where);
     else if (offset > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The layer regex '%s' matches nothing. Up to offset %zu it does: '%s' matches "
-                "'%.200s'.",
+                "The layer regex '%s' matches nothing. Up to offset %zu, '%s' matches '%.200s'.",
                 pattern, offset, part, where);
     else
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The layer regex '%s' matches nothing, from offset 0 on.", pattern);
+                "The layer regex '%s' matches nothing: its first element never matches.", pattern);
     free(part);
 }
 

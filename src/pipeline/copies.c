@@ -80,14 +80,13 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
     *copies = (popliner_copies){0};
     if (!parse_list(text, copies))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies %.200s: expected 1f1b, gpipe, zero-bubble or interleaved (+N for N "
-                       "more), or up to %d numbers up to %d for the last stage, the one before it "
-                       "and so on, like 0,1,2 or, if it goes on like that, 0,1,...",
+                       "copies %.200s: expected 1f1b, gpipe, zero-bubble or interleaved (+N adds "
+                       "N), or 1 to %d numbers up to %d, last stage first, like 0,1,2 or 0,1,...",
                        text, POPLINER_MAX_LISTED_COPIES, POPLINER_MAX_COPIES);
     if (!rises(copies))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies %.200s: the numbers begin with the last stage, and an earlier one "
-                       "never keeps fewer",
+                       "copies %.200s: the numbers fall; begin with the last stage, earlier stages "
+                       "keep as many or more",
                        text);
     return POPLINER_OK;
 }
@@ -97,24 +96,24 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error) {
     const popliner_copies *c = copies;
     if (pl_copies_rule_name(c->rule) == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "copies: there is no rule %d", (int)c->rule);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "copies: unknown rule %d", (int)c->rule);
     if (c->rule == POPLINER_COPIES_LIST &&
         (c->num_listed == 0 || c->num_listed > POPLINER_MAX_LISTED_COPIES || !rises(c)))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies: a list has 1 to %d numbers, and an earlier stage never keeps fewer",
+                       "copies: a list has 1 to %d numbers, last stage first, which never fall",
                        POPLINER_MAX_LISTED_COPIES);
     if (c->rule == POPLINER_COPIES_GPIPE && c->num_micro_batches == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies gpipe: every micro-batch of a step is kept; say how many there are "
-                       "(num_micro_batches)");
+                       "copies gpipe: needs the number of micro-batches; set num_micro_batches");
     if (c->rule == POPLINER_COPIES_INTERLEAVED && c->num_stages == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies interleaved: depends on the number of stages (num_stages)");
+                       "copies interleaved: needs the number of stages; set num_stages");
     if (c->rule == POPLINER_COPIES_INTERLEAVED &&
         (c->num_ipus == 0 || c->num_stages % c->num_ipus != 0))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies interleaved: %zu stages are not the same number on each of %zu IPUs",
-                       c->num_stages, c->num_ipus);
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "copies interleaved: %zu stages cannot be spread evenly over %zu IPUs; use a multiple",
+            c->num_stages, c->num_ipus);
     return POPLINER_OK;
 }
 

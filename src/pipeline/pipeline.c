@@ -115,16 +115,16 @@ pl_schedule_kind pl_pipeline_kind(const popliner_pipeline *pipeline) {
 
 popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_error *error) {
     if (find(pipeline->schedule) == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no schedule %d",
-                       (int)pipeline->schedule);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown schedule %d", (int)pipeline->schedule);
     if (pl_recompute_name(pipeline->recompute) == NULL)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "there is no way of recomputing %d",
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown recomputation %d",
                        (int)pipeline->recompute);
     if (!pl_pipeline_has_own_copies(pipeline))
         return POPLINER_OK;
     if (pipeline->schedule == POPLINER_SCHEDULE_INFERENCE)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies: the schedule inference keeps nothing; leave out one of them");
+                       "copies: the schedule inference keeps no copies; leave out copies, or "
+                       "choose another schedule");
     return popliner_copies_check(&pipeline->copies, error);
 }
 

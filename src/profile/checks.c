@@ -97,17 +97,16 @@ typedef struct relation_text {
 
 static const relation_text texts[PL_NUM_RELATIONS] = {
     [POPLINER_RELATION_ALWAYS_LIVE] = {"always_live", "tiles", " bytes",
-                                       "what each stage needs all the time"},
+                                       "the always-live memory of stages"},
     [POPLINER_RELATION_NOT_ALWAYS_LIVE] = {"not_always_live", "tiles", " bytes",
                                            "the peaks of stages and the bottleneck"},
     [POPLINER_RELATION_LAYOUT] = {"layout", "tiles", " bytes",
-                                  "where variables lie, and the gaps between them"},
+                                  "addresses of variables and gaps between them"},
     [POPLINER_RELATION_CATEGORIES] = {"categories", "tiles", " bytes", "memory by category"},
     [POPLINER_RELATION_STEPS] = {"steps", "steps", " bytes", "which variables live at which step"},
     [POPLINER_RELATION_VERTEX_COUNTS] = {"vertex_counts", "compute sets", " vertices",
                                          "how many vertices compute sets have, and their state"},
-    [POPLINER_RELATION_TOTALS] = {"totals", "totals", "",
-                                  "that the file is whole: rows may be missing"},
+    [POPLINER_RELATION_TOTALS] = {"totals", "totals", "", "totals: rows may be missing"},
     [POPLINER_RELATION_VERTEX_MEMORY] = {"vertex_memory", "tiles", " bytes",
                                          "the vertex state of operations"},
     [POPLINER_RELATION_VERTEX_STATE] = {"vertex_state", "tiles", " bytes",
@@ -116,9 +115,9 @@ static const relation_text texts[PL_NUM_RELATIONS] = {
                                        "the vertex code of operations"},
     [POPLINER_RELATION_DEBUG_INFO] = {"debug_info", "programs", "", "layers and splits"},
     [POPLINER_RELATION_STEP_ORDER] = {"step_order", "steps", "",
-                                      "which operation runs when, and what lives meanwhile"},
+                                      "the order of operations and live memory"},
     [POPLINER_RELATION_PROGRAM_TYPES] = {"program_types", "programs", "",
-                                         "what these programs hold, call and touch"},
+                                         "the code, calls and variables of these programs"},
     [POPLINER_RELATION_CONTROL_CODE] = {"control_code", "programs and tiles", " bytes",
                                         "the control code of operations"},
     [POPLINER_RELATION_EXCHANGE_CODE] = {"exchange_code", "tiles", " bytes",
@@ -183,13 +182,12 @@ void pl_profile_tell_checks(const popliner_profile *p, const popliner_listener *
         const pl_check *check = &p->checks[i];
         if (check->breached > 0 && i == POPLINER_RELATION_DEBUG_INFO)
             pl_tell(listener, POPLINER_LEVEL_WARNING,
-                    "The debug.cbor does not know what made %" PRIu64 " of %" PRIu64
-                    " programs: it is of another compilation, or damaged. Do not trust %s; find "
-                    "the debug.cbor that was written with this profile.",
+                    "The debug.cbor does not match %" PRIu64 " of %" PRIu64
+                    " programs. Do not trust %s; use the one of this profile.",
                     check->breached, check->checked, texts[i].untrusted);
         else if (check->breached > 0)
             pl_tell(listener, POPLINER_LEVEL_WARNING,
-                    "The profile contradicts itself: relation %s does not hold for %" PRIu64
+                    "The profile is inconsistent: relation %s does not hold for %" PRIu64
                     " of %" PRIu64 " %s, by up to %" PRIu64 "%s (%s). Do not trust %s.",
                     texts[i].name, check->breached, check->checked, texts[i].places,
                     check->largest_bytes, texts[i].unit,

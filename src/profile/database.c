@@ -28,7 +28,7 @@ const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path) {
     size_t room = strlen("-journal");
     if (vfs != NULL && sqlite3_errcode(sqlite) == SQLITE_CANTOPEN &&
         strlen(path) + room > (size_t)vfs->mxPathname)
-        return "its whole path is longer than SQLite can open; use a shorter one";
+        return "its absolute path is too long for SQLite; use a shorter one";
     return sqlite3_errmsg(sqlite);
 }
 
@@ -50,8 +50,7 @@ popliner_status pl_database_has_table(const pl_database *database, const char *t
     popliner_status status = POPLINER_OK;
     if (!is_plain)
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: %s is a view or a virtual table, which no profile has; only tables "
-                         "that hold their rows are read",
+                         "%s: %s is a view or a virtual table; a profile has only ordinary tables",
                          database->path, table);
     else if (code == SQLITE_ROW || code == SQLITE_DONE)
         *found = code == SQLITE_ROW;
@@ -61,10 +60,6 @@ popliner_status pl_database_has_table(const pl_database *database, const char *t
     return status;
 }
 
-static const char *before_use(const char *tells) {
-    return tells == NULL ? "" : ", which tells ";
-}
-
 static const char *what_tells(const pl_database *database, const char *table, const char *column) {
     return database->tells == NULL ? NULL : database->tells(table, column);
 }
@@ -72,16 +67,17 @@ static const char *what_tells(const pl_database *database, const char *table, co
 static popliner_status fail_without_column(const pl_database *database, const char *table,
                                            const char *column, popliner_error *error) {
     const char *tells = what_tells(database, table, column);
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s%s%s%s",
-                   database->path, table, column, before_use(tells), tells == NULL ? "" : tells,
-                   database->format);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table %s has no column %s%s%s%s%s",
+                   database->path, table, column, tells == NULL ? "" : " (",
+                   tells == NULL ? "" : tells, tells == NULL ? "" : ")", database->format);
 }
 
 static popliner_status fail_without_table(const pl_database *database, const char *table,
                                           popliner_error *error) {
     const char *tells = what_tells(database, table, NULL);
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s%s%s%s", database->path, table,
-                   before_use(tells), tells == NULL ? "" : tells, database->format);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: has no table %s%s%s%s%s", database->path,
+                   table, tells == NULL ? "" : " (", tells == NULL ? "" : tells,
+                   tells == NULL ? "" : ")", database->format);
 }
 
 /* Sets present[i] for each of its columns that the table has. */
@@ -301,7 +297,7 @@ popliner_status pl_rows_number(pl_rows *rows, int column, uint64_t max, uint64_t
     if (type == SQLITE_NULL)
         return pl_rows_fail(rows, column, error, "is NULL, expected a number");
     if (type != SQLITE_INTEGER)
-        return pl_rows_fail(rows, column, error, "is no whole number");
+        return pl_rows_fail(rows, column, error, "is not a whole number");
     sqlite3_int64 number = rows->values != NULL ? sqlite3_value_int64(rows->values[column])
                                                 : sqlite3_column_int64(rows->statement, column);
     if (number < 0 || (uint64_t)number > max)

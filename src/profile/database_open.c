@@ -288,22 +288,20 @@ static popliner_status fail_opening(const pl_database *database, int code, const
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
     if (code == SQLITE_NOTADB)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, not %s", path,
-                       expected);
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, expected %s",
+                       path, expected);
     if (code == SQLITE_BUSY)
         return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: another program is writing it; wait until that has ended", path);
+                       "%s: another program is writing it; try again when that has ended", path);
     if (sqlite3_extended_errcode(database->sqlite) == SQLITE_READONLY_ROLLBACK)
         return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: its writer died within a transaction, which the -journal file beside "
-                       "it must undo; open both once with sqlite3 in a folder that can be written, "
-                       "so that the transaction is rolled back, or remove the journal if the file "
-                       "has been replaced since",
+                       "%s: its last transaction was not finished; open it with sqlite3 in a "
+                       "writable directory, or remove its -journal file if the database is newer",
                        path);
     if (is_due_to_place(database, code) && size_beside(database->file_path, "-wal") > 0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: its write-ahead log cannot be read (%s); copy it with its -wal file to "
-                       "a folder that can be written",
+                       "a writable directory",
                        path, sqlite3_errmsg(database->sqlite));
     if (code == SQLITE_CANTOPEN)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be opened: %s", path,
@@ -331,12 +329,13 @@ static popliner_status find_file(pl_database *database, const char *path, const 
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
                        strerror(errno));
     if (S_ISDIR(info.st_mode))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, not %s", path, expected);
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, expected %s", path,
+                       expected);
     if (!S_ISREG(info.st_mode))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is no regular file, not %s", path,
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not a regular file, expected %s", path,
                        expected);
     if (info.st_size == 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, not %s", path, expected);
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, expected %s", path, expected);
     /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
         return errno == ENOMEM ? pl_fail_memory(error, "a file name")
@@ -351,11 +350,9 @@ static popliner_status check_log(const pl_database *database, popliner_error *er
     bool may_have_log = database->header[18] == 2 || database->header[19] == 2;
     if (may_have_log || database->state.log_bytes == 0)
         return POPLINER_OK;
-    return pl_fail(
-        error, POPLINER_ERROR_INPUT,
-        "%s: the -wal file beside it is of another file, for this one has no write-ahead "
-        "log; remove the -wal file",
-        database->path);
+    return pl_fail(error, POPLINER_ERROR_INPUT,
+                   "%s: its -wal file belongs to another database; remove the -wal file",
+                   database->path);
 }
 
 /* Connects to the file, again if another program wrote it meanwhile. */

@@ -244,7 +244,7 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
     const uint8_t *bytes = w->bytes;
     if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: is no debug information: a debug.cbor begins with a CBOR map%s", path,
+                       "%s: is not debug information: a debug.cbor begins with a CBOR map%s", path,
                        bytes[0] == '{' ? " (this looks like JSON, which is not supported)" : "");
     pl_debug_document *d = calloc(1, sizeof *d);
     if (d == NULL)
@@ -264,21 +264,21 @@ static popliner_status read_bytes(pl_debug_info *info, const char *path, window 
         status = pl_fail_memory(error, "the debug information");
     } else if (d->is_malformed && info->num_contexts == 0) {
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is no debug information: not CBOR from byte %" PRIu64 " on", path,
+                         "%s: is not debug information: not CBOR from byte %" PRIu64 " on", path,
                          place_in(w));
     } else if (d->is_finished && !d->found_contexts) {
         status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is no debug information: it has no list called contexts", path);
+                         "%s: is not debug information: it has no list called contexts", path);
     } else if (info->truncated && w->fault == 0 && !w->is_short) {
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "%s: %s after %zu debug contexts (byte %" PRIu64 " of %" PRIu64
-                "); only these are used, so programs may seem to belong to no operation.",
+                "); later contexts are missing.",
                 path, d->is_malformed ? "is damaged" : "was cut off", info->num_contexts,
                 place_in(w), w->size);
     } else if (place_in(w) < w->size) {
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "%s: ends at byte %" PRIu64 ", but has %" PRIu64
-                " more, which are not used: it may be damaged.",
+                "%s: ends at byte %" PRIu64 "; ignored %" PRIu64
+                " bytes after it, so it may be damaged.",
                 path, place_in(w), w->size - place_in(w));
     }
 done:
@@ -329,7 +329,7 @@ popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
         goto done;
     }
     if (!S_ISREG(about.st_mode) || about.st_size == 0) {
-        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: is %s, not debug information", path,
+        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: is %s, expected debug information", path,
                          S_ISREG(about.st_mode) ? "empty" : "not a regular file");
         goto done;
     }

@@ -152,7 +152,7 @@ static void list_reports(const pl_names *reports, pl_text *text) {
     if (num_named < count)
         pl_text_format(text, " and %zu more", count - num_named);
     if (count > 0)
-        pl_text_add(text, count == 1 ? " does: name it" : " do: name one of them");
+        pl_text_add(text, count == 1 ? "; pass it" : "; pass one of them");
 }
 
 /* Fails because a directory has no profile. If it cannot be listed, no reports are named. */
@@ -179,9 +179,8 @@ static popliner_status fail_no_profile(const char *directory, popliner_error *er
     if (status == POPLINER_ERROR_MEMORY || text.failed)
         status = pl_fail_memory(error, "file names");
     else
-        status =
-            pl_fail(error, POPLINER_ERROR_INPUT, "%s: the directory holds no profile.pop%s%s",
-                    directory, text.length > 0 ? ", but " : "", text.length > 0 ? text.data : "");
+        status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: no profile.pop here%s%s", directory,
+                         text.length > 0 ? "; found " : "", text.length > 0 ? text.data : "");
     free(text.data);
     return status;
 }

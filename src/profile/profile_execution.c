@@ -465,14 +465,14 @@ popliner_status pl_profile_read_execution(pl_reading *r, popliner_error *error) 
         status = read_runs(&x, error);
     if (status == POPLINER_OK && x.num_senseless > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile's execution holds %zu steps of no known program, without cycles or "
-                "with an impossible balance; what is wrong of them counts for nothing.",
+                "Ignored wrong values of %zu executed steps: unknown program, no cycles or "
+                "impossible balance.",
                 x.num_senseless);
     if (status == POPLINER_OK && profile->num_runs > 0 &&
         x.num_run_steps != profile->num_execution_steps)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile's runs have %llu steps together, but %zu are recorded: which belong "
-                "to which run is not certain.",
+                "The runs have %llu steps in total, but %zu are recorded: steps may count in the "
+                "wrong run.",
                 (unsigned long long)x.num_run_steps, profile->num_execution_steps);
     pl_id_map_free(&x.steps);
     return status == POPLINER_OK ? read_cycles(r, error) : status;

@@ -553,6 +553,6 @@ popliner_status pl_profile_check(const popliner_profile *p, const char *path,
     const char *wrong = find_wrong(p);
     if (wrong == NULL)
         return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged: its %s contradict each other",
-                   path, wrong);
+    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is damaged: its %s are inconsistent", path,
+                   wrong);
 }

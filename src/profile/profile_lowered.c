@@ -243,8 +243,10 @@ static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, si
     size_t place = first_place(l->scan, piece) + row;
     uint64_t id = 0;
     if (place >= end_place(l, piece))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: grew while it was being read",
-                       rows->database->path);
+        return pl_fail(
+            error, POPLINER_ERROR_INPUT,
+            "%s: grew while it was being read; read it again when no program writes it any more",
+            rows->database->path);
     int64_t values[NUM_COLUMNS];
     popliner_status status = POPLINER_OK;
     if (pl_rows_plain_numbers(rows, NUM_COLUMNS, values) && put_plain_variable(values, l, place))
@@ -315,8 +317,7 @@ static popliner_status find_places(pl_scan *scan, size_t *num_places, popliner_e
                        "engine option autoReport.outputLoweredVars set to true%s",
                        scan->database->path,
                        pl_is_beside(scan->database->path, "vars.capnp")
-                           ? " (the file vars.capnp beside it is not read: what it looks like "
-                             "inside is not public)"
+                           ? " (popliner does not read vars.capnp, whose format is not public)"
                            : "");
     if (status == POPLINER_OK && count >= PL_NONE)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: table vars_info has too many rows",

@@ -75,8 +75,7 @@ static popliner_status read_categories(const pl_database *database,
     pl_rows_close(&rows);
     if (num_unknown > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile counts memory of %zu categories that it does not describe; they are "
-                "left out.",
+                "Ignored the memory of %zu categories that the profile does not describe.",
                 num_unknown);
     return status;
 }
@@ -122,14 +121,14 @@ static popliner_status find_held_tiles(const pl_database *database, pl_target *t
 static void warn(const pl_part *part, const pl_target *target, const popliner_listener *listener) {
     if (target->num_replicas > 1 && !part->is_of_replica)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile was compiled for %zu replicas; profile a single replica, or the "
-                "memory of all of them is counted as one model's.",
+                "The profile has %zu replicas, whose memory is counted as one model's; profile a "
+                "single replica.",
                 target->num_replicas);
     size_t num_ipus = part->end_ipu - part->first_ipu;
     if (num_ipus > 1)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The profile was compiled for %zu IPUs; compile the whole model for one IPU, or "
-                "it is already split.",
+                "The profile has %zu IPUs, so the model is already split; compile the whole model "
+                "for one IPU.",
                 num_ipus);
 }
 
@@ -150,18 +149,17 @@ popliner_status pl_part_find(pl_reading *r, popliner_error *error) {
     part->end_tile = part->replica_tiles;
     if (part->is_one_ipu && !fits)
         return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: table target_info tells of %zu tiles, %zu IPUs of %zu tiles, and %zu "
-                       "replicas of %zu IPUs: that does not tell which tiles an IPU has; leave out "
-                       "%s",
+                       "%s: table target_info has %zu tiles, but %zu IPUs of %zu tiles and %zu "
+                       "replicas of %zu IPUs; leave out %s",
                        r->path, t->num_tiles, t->num_ipus, t->tiles_per_ipu, t->num_replicas,
                        t->ipus_per_replica, name);
     if (part->is_one_ipu && options->ipu >= part->replica_ipus) {
         if (part->replica_ipus == 1)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "%s %zu: the profile is of one IPU; expected 0", name, options->ipu);
+            return pl_fail(error, POPLINER_ERROR_USAGE, "%s %zu: the profile has one IPU; use 0",
+                           name, options->ipu);
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s %zu: the profile is of %zu IPUs; expected a number from 0 to %zu", name,
-                       options->ipu, part->replica_ipus, part->replica_ipus - 1);
+                       "%s %zu: the profile has %zu IPUs; use 0 to %zu", name, options->ipu,
+                       part->replica_ipus, part->replica_ipus - 1);
     }
     if (part->is_one_ipu) {
         part->first_ipu = options->ipu;
@@ -327,10 +325,8 @@ void pl_part_tell(const popliner_profile *p, const popliner_listener *listener) 
                 ipu - 1, (ipu - 1) * tiles, ipu * tiles - 1);
     if (tiles_off > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The %zu replicas of the profile are not alike: the others differ from the first "
-                "on %" PRIu64 " of %zu tiles, by up to %" PRIu64
-                " bytes. The first is analysed; do not trust that what is told of it holds for "
-                "the others.",
+                "The %zu replicas differ on %" PRIu64 " of %zu tiles, by up to %" PRIu64
+                " bytes; only the first is analysed.",
                 target->num_replicas, tiles_off,
                 (target->num_replicas - 1) * target->ipus_per_replica * target->tiles_per_ipu,
                 pl_profile_fact(p, PL_FACT_REPLICA_BYTES_OFF));

@@ -29,8 +29,8 @@ static void take_version(pl_database *database, bool tells_minor, uint64_t minor
     pl_tell(listener, POPLINER_LEVEL_DEBUG, "Profile format version %s", version);
     if (tells_minor && minor != SEEN_MINOR)
         pl_tell(listener, POPLINER_LEVEL_INFO,
-                "%s: is of profile format %s; it is read like 3.%d, the only one that was seen.",
-                database->path, version, SEEN_MINOR);
+                "%s: has profile format %s, which is read like 3.%d.", database->path, version,
+                SEEN_MINOR);
 }
 
 static popliner_status read_version(pl_database *database, const popliner_listener *listener,
@@ -143,8 +143,8 @@ static popliner_status check_claim(const pl_database *database, size_t num_tiles
     if (num_tiles <= size_bytes / LEAST_BYTES_OF_TILE)
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_INPUT,
-                   "%s: table target_info tells of %zu tiles, but the whole file has only %llu "
-                   "bytes; it is damaged, or no profile",
+                   "%s: table target_info has %zu tiles, too many for a file of %llu bytes; it is "
+                   "damaged or not a profile",
                    database->path, num_tiles, (unsigned long long)size_bytes);
 }
 

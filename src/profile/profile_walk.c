@@ -16,7 +16,7 @@ popliner_status pl_walk_check_index(size_t index, size_t count, const char *what
     if (index < count)
         return POPLINER_OK;
     return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "the profile has %zu %s, but number %zu is asked for", count, what, index);
+                   "the profile has %zu %s; number %zu is out of range", count, what, index);
 }
 
 /* ---- The profile as a whole ------------------------------------------------------------------ */
@@ -178,7 +178,7 @@ popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_
         name = "programs";
         break;
     default:
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is no popliner_by_tile", (int)what);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_by_tile", (int)what);
     }
     popliner_status status = pl_walk_check_index(index, count, name, error);
     if (status != POPLINER_OK)
@@ -397,7 +397,7 @@ popliner_status popliner_profile_get(const popliner_profile *p, popliner_item ki
                                      void *result, popliner_error *error) {
     item told;
     if ((unsigned)kind >= POPLINER_NUM_ITEMS)
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is no popliner_item", (int)kind);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_item", (int)kind);
     const size_t *count = (const size_t *)((const char *)p + kinds[kind].count_offset);
     popliner_status status = pl_walk_check_index(index, *count, kinds[kind].what, error);
     if (status != POPLINER_OK)
@@ -427,7 +427,7 @@ static popliner_status visit_program(visit *v, size_t program, popliner_error *e
         return POPLINER_OK;
     if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the caller's function visitor returned %d, which is no status",
+                       "the caller's function visitor returned %d, which is not a status",
                        (int)status);
     return pl_fail(error, status, "the caller's function visitor failed at program %zu", program);
 }
@@ -439,7 +439,7 @@ popliner_status popliner_profile_visit(const popliner_profile *p, popliner_progr
     if (visitor == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no function to visit programs with");
     if (type != POPLINER_PROGRAM_ANY && ((int)type < 0 || (int)type >= PL_NUM_PROGRAM_TYPES))
-        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is no popliner_program_type", (int)type);
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_program_type", (int)type);
     v.visited = pl_new_array(p->num_programs, sizeof *v.visited);
     if (v.visited == NULL)
         return pl_fail_memory(error, "a visit of the programs");

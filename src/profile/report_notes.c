@@ -187,7 +187,7 @@ static popliner_status add_document(notes *n, const char *path, const char *byte
     popliner_error wrong = {0};
     popliner_status status = pl_json_parse(bytes, length, path, &root, &wrong);
     if (status == POPLINER_ERROR_INPUT) {
-        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s; it is left out", wrong.message);
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s; the file is left out", wrong.message);
         return POPLINER_OK;
     }
     if (status != POPLINER_OK)
@@ -200,8 +200,7 @@ static popliner_status add_document(notes *n, const char *path, const char *byte
         return pl_fail_memory(error, "the notes of the report");
     if (n->is_cut)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "%s: has more than is kept of it, %d values with %d bytes of names and texts, %d "
-                "deep; the rest is left out",
+                "%s: left out what exceeds %d values, %d bytes of names and texts, or depth %d",
                 path, MAX_ROWS, MAX_TEXT_BYTES, MAX_DEPTH);
     return POPLINER_OK;
 }
@@ -220,8 +219,8 @@ static popliner_status read_notes(notes *n, const char *path, const popliner_lis
     else if (!read_file(file, &bytes, &length, &why))
         status = pl_fail_memory(error, "the notes of the report");
     if (why != NULL)
-        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: cannot be read: %s; it is left out", path,
-                why);
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: left out, because it cannot be read: %s",
+                path, why);
     else if (status == POPLINER_OK)
         status = add_document(n, path, bytes, length, listener, error);
     free(bytes);

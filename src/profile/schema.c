@@ -10,8 +10,8 @@
 #include "base/growth.h"
 
 /* What depends on tables and columns, in words. */
-#define NEEDS "what stages need"
-#define ACCOUNT "what is compared with the compiler's account"
+#define NEEDS "the memory of stages"
+#define ACCOUNT "the comparison with the compiler's account"
 #define CYCLES "cycles"
 
 /* A table, or a column of it. */
@@ -231,13 +231,12 @@ static popliner_status add_absence(search *s, const use *u, popliner_error *erro
     popliner_profile *p = s->profile;
     char sentence[400];
     if (u->column == NULL)
-        snprintf(sentence, sizeof sentence,
-                 "The profile has no table %s, which tells %s. Do not trust %s.", u->table,
-                 u->tells, u->untrusted);
+        snprintf(sentence, sizeof sentence, "The profile has no table %s (%s). Do not trust %s.",
+                 u->table, u->tells, u->untrusted);
     else
         snprintf(sentence, sizeof sentence,
-                 "Table %s of the profile has no column %s, which tells %s. Do not trust %s.",
-                 u->table, u->column, u->tells, u->untrusted);
+                 "Table %s of the profile has no column %s (%s). Do not trust %s.", u->table,
+                 u->column, u->tells, u->untrusted);
     pl_string text = pl_profile_add_string(p, sentence);
     if (text == PL_NONE || !pl_profile_reserve(p, &p->num_absences, &s->capacity))
         return pl_fail_memory(error, "the profile");

@@ -107,13 +107,13 @@ static popliner_status check_version(const pl_database *database, popliner_error
     if (status != POPLINER_OK)
         return status;
     if (application != APPLICATION_ID)
-        return pl_fail_because(error, POPLINER_REASON_NO_ANALYSIS, "%s: is no stored analysis",
+        return pl_fail_because(error, POPLINER_REASON_NO_ANALYSIS, "%s: is not a stored analysis",
                                database->path);
     if (version != FORMAT_VERSION)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: is a stored analysis of format %d; this popliner reads format %d, "
-                       "store it again",
-                       database->path, version, FORMAT_VERSION);
+        return pl_fail(
+            error, POPLINER_ERROR_INPUT,
+            "%s: has format %d, but this popliner reads format %d; store the analysis again",
+            database->path, version, FORMAT_VERSION);
     return POPLINER_OK;
 }
 

@@ -340,8 +340,8 @@ static popliner_status check_beside(const char *place, const char *path, popline
             status = pl_fail_memory(error, "a file name");
         else if (stat(name.data, &info) == 0 && info.st_size > 0)
             status = pl_fail(error, POPLINER_ERROR_OUTPUT,
-                             "%s: the %s file beside it would be taken for its own; remove it",
-                             path, suffixes[i]);
+                             "%s: SQLite would read %s as part of it; remove that file", path,
+                             name.data);
         free(name.data);
     }
     return status;
@@ -406,10 +406,10 @@ static popliner_status load_target(const pl_array_reader *reader, popliner_profi
         size_t size = 0;
         const uint8_t *mark = pl_rows_blob(&rows, 6, &size);
         if (size != sizeof byte_order_mark || memcmp(mark, &byte_order_mark, size) != 0)
-            status = pl_fail(error, POPLINER_ERROR_INPUT,
-                             "%s: was stored on a machine of another byte order; store it again on "
-                             "this one",
-                             database->path);
+            status =
+                pl_fail(error, POPLINER_ERROR_INPUT,
+                        "%s: was stored with another byte order; store it again on this machine",
+                        database->path);
         snprintf(target->architecture, sizeof target->architecture, "%s", pl_rows_text(&rows, 4));
     }
     target->num_tiles = (size_t)numbers[0];

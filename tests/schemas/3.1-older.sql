@@ -1,16 +1,15 @@
 -- An older minor version by what the definitions of 3.8 tell ("used from v3.2"): cycles stand in
 -- the rows. Memory is what it was; there are no cycles.
 -- expect: same but cycles
--- expect: told is of profile format 3.1.0; it is read like 3.8, the only one that was seen.
--- expect: warned Table compute_sets of the profile has no column cycles_by_tile_ids, which tells
--- how long compute sets take. Do not trust cycles.
--- expect: warned Table program_type_do_exchange of the profile has no column cycles_by_tile_ids,
--- which tells how long exchanges take. Do not trust cycles.
+-- expect: told has profile format 3.1.0, which is read like 3.8.
+-- expect: warned Table compute_sets of the profile has no column cycles_by_tile_ids (how long
+-- compute sets take). Do not trust cycles.
+-- expect: warned Table program_type_do_exchange of the profile has no column cycles_by_tile_ids
+-- (how long exchanges take). Do not trust cycles.
 -- expect: warned Table program_type_stream_copy_mid of the profile has no column
--- estimated_cycles_by_tile_ids, which tells how long exchanges with the host take. Do not trust
--- cycles.
--- expect: warned The profile has no table compilation_cycles_by_tile, which tells how long
--- programs take. Do not trust cycles.
+-- estimated_cycles_by_tile_ids (how long exchanges with the host take). Do not trust cycles.
+-- expect: warned The profile has no table compilation_cycles_by_tile (how long programs take). Do
+-- not trust cycles.
 UPDATE version_info SET minor = 1;
 UPDATE program_type_do_exchange SET cycles_by_tile_rle = x'90e4';
 UPDATE program_type_stream_copy_mid SET estimated_cycles_by_tile_rle = x'90e4';

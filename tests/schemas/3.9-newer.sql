@@ -1,6 +1,6 @@
 -- A newer minor version: more columns, and tables gone that nothing asks for.
 -- expect: same
--- expect: told is of profile format 3.9.2; it is read like 3.8, the only one that was seen.
+-- expect: told has profile format 3.9.2, which is read like 3.8.
 UPDATE version_info SET minor = 9, point = 2;
 ALTER TABLE eq_classes ADD COLUMN weight INTEGER DEFAULT 1;
 ALTER TABLE depth_first_steps ADD COLUMN depth INTEGER;

@@ -34,7 +34,7 @@ class Items(Sequence[Item], Generic[Item]):
         if isinstance(i, slice):
             return [self._get(k) for k in range(*i.indices(self._count))]
         if isinstance(i, (str, bytes)) or not hasattr(i, "__index__"):
-            raise TypeError(f"{self._name} are numbered: {i!r} is no whole number")
+            raise TypeError(f"{self._name} are numbered: {i!r} is not a whole number")
         k = i.__index__()
         if k < 0:
             k += self._count
