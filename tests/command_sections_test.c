@@ -72,6 +72,24 @@ static void one_output_is_printed(void **state) {
     }
 }
 
+/* Nothing to do, and nothing to write: what the profile is, in a pipe the table summary. */
+static void an_overview_comes_without_an_action(void **state) {
+    (void)state;
+    RUN(&run, SAMPLE, "-q");
+    RUN(&other, SAMPLE, "-q", "--output", "summary");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, other.out);
+    RUN(&run, SAMPLE, "-q", "--format", "text");
+    assert_int_equal(run.status, 0);
+    assert_contains(run.out, "Fits on one IPU: the fullest tile has 47,492 of 638,976 bytes.\n");
+    assert_contains(run.out, "\nLayers      4: 0 to 3; 16 of 86 operations in none\n");
+    assert_contains(run.out, "\nTry         --solve ");
+    RUN(&run, SAMPLE, "-q", "--format", "text", "--output", output_into("tiles", "/dev/null"));
+    assert_string_equal(run.out, "");
+    RUN(&run, SAMPLE, "--num-ipus", "2");
+    assert_refused(&run, 2, "--num-ipus: not used by the overview; it is for --solve");
+}
+
 static void names_are_suggested(void **state) {
     (void)state;
     RUN(&run, SAMPLE, "--output", "tile");
@@ -484,6 +502,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(plans_are_solved_for),
         SCRATCH_TEST(one_output_is_printed),
+        SCRATCH_TEST(an_overview_comes_without_an_action),
         SCRATCH_TEST(names_are_suggested),
         SCRATCH_TEST(json_is_as_the_schema_says),
         SCRATCH_TEST(names_of_files_choose_the_format),

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "popliner/analysis.h"
 #include "popliner/certificate.h"
 #include "popliner/changes.h"
 #include "popliner/diagnosis.h"
@@ -59,6 +60,15 @@ popliner_status popliner_screen_changes(const popliner_changes *changes, const c
 popliner_status popliner_screen_comparison(const popliner_comparison *comparison, const char *more,
                                            const popliner_plot_options *screen, char **text,
                                            popliner_error *error);
+
+/* Shows what a profile is: compiler, device, layers, whether it trains and is consistent; and, by
+ * `whole`, its evaluation as a single stage (may be NULL), whether it fits one IPU. hints[num_hints]
+ * say what to do next. Errors: those of popliner_analysis_chain. O(operations). */
+popliner_status popliner_screen_overview(popliner_analysis *analysis,
+                                         const popliner_certificate *whole,
+                                         const popliner_hint *hints, size_t num_hints,
+                                         const popliner_plot_options *screen, char **text,
+                                         popliner_error *error);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "command/progress.h"
 #include "command/request.h"
 #include "command/run_files.h"
+#include "command/screen.h"
 #include "command/session.h"
 #include "popliner/popliner.h"
 
@@ -113,6 +114,8 @@ static popliner_status perform(session *s, session *other, popliner_error *error
         status = load_ahead(s, error);
     if (status == POPLINER_OK)
         status = check_ahead(s, other, error);
+    if (status == POPLINER_OK && o->actions == 0 && o->outputs.count == 0)
+        status = screen_overview(s, error);
     if (status == POPLINER_OK)
         status = outputs_of_profile(s, error);
     if (status == POPLINER_OK && o->diagnose)

@@ -577,7 +577,7 @@ static void recognise_input(options *o) {
     const input_kind found = is_known ? INPUT_PROFILE : input_kind_of(o->profile);
     if (found == INPUT_STORED && o->reports.count == 0)
         o->load_from_file = true;
-    if (found != INPUT_COSTS || o->reports.count > 0)
+    if (found != INPUT_COSTS)
         return;
     o->costs = o->profile;
     o->profile = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/screen.h"
 
+#include "command/commands.h"
+
 #include <unistd.h>
 
 #include "command/hints.h"
@@ -59,4 +61,30 @@ popliner_status screen_evaluate(session *s, const request *r,
                                         &screen, text, error);
     hints_free(&hints);
     return status;
+}
+
+popliner_status screen_overview(session *s, popliner_error *error) {
+    static const popliner_hint hints[] = {
+        {"Try", "--solve", "the fewest IPUs that fit, and where to cut", NULL},
+        {"Try", "--diagnose", "how much of the compiler's account is explained", NULL},
+        {"Try", "--output page=page.html", "the same for a browser", NULL},
+    };
+    const popliner_plot_options how = screen_options();
+    popliner_certificate *whole = NULL;
+    char *text = NULL;
+    if (s->options.format != POPLINER_FORMAT_TEXT) {
+        popliner_status status =
+            popliner_section_text(s->analysis, POPLINER_SECTION_SUMMARY, POPLINER_MEMORY_MODEL_FULL,
+                                  NULL, s->options.format, &text, error);
+        return status == POPLINER_OK ? session_print(text, error) : status;
+    }
+    s->options.evaluate = "whole";
+    popliner_status status = evaluate_certificate(s, &whole, error);
+    s->options.evaluate = NULL;
+    s->failed_softly = false; /* it is told, not asked for */
+    if (status == POPLINER_OK)
+        status = popliner_screen_overview(s->analysis, whole, hints, sizeof hints / sizeof *hints,
+                                          &how, &text, error);
+    popliner_certificate_free(whole);
+    return status == POPLINER_OK ? session_print(text, error) : status;
 }

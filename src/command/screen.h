@@ -24,4 +24,8 @@ popliner_status screen_evaluate(session *s, const request *r,
                                 const popliner_certificate *certificate, char **text,
                                 popliner_error *error);
 
+/* Prints the overview of the profile: as text what it is, and whether it fits one IPU; else the
+ * table summary. Errors: those of evaluating. */
+popliner_status screen_overview(session *s, popliner_error *error);
+
 #endif

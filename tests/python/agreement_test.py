@@ -116,6 +116,12 @@ class Profiles(unittest.TestCase):
             self.assertEqual(answer.peak_bytes, printed["totals"]["memory"])
             self.assertEqual(answer.cut_bytes, printed["totals"]["traffic"])
 
+    def test_overview(self):
+        printed = run(self.report, "--format", "text")
+        shown = self.analysis.overview(width=80)
+        self.assertTrue(printed.startswith(shown.rstrip("\n")), (printed, shown))
+        self.assertIn(" on one IPU: the fullest tile has ", shown)
+
     def test_other_forms(self):
         answer = self.analysis.solve(max_stages=2, min_units=1)
         self.assertEqual(answer.layers_json_text(), run(self.report, "--solve", "--num-ipus", "2"))

@@ -475,6 +475,14 @@ class Analysis(Owner):
             raise UsageError("the answer is of another analysis")
         return held.pointer
 
+    def overview(self, *, width: int = 100, is_ascii: bool = False,
+                 has_colour: bool = False) -> str:
+        """For people, as the command shows it on a terminal: what the profile is, and whether it
+        fits one IPU."""
+        whole = self.evaluate([])  # lives as long as the text is made
+        return self._text(library.popliner_screen_overview, self._certificate(whole), None, 0,
+                          screen(width, is_ascii, has_colour))
+
     def plot(self, plot: Union[Plot, str] = Plot.TILES, memory_model: Model = MemoryModel.FULL,
              answer: Optional[Answer] = None, *, width: int = 80, height: int = 16,
              is_ascii: bool = False, has_colour: bool = False) -> str:
