@@ -53,7 +53,7 @@ static void help_tells_options_defaults_and_statuses(void **state) {
         "--save-to-file FILE",
         "--load-from-file ",
         "--num-ipus N",
-        "(default: 16)",
+        "(default: the fewest that fit, up to",
         "--mem-per-tile BYTES",
         "638976",
         "--solver auto|ilp|dp|popliner",

@@ -272,8 +272,17 @@ def config_of(options):
     return {**own, "output": outputs} if outputs else own
 
 
-def read_objectives(options):
-    return tuple((options.get("pareto") or options.get("objective") or "memory,traffic").split(","))
+def read_objectives(options, told):
+    """What is best; of a file of costs that names no devices, and of a profile, the fewest IPUs
+    where neither their number nor an objective is given."""
+    given = options.get("pareto") or options.get("objective")
+    is_told = {"num-ipus", "total-ipus", "device-map"} & set(options) or "count" in told or \
+        options.get("sweep", "").startswith("num-ipus") or options.get("solver") == "popliner"
+    has_limit = {"mem-per-tile", "ipu-mem-per-tile", "sweep"} & set(options) or \
+        {"memory", "memories"} & set(told)
+    if given is None:
+        given = "ipus,memory,traffic" if has_limit and not is_told else "memory,traffic"
+    return tuple(given.split(","))
 
 
 def pairs_of(value):
@@ -346,7 +355,7 @@ def request_of(world, options, gaps):
         return int(bytes_) - int(kept)
 
     memories = {**told.get("memories", {}), **pairs_of(options.get("ipu-mem-per-tile"))}
-    objectives = tuple(plain_solver.completed(read_objectives(options),
+    objectives = tuple(plain_solver.completed(read_objectives(options, told),
                                               device_map(options, 1) is not None))
     return Request(
         num_ipus=num_ipus, device_map=device_map(options, num_ipus),

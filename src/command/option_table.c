@@ -51,7 +51,8 @@ const option option_table[] = {
          "all: --solve\nfinds one split for them together, and --evaluate tells\nwhat each needs "
          "(docs/reports.md)"},
     {.name = "Solving"},
-    {&kind_count, 0, "num-ipus", "N", AT(num_ipus), .help = "most IPUs to use (default: 16)",
+    {&kind_count, 0, "num-ipus", "N", AT(num_ipus),
+     .help = "most IPUs to use (default: the fewest that fit, up to\n16)",
      .uses = SPLITS | OR_WARNED},
     {&kind_objectives, 0, "objective", "LIST", AT(objective),
      .help = "what is to be smallest, one within the best for those\nbefore it: memory (the "
@@ -60,7 +61,7 @@ const option option_table[] = {
              "over the "
              "IPUs; if it is first, without a\ndevice map, memory comes before it, or cycles of\n"
              "graphs and of costs without memory)\n"
-             "(default: memory,traffic; of graphs cycles)",
+             "(default: memory,traffic; of graphs cycles; without\n--num-ipus ipus,memory,traffic)",
      .uses = SOLVING},
     {&kind_percent, 0, "slack", "PERCENT", AT(slack_percent),
      .help = "how far each objective may miss its best for the sake\nof the next (default: 0)",

@@ -513,9 +513,23 @@ static size_t min_units(const request *r, const options *o) {
     return has_layers && o->solver != SOLVER_GREEDY;
 }
 
+/* Whether the fewest IPUs are looked for: nothing says how many there are, or what is best, and
+ * there is a limit of memory, without which one IPU would do. */
+static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit_bytes,
+                              const popliner_costs_file_info *file) {
+    const bool has_limit = limit_bytes < UINT64_MAX - 1 || o->ipu_mem_per_tile.count > 0 ||
+                           o->sweep != NULL || (file != NULL && file->num_ipu_limits > 0);
+    const bool is_told = o->num_ipus > 0 || o->total_ipus > 0 || r->solver.num_mapped_stages > 0 ||
+                         (file != NULL && (file->num_ipus > 0 || file->is_graph)) ||
+                         (o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0);
+    return has_limit && !is_told && r->solver.num_objectives == 0 && o->solver != SOLVER_GREEDY;
+}
+
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                  const popliner_costs_file_info *file, popliner_error *error) {
     enum { USUAL_IPUS = 16 };
+    static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY,
+                                                POPLINER_OBJECTIVE_TRAFFIC};
     const options *o = &s->options;
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
     r->solver.max_stages = o->num_ipus > 0     ? o->num_ipus
@@ -534,6 +548,11 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.should_stop_user = &s->interrupts;
     if (status == POPLINER_OK)
         status = take_objectives(r, o, error);
+    if (status == POPLINER_OK && wants_fewest_ipus(r, o, limit_bytes, file)) {
+        memcpy(r->objectives, fewest, sizeof fewest);
+        r->solver.num_objectives = sizeof fewest / sizeof *fewest;
+        r->solver.objectives = r->objectives;
+    }
     /* a front has the smallest spread at one of its ends */
     if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto == NULL &&
         r->solver.num_mapped_stages == 0)
