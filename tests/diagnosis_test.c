@@ -582,7 +582,7 @@ static const char *const reason_words[] = {
     [POPLINER_MISSING_NO_OPERATION] = "context chain without operation layer",
     [POPLINER_MISSING_NO_LAYER] = "operation in no layer",
     [POPLINER_MISSING_UNTOUCHED] = "touched by no program",
-    [POPLINER_MISSING_PARENT] = "of a program with children, beside theirs",
+    [POPLINER_MISSING_PARENT] = "of a program with children, besides theirs",
     [POPLINER_MISSING_COMPILER] = "the compiler's own",
 };
 

@@ -237,8 +237,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     size_t *operations = test_new_array(num_operations, sizeof *operations);
     uint64_t *work = test_new_array(num_tiles, sizeof *work);
     uint64_t *other_work = test_new_array(num_tiles, sizeof *work);
-    uint64_t *handed_on = test_new_array(num_tiles, sizeof *handed_on);
-    uint64_t *handed_in = test_new_array(num_tiles, sizeof *handed_in);
+    uint64_t *sent_forward = test_new_array(num_tiles, sizeof *sent_forward);
+    uint64_t *sent_backward = test_new_array(num_tiles, sizeof *sent_backward);
     uint64_t *accumulators = test_new_array(num_tiles, sizeof *accumulators);
     uint64_t *stash = test_new_array(num_stages * num_tiles, sizeof *stash);
     uint64_t *freed = test_new_array(num_tiles, sizeof *freed);
@@ -257,8 +257,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
         if (stages[i].last_unit + 1 < n->num_units) {
             naive_cut_by_tile(n, stages[i].last_unit + 1, work, other_work);
             for (size_t tile = 0; tile < num_tiles; tile++) {
-                handed_on[tile] += in_cycles ? work[tile] : 0;
-                handed_in[tile] += in_cycles ? other_work[tile] : 0;
+                sent_forward[tile] += in_cycles ? work[tile] : 0;
+                sent_backward[tile] += in_cycles ? other_work[tile] : 0;
             }
         }
     }
@@ -283,7 +283,7 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
                 peak = bytes;
                 peak_step = step;
             }
-            bytes += step < n->turn ? handed_in[tile] : handed_on[tile];
+            bytes += step < n->turn ? sent_backward[tile] : sent_forward[tile];
             buffered_peak = bytes > buffered_peak ? bytes : buffered_peak;
         }
         uint64_t rest = plain.need_bytes[POPLINER_NEED_EXPECTED][tile] - plain_peak;
@@ -327,8 +327,8 @@ static void evaluate(const naive_passes *n, pl_stage_meter *meter,
     free(operations);
     free(work);
     free(other_work);
-    free(handed_on);
-    free(handed_in);
+    free(sent_forward);
+    free(sent_backward);
     free(accumulators);
     free(stash);
     free(freed);

@@ -191,7 +191,7 @@ popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_me
  * that need them then fail with USAGE, or report no variables if they return no status. */
 const popliner_profile *popliner_analysis_profile(const popliner_analysis *analysis);
 
-/* Loads what a loaded analysis has not loaded yet: the lowered variables and, if `request` is not
+/* Loads the rest of a loaded analysis: the lowered variables and, if `request` is not
  * NULL, the stages that were stored for it. Call it before reading variables of the profile, or to
  * check that the whole file is undamaged. Does nothing for an analysis that was read. Errors: INPUT
  * for a damaged file, MEMORY; for a request, USAGE for a regex of the options. */

@@ -180,8 +180,7 @@ popliner_status popliner_changes_text(const popliner_changes *changes, popliner_
  * Threads: a comparison does not change, and any number of threads may read it at once.
  * popliner_analysis_compare uses its analyses as popliner/analysis.h says. */
 
-/* What bytes are for: code by the compiler's categories, all other live data, and layout
- * overhead. */
+/* Uses of bytes: code by the compiler's categories, all other live data, and layout overhead. */
 typedef enum popliner_group {
     POPLINER_GROUP_VERTEX_CODE,
     POPLINER_GROUP_VERTEX_STATE,

@@ -183,7 +183,6 @@ static pl_fit_bytes learn_from(const popliner_ipu_memory *memory) {
 
 /* ---- The stages ---- */
 
-/* What is compared. */
 typedef struct subject {
     pl_stage_meter *meter;
     popliner_pipeline pipeline;

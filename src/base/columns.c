@@ -87,7 +87,8 @@ static void add_number(pl_text *text, const field *f, size_t digits) {
     pl_text_append(text, f->bytes + sign + digits, f->length - sign - digits);
 }
 
-/* What the columns of a table need; `line` is that of the names. Returns its end. */
+/* Sets the widths and kinds of the columns of the table whose names are in `line`. Returns the end
+ * of the table. */
 static const char *measure(const char *line, char delimiter, column *columns) {
     const size_t count = count_fields(line, delimiter);
     const char *const names = line;

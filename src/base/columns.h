@@ -10,19 +10,19 @@
 
 /* Aligns the columns of `text`, which `delimiter` separates: texts to the left, numbers to the
  * right and with commas between thousands, two blanks between columns. Lines without a delimiter
- * stay as they are; after one of them, or after an empty line and with another number of columns, a
- * new table begins, whose first line has the names. O(length of the text). */
+ * stay unchanged. A new table, whose first line has the names, begins after such a line, and after an
+ * empty line if the number of columns changes. O(length of the text). */
 void pl_columns_align(pl_text *text, char delimiter);
 
-/* What a table is called, and which of its columns hold numbers. */
+/* The name of a table, and its columns of numbers. */
 typedef struct pl_columns_shape {
     const char *name;
     size_t first_number;
-    size_t end_number; /* the column after the last one; SIZE_MAX: all that follow do */
+    size_t end_number; /* the column after the last one; SIZE_MAX: all after first_number */
 } pl_columns_shape;
 
 /* Replaces `text` by {"section": NAME, "rows": [...]}, with an object for each row below the line
- * of names. Texts may hold line ends, but for the last one of a row. O(length of the text). */
+ * of names. Texts may hold line ends, except for the last text of a row. O(length of the text). */
 void pl_columns_to_json(pl_text *text, char delimiter, const pl_columns_shape *shape);
 
 #endif

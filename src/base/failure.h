@@ -22,7 +22,7 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
 popliner_status pl_fail_memory(popliner_error *error, const char *what);
 
 #ifdef __clang_analyzer__
-/* The analyzer sees one file at a time, so it must be told here that pl_fail never returns
+/* The analyzer sees one file at a time, so it would assume that pl_fail may return
  * POPLINER_OK. */
 #define pl_fail(error, status, ...) ((void)pl_fail(error, status, __VA_ARGS__), (status))
 #define pl_fail_memory(error, what) ((void)pl_fail_memory(error, what), POPLINER_ERROR_MEMORY)

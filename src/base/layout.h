@@ -21,7 +21,7 @@ enum { PL_LEAST_WIDTH = 40, PL_MOST_WIDTH = 100 };
 typedef enum pl_tint {
     PL_TINT_NONE,
     PL_TINT_BOLD,
-    PL_TINT_GREEN, /* these three are bold, too */
+    PL_TINT_GREEN, /* from here on also bold */
     PL_TINT_YELLOW,
     PL_TINT_RED,
 } pl_tint;
@@ -86,8 +86,7 @@ typedef struct pl_grid_column {
     size_t least_screen; /* on narrower ones it is left out */
 } pl_grid_column;
 
-/* A bar from 0 to `bytes`, then a line to most_bytes if that is more, beside a mark at
- * limit_bytes. */
+/* A bar from 0 to `bytes`, then a line to most_bytes if that is more, and a mark at limit_bytes. */
 typedef struct pl_grid_bar {
     uint64_t bytes;
     uint64_t most_bytes;
@@ -103,7 +102,7 @@ typedef struct pl_grid_cell {
     bool is_bold; /* the row is, in its first cell */
 } pl_grid_cell;
 
-/* Zero-initialise but for the columns; rows are added cell by cell. pl_grid_write frees it. */
+/* Zero-initialise all members except for the columns; rows are added cell by cell. pl_grid_write frees it. */
 typedef struct pl_grid {
     const pl_grid_column *columns;
     size_t num_columns;

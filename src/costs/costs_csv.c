@@ -176,7 +176,7 @@ static popliner_status take_column(reader *r, size_t place, const char **time_un
                           cell);
         if (unit != NULL && c != COLUMN_TIME)
             return refuse(r,
-                          "only time has a unit in the first row; sizes have theirs behind the "
+                          "only time has a unit in the first row; write those of sizes after the "
                           "number, like 1.5M",
                           cell);
         if (c == COLUMN_TIME)

@@ -1,4 +1,4 @@
-/* What the readers of popliner's own format of costs (docs/costs.md) share.
+/* Functions that the readers of popliner's own format of costs (docs/costs.md) share.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_COSTS_JSON_H

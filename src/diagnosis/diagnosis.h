@@ -36,7 +36,7 @@ enum {
 /* The category of each code. */
 extern const pl_category pl_diagnosed_code[PL_NUM_DIAGNOSED_CODE];
 
-/* What counts of a program: its code, or also the variables that it touches. */
+/* The part of a program that counts: its code, or also the variables that it touches. */
 enum { PL_SEEN_CODE = 1, PL_SEEN_DATA = 2 };
 
 /* The bytes that the counted operations explain. */
@@ -165,7 +165,7 @@ struct popliner_diagnosis {
 
     pl_suggestion suggestion;
 
-    /* What reports refer to; `info` may be NULL. Set by the analysis. */
+    /* The objects that reports refer to; `info` may be NULL. Set by the analysis. */
     const popliner_profile *profile;
     const popliner_operations *operations;
     const pl_debug_info *info;

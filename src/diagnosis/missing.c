@@ -27,7 +27,7 @@ const char *pl_missing_reason_text(popliner_missing_reason reason) {
     case POPLINER_MISSING_UNTOUCHED:
         return "touched by no program";
     case POPLINER_MISSING_PARENT:
-        return "of a program with children, beside theirs";
+        return "of a program with children, besides theirs";
     case POPLINER_MISSING_COMPILER:
         break;
     }

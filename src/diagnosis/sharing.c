@@ -61,7 +61,7 @@ static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const gr
     }
 }
 
-/* What the layers of a step are found by. */
+/* Finds the layers of a step. */
 typedef struct step_layers {
     const popliner_profile *profile;
     const popliner_operations *operations;

@@ -330,10 +330,10 @@ static popliner_status measure_tile(pl_stage_meter *meter, size_t tile, size_t f
     }
     if ((meter->effects & POPLINER_EFFECT_PASSING) != 0)
         add_passing(meter, tile);
-    bool is_handed = meter->handed_on != NULL;
-    size_t turn_step = is_handed ? meter->pass_usage.passes.turn_step : p->num_steps;
-    pass_peak forward = {.buffer_bytes = is_handed ? meter->handed_in[tile] : 0};
-    pass_peak backward = {.buffer_bytes = is_handed ? meter->handed_on[tile] : 0};
+    bool counts_sent = meter->sent_forward != NULL;
+    size_t turn_step = counts_sent ? meter->pass_usage.passes.turn_step : p->num_steps;
+    pass_peak forward = {.buffer_bytes = counts_sent ? meter->sent_backward[tile] : 0};
+    pass_peak backward = {.buffer_bytes = counts_sent ? meter->sent_forward[tile] : 0};
     forward.has_steps = pl_curve_peak_of_marked(&meter->curve, steps->is_own, 0,
                                                 turn_step < steps->end ? turn_step : steps->end,
                                                 &forward.bytes, &forward.step);

@@ -16,8 +16,7 @@
 #include "popliner/error.h"
 #include "popliner/pipeline.h"
 
-/* What a stage in a pipeline stores of each micro-batch until its backward pass, for all stages at
- * once. */
+/* ---- Data that a stage in a pipeline stores of each micro-batch until its backward pass ---- */
 
 /* A variable is added at `unit` to the stages that begin at first_start ... last_start and grow to
  * the right. */

@@ -89,8 +89,8 @@ static void find_turn(pl_passes *passes, const popliner_chain *chain) {
 }
 
 /* Marks the operations that do not begin before a step. */
-static void mark_behind(const pl_passes *passes, const popliner_chain *chain, size_t step_behind,
-                        uint8_t *is_behind) {
+static void mark_after(const pl_passes *passes, const popliner_chain *chain, size_t step_behind,
+                       uint8_t *is_behind) {
     const popliner_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
         is_behind[i] = operations->first_step[i] >= step_behind;
@@ -136,16 +136,16 @@ popliner_status pl_passes_find(pl_passes *passes, const popliner_chain *chain,
     pl_arrays *own = &passes->arrays;
     passes->step_runs = pl_arrays_new(own, chain->profile->num_steps, 1);
     passes->operation_is_backward = pl_arrays_new(own, chain->num_operations, 1);
-    passes->operation_is_behind = pl_arrays_new(own, chain->num_operations, 1);
+    passes->operation_is_after = pl_arrays_new(own, chain->num_operations, 1);
     passes->forward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->forward_step);
     passes->backward_step = pl_arrays_new(own, chain->num_units, sizeof *passes->backward_step);
     if (own->failed || !find_running_steps(passes, chain->profile))
         return pl_fail_memory(error, "the passes of the training");
     find_turn(passes, chain);
-    mark_behind(passes, chain, passes->turn_step, passes->operation_is_backward);
+    mark_after(passes, chain, passes->turn_step, passes->operation_is_backward);
     find_border_steps(passes, chain);
-    size_t behind = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
-    mark_behind(passes, chain, behind, passes->operation_is_behind);
+    size_t after = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
+    mark_after(passes, chain, after, passes->operation_is_after);
     return POPLINER_OK;
 }
 

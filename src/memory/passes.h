@@ -36,7 +36,7 @@ typedef struct pl_passes {
     uint8_t *step_runs;             /* [num_steps] */
     uint8_t *operation_is_backward; /* [operations]: only by its steps */
     /* [operations]: it begins when a unit before the last layer has begun its backward pass */
-    uint8_t *operation_is_behind;
+    uint8_t *operation_is_after;
     /* For the border before each unit, from 1: the first step at which that unit (or the next one
      * that does) works forward, and at which the unit before it (or the nearest before that) works
      * backward. SIZE_MAX if none does, and for backward after the last layer, where the passes
@@ -66,7 +66,7 @@ static inline bool pl_is_backward(const pl_passes *passes, size_t unit, size_t o
  * operations that begin before an earlier unit works backward. */
 static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
     return !passes->is_training ||
-           (pl_is_forward(passes, unit, operation) && passes->operation_is_behind[operation] == 0);
+           (pl_is_forward(passes, unit, operation) && passes->operation_is_after[operation] == 0);
 }
 
 /* A member of a set of pl_pass_usage. */

@@ -61,8 +61,8 @@ static popliner_status find_passed(pl_stage_meter *meter, popliner_error *error)
 }
 
 /* Measures what is sent over the cuts after the stages, by tile. */
-static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *handed_on,
-                                      uint64_t *handed_in, popliner_error *error) {
+static popliner_status measure_sent(const pl_stage_meter *meter, uint64_t *sent_forward,
+                                    uint64_t *sent_backward, popliner_error *error) {
     size_t num_units = meter->chain->num_units;
     uint64_t *forward_bytes = pl_new_array(num_units, sizeof *forward_bytes);
     uint64_t *backward_bytes = pl_new_array(num_units, sizeof *backward_bytes);
@@ -73,9 +73,9 @@ static popliner_status measure_handed(const pl_stage_meter *meter, uint64_t *han
         pl_passes_add_tile_cuts(&meter->pass_usage, meter->profile, tile, forward_bytes,
                                 backward_bytes);
         for (size_t i = 0; i < meter->num_stages; i++) {
-            size_t behind = meter->stages[i].last_unit + 1;
-            handed_on[tile] += behind < num_units ? forward_bytes[behind] : 0;
-            handed_in[tile] += behind < num_units ? backward_bytes[behind] : 0;
+            size_t after = meter->stages[i].last_unit + 1;
+            sent_forward[tile] += after < num_units ? forward_bytes[after] : 0;
+            sent_backward[tile] += after < num_units ? backward_bytes[after] : 0;
         }
     }
     free(forward_bytes);
@@ -109,12 +109,12 @@ static popliner_status measure_shared(pl_stage_meter *meter, const popliner_pipe
                                       const popliner_interval *stages, size_t num_stages,
                                       popliner_stage_memory *memory, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    uint64_t *handed_on = NULL;
-    uint64_t *handed_in = NULL;
+    uint64_t *sent_forward = NULL;
+    uint64_t *sent_backward = NULL;
     uint64_t factor = 0;
     const pl_pass_usage *pass_usage;
     meter->effects = 0;
-    meter->handed_on = meter->handed_in = NULL;
+    meter->sent_forward = meter->sent_backward = NULL;
     if (pipeline == NULL || !meter->chain->model->follows_account)
         return pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
     status = pl_stage_meter_pass_usage(meter, &pass_usage, error);
@@ -135,21 +135,21 @@ static popliner_status measure_shared(pl_stage_meter *meter, const popliner_pipe
     if (status == POPLINER_OK && is_training &&
         pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES) {
         size_t num_tiles = meter->profile->target.num_tiles;
-        handed_on = pl_new_array(num_tiles, sizeof *handed_on);
-        handed_in = pl_new_array(num_tiles, sizeof *handed_in);
-        status = handed_on == NULL || handed_in == NULL
+        sent_forward = pl_new_array(num_tiles, sizeof *sent_forward);
+        sent_backward = pl_new_array(num_tiles, sizeof *sent_backward);
+        status = sent_forward == NULL || sent_backward == NULL
                      ? pl_fail_memory(error, "the buffers of a stage")
-                     : measure_handed(meter, handed_on, handed_in, error);
-        meter->handed_on = handed_on;
-        meter->handed_in = handed_in;
+                     : measure_sent(meter, sent_forward, sent_backward, error);
+        meter->sent_forward = sent_forward;
+        meter->sent_backward = sent_backward;
     }
     if (status == POPLINER_OK)
         status = pl_stage_measure_intervals(meter, stages, num_stages, memory, error);
     if (status == POPLINER_OK && factor > 0)
         add_accumulators(meter, factor, memory);
-    free(handed_on);
-    free(handed_in);
-    meter->handed_on = meter->handed_in = NULL;
+    free(sent_forward);
+    free(sent_backward);
+    meter->sent_forward = meter->sent_backward = NULL;
     return status;
 }
 

@@ -46,9 +46,9 @@ struct pl_stage_meter {
     unsigned effects;
     const popliner_interval *stages; /* [num_stages] */
     size_t num_stages;
-    uint8_t *passed;           /* [sets of pass_usage]; NULL if nothing passes */
-    const uint64_t *handed_on; /* [tiles] sent over the cuts after the stages, forward */
-    const uint64_t *handed_in; /* [tiles] sent over these cuts, backward */
+    uint8_t *passed;               /* [sets of pass_usage]; NULL if nothing passes */
+    const uint64_t *sent_forward;  /* [tiles] sent over the cuts after the stages, forward */
+    const uint64_t *sent_backward; /* [tiles] sent over these cuts, backward */
 
     /* Filled when a stash or an effect is measured; see stage_ipu.c. */
     pl_pass_usage pass_usage;

@@ -150,19 +150,19 @@ static bool divide_class(pl_tile_meter *meter, uint64_t variable) {
     uint32_t class_index = p->variable_class[variable];
     uint64_t bytes = p->variable_size_bytes[variable];
     uint32_t before = pl_units_counting(inputs, variable, true);
-    uint32_t behind = pl_units_counting(inputs, variable, false);
+    uint32_t after = pl_units_counting(inputs, variable, false);
     bool memory = true;
     for (uint32_t k = p->class_ranges_start[class_index];
          memory && k < p->class_ranges_start[class_index + 1]; k++) {
         size_t first = p->range_first_step[k];
         size_t end = p->range_end_step[k];
         size_t turn = inputs->pass_usage->passes.turn_step;
-        if (before == behind || end <= turn) {
+        if (before == after || end <= turn) {
             memory = divide_range(meter, before, first, end, bytes);
         } else {
             if (first < turn)
                 memory = divide_range(meter, before, first, turn, bytes);
-            memory = memory && divide_range(meter, behind, first < turn ? turn : first, end, bytes);
+            memory = memory && divide_range(meter, after, first < turn ? turn : first, end, bytes);
         }
     }
     return memory;
@@ -309,11 +309,11 @@ bool pl_tile_arrivals_find(pl_tile_meter *meter, size_t tile) {
         add_arrivals(meter, PL_VERTEX_CODE, &meter->inputs->kind_sets,
                      meter->inputs->kind_set[type * num_tiles + tile],
                      meter->inputs->kind_code_bytes[type * num_tiles + tile]);
-    if (meter->handed_on != NULL) {
-        memset(meter->handed_on, 0, (num_units + 1) * sizeof *meter->handed_on);
-        memset(meter->handed_in, 0, (num_units + 1) * sizeof *meter->handed_in);
-        pl_passes_add_tile_cuts(meter->inputs->pass_usage, p, tile, meter->handed_on,
-                                meter->handed_in);
+    if (meter->sent_forward != NULL) {
+        memset(meter->sent_forward, 0, (num_units + 1) * sizeof *meter->sent_forward);
+        memset(meter->sent_backward, 0, (num_units + 1) * sizeof *meter->sent_backward);
+        pl_passes_add_tile_cuts(meter->inputs->pass_usage, p, tile, meter->sent_forward,
+                                meter->sent_backward);
     }
     meter->layout = pl_layout_of_tile(p, tile);
     if (meter->inputs->keeps)

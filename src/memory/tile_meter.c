@@ -64,8 +64,8 @@ popliner_status pl_tile_meter_begin(pl_tile_meter *meter, const pl_interval_inpu
     if (inputs->frees_originals)
         meter->unit_stash_bytes = pl_arrays_new(own, num_units, sizeof *meter->unit_stash_bytes);
     if (inputs->has_buffers) {
-        meter->handed_on = pl_arrays_new(own, num_units + 1, sizeof *meter->handed_on);
-        meter->handed_in = pl_arrays_new(own, num_units + 1, sizeof *meter->handed_in);
+        meter->sent_forward = pl_arrays_new(own, num_units + 1, sizeof *meter->sent_forward);
+        meter->sent_backward = pl_arrays_new(own, num_units + 1, sizeof *meter->sent_backward);
     }
     for (size_t sum = 0; sum < pl_tile_count_sums(inputs); sum++)
         meter->arriving_bytes[sum] =
@@ -168,9 +168,9 @@ static stage_peak peak_with_buffers(const pl_tile_meter *meter, size_t unit) {
     size_t turn = meter->inputs->pass_usage->passes.turn_step;
     size_t num_steps = meter->inputs->profile->num_steps;
     uint32_t turn_segment = meter->segment_of_step[turn];
-    stage_peak forward = peak_within(meter, 0, turn_segment, meter->handed_in[unit + 1]);
+    stage_peak forward = peak_within(meter, 0, turn_segment, meter->sent_backward[unit + 1]);
     stage_peak backward = peak_within(meter, turn_segment, meter->segment_of_step[num_steps],
-                                      meter->handed_on[unit + 1]);
+                                      meter->sent_forward[unit + 1]);
     bool is_backward =
         backward.has_steps && (!forward.has_steps || backward.bytes + backward.buffer_bytes >
                                                          forward.bytes + forward.buffer_bytes);
@@ -206,7 +206,7 @@ static stage_peak plain_peak(const pl_tile_meter *meter, const stage_steps *step
 static stage_peak peak_of_stage(const pl_tile_meter *meter, const stage_steps *steps, size_t unit,
                                 bool counts_buffers) {
     bool with_step = meter->sums != NULL || meter->has_unexplained;
-    stage_peak peak = counts_buffers && meter->handed_on != NULL
+    stage_peak peak = counts_buffers && meter->sent_forward != NULL
                           ? peak_with_buffers(meter, unit)
                           : plain_peak(meter, steps, with_step);
     if (with_step && peak.has_steps)
@@ -372,7 +372,7 @@ static bool add_to_stage(pl_tile_meter *meter, size_t unit, const stage_steps *s
     if (*is_end)
         return true;
     const stage_peak buffered =
-        meter->handed_on != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
+        meter->sent_forward != NULL ? peak_of_stage(meter, steps, unit, true) : plain;
     if (!add_expected(meter, has_buffers ? &buffered : &plain, s, unit_stash_bytes))
         return false;
     uint64_t least_bytes =

@@ -69,10 +69,10 @@ typedef struct pl_tile_meter {
      * Differences may be negative: as unsigned numbers they wrap around, and the sums are right. */
     uint64_t *arriving_bytes[PL_NUM_SUMS]; /* [num_units + 1][num_units] */
     pl_stash_work stash_work;
-    /* What is sent over each cut, by the unit after it, forward and backward; [num_units + 1], NULL
-     * if it does not stay. */
-    uint64_t *handed_on;
-    uint64_t *handed_in;
+    /* Bytes sent over each cut, forward and backward, by the unit after the cut; [num_units + 1].
+     * NULL if they are not stored. */
+    uint64_t *sent_forward;
+    uint64_t *sent_backward;
     pl_layout layout;
     uint64_t *unit_stash_bytes; /* [num_units] stash of the unit alone as a stage; may be NULL */
     pl_live_parts parts;        /* what must arrive */

@@ -133,15 +133,15 @@ static size_t count_listed(const popliner_copies *c, size_t place) {
 }
 
 /* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
-static size_t count_under_way(const popliner_copies *c, size_t behind) {
-    size_t turns = 2 * behind + 1;
+static size_t count_under_way(const popliner_copies *c, size_t after) {
+    size_t turns = 2 * after + 1;
     switch (c->rule) {
     case POPLINER_COPIES_1F1B:
-        return behind + 1;
+        return after + 1;
     case POPLINER_COPIES_GPIPE:
         return c->num_micro_batches;
     case POPLINER_COPIES_ZERO_BUBBLE:
-        return c->num_stages > 0 ? c->num_stages : behind + 1;
+        return c->num_stages > 0 ? c->num_stages : after + 1;
     case POPLINER_COPIES_INTERLEAVED:
         return c->num_ipus * (turns / c->num_stages) + smaller(turns % c->num_stages, c->num_ipus);
     case POPLINER_COPIES_OF_SCHEDULE:

@@ -1,4 +1,4 @@
-/* What stages of a pipeline store.
+/* The data that stages of a pipeline store.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_PIPELINE_PIPELINE_H

@@ -16,7 +16,7 @@
 #include "popliner/error.h"
 #include "profile/progress.h"
 
-/* What identifies a state of a file: if it differs, the path leads to another file, or the file was
+/* Identifies a state of a file: if it changes, the path leads to another file, or the file was
  * written. */
 typedef struct pl_file_state {
     dev_t device;

@@ -225,7 +225,7 @@ struct popliner_profile {
     uint64_t *tile_non_interleaved_bytes;
     uint64_t *tile_overflowed_bytes;
 
-    /* What the file lacks, one sentence each. */
+    /* Missing tables and columns, one sentence each. */
     size_t num_absences;
     pl_string *absence;
 

@@ -9,7 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* What depends on tables and columns, in words. */
+/* Results that depend on tables and columns. */
 #define NEEDS "the memory of stages"
 #define ACCOUNT "the comparison with the compiler's account"
 #define CYCLES "cycles"

@@ -148,7 +148,7 @@ static void draw_columns(pl_canvas *canvas, const bars *columns) {
 void pl_canvas_bar(pl_canvas *canvas, size_t width, uint64_t bytes, uint64_t limit_bytes,
                    uint64_t top_bytes) {
     uint64_t own = eighths_of(bytes, top_bytes, width);
-    /* beyond the top, where no limit is told too, it is in no cell */
+    /* beyond the top it is in no cell; an unknown limit is beyond the top */
     size_t limit_cell = limit_bytes > top_bytes
                             ? SIZE_MAX
                             : (size_t)((eighths_of(limit_bytes, top_bytes, width) + 7) / 8);
@@ -307,7 +307,7 @@ static void add_ends(const series *s, pl_canvas *canvas) {
                    (int)(s->num_columns > 1 ? s->num_columns - 1 : 1), last);
 }
 
-/* What the parts of the columns are, and the largest item. */
+/* Names the parts of the columns, and the largest item. */
 static void add_caption(const series *s, const char *what, const char *whats, pl_canvas *canvas) {
     pl_text *text = &canvas->text;
     add_sample(canvas, PL_INK_BASE);
@@ -403,7 +403,7 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain
     return pl_text_finish(&canvas.text, status, text, error);
 }
 
-/* What a line says of a stage, in front of its bar. */
+/* Returns the text before the bar of a stage. */
 static char *stage_name(const popliner_certificate *c, size_t number) {
     const popliner_plan_stage *stage = &c->plan.stages[number];
     pl_text name = {0};

@@ -29,7 +29,7 @@ popliner_status pl_plot_plan(const popliner_certificate *certificate,
 
 /* ---- Bars drawn with characters ---- */
 
-/* What a bar is made of. */
+/* The parts of a bar. */
 typedef enum pl_ink {
     PL_INK_BASE,  /* its lower part */
     PL_INK_REST,  /* what is above that */

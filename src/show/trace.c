@@ -24,7 +24,7 @@ typedef struct trace_time {
     bool is_in_cycles; /* else a step that contains no other takes 1 */
     uint64_t *start;   /* [steps] */
     uint64_t *end;     /* a step ends when all have run that it contains, as often as it repeats
-                          them: they are told for the first time alone */
+                          them: the profile lists only the first time */
     uint8_t *is_leaf;  /* it contains no other */
 } trace_time;
 
@@ -64,7 +64,7 @@ static popliner_status find_time(trace_time *time, const popliner_profile *p,
         if (p->step_parent[step] != PL_NONE)
             time->is_leaf[p->step_parent[step]] = 0;
     }
-    /* How long each takes: a parent is a smaller step, so it is complete behind its children. Until
+    /* How long each takes: a parent is a smaller step, so it is complete after its children. Until
      * then `end` holds the length. */
     for (size_t step = p->num_steps; step-- > 0;) {
         uint64_t repeats =
@@ -314,7 +314,7 @@ static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *e
 
 /* ---- stages ---- */
 
-/* What says which variables are data of which stage. */
+/* Finds the variables that are data of a stage. */
 typedef struct stage_data {
     pl_account account;
     pl_unit_usage usage;

@@ -9,7 +9,7 @@
 #include "popliner/operations.h"
 #include "popliner/profile.h"
 
-/* What a trace is of. */
+/* The objects that a trace shows. */
 typedef struct pl_trace_source {
     const popliner_profile *profile;
     const popliner_operations *operations;

@@ -8,7 +8,7 @@
 #include "base/sheet.h"
 #include "popliner/changes.h"
 
-/* What a side has in addition to quantities. Texts belong to the names of the comparison. */
+/* The facts of a side that are not quantities. Texts belong to the names of the comparison. */
 typedef struct pl_compared_side {
     const char *name;
     const char *poplar_version; /* "" if the profile has none */

@@ -31,7 +31,7 @@ static void add_name(pl_text *text, const char *name) {
     }
 }
 
-/* "1,234,567", with its sign if that is told. */
+/* "1,234,567", with its sign if the number is negative or `tells_plus`. */
 static const char *grouped(int64_t number, bool tells_plus, char result[NUMBER_SIZE]) {
     char digits[NUMBER_SIZE];
     char *end = result;

@@ -235,7 +235,7 @@ popliner_status pl_enumeration_find(pl_enumeration *enumeration, const pl_filter
 /* Finds a good split without proof: improves a few simple splits by moving cuts, with measured
  * peaks. */
 
-/* What pl_first_answer should do. */
+/* The request to pl_first_answer. */
 typedef struct pl_first_answer_wish {
     popliner_objective objective; /* the objective to minimise */
     const pl_split *hints;        /* splits to start from, with as many stages as the map */
