@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #define COSTS PROJECT_DIRECTORY "/data/costs/additive.json"
 
 static command_run run;
@@ -109,23 +111,57 @@ static void a_file_names_the_profile(void **state) {
     assert_string_equal(run.out, other.out);
 }
 
-/* An option of the command line stands for all that the file says of it, without a warning. */
+/* The value of the command line counts, without a warning; lists add up, unless they are cleared,
+ * and a flag is taken back. */
 static void the_command_line_wins(void **state) {
     (void)state;
     const char *path =
         write_config("{\"solve\": true, \"num-ipus\": 3, \"require\": \"cut:0,1,2\", "
                      "\"format\": \"json\", \"quiet\": true}");
-    RUN(&run, CASE_PROFILE, "--require", "cut:1", "--config", path, "--num-ipus=2", "--format",
-        "csv");
+    RUN(&run, CASE_PROFILE, "--require=", "--require", "cut:1", "--config", path, "--num-ipus=2",
+        "--format", "csv");
     RUN(&other, CASE_PROFILE, "--require", "cut:1", "--solve", "--num-ipus=2", "--format", "csv",
         "-q");
     assert_int_equal(run.status, 0);
     assert_same_run();
-    RUN(&run, CASE_PROFILE, "--config", path, "-v", "--require", "cut:1");
+    RUN(&run, CASE_PROFILE, "--config", path, "--num-ipus", "4", "--require", "no-cut:0");
+    assert_refused(&run, 2, "cut:0");
+    RUN(&run, CASE_PROFILE, "--config", path, "--no-solve", "--require=", "--output", "checks");
+    RUN(&other, CASE_PROFILE, "-q", "--output", "checks", "--format", "json");
+    assert_same_run();
+    RUN(&run, CASE_PROFILE, "--config", path, "-v", "--require=", "--require", "cut:1");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, " DEBUG ");
     RUN(&run, CASE_PROFILE, "--config", path, "--evaluate", "1");
     assert_refused(&run, 2, "--format json: each answer and table is a document of its own");
+}
+
+/* --output config writes a file that stands for the same run. */
+static void options_are_written(void **state) {
+    (void)state;
+    char *path = strdup(in_scratch("written.json"));
+    RUN(&run, CASE_PROFILE, CASE_DEBUG, "--solve", "--num-ipus=3", "-q", "--require", "cut:0",
+        "--require", "no-cut:1", "--objective", "memory,ipus", "--output",
+        output_into("config", path));
+    assert_int_equal(run.status, 0);
+    RUN(&other, "--config", path);
+    assert_same_run();
+    json_t *written = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *expected = json_pack("{s:s, s:s, s:b, s:i, s:s, s:[s, s], s:b}", "input", CASE_PROFILE,
+                                 "debug", CASE_DEBUG, "solve", 1, "num-ipus", 3, "objective",
+                                 "memory,ipus", "require", "cut:0", "no-cut:1", "quiet", 1);
+    assert_true(json_equal(written, expected));
+    json_decref(written);
+    json_decref(expected);
+    /* printed, it is all that is done; the file of --config is in it, not named */
+    RUN(&run, "--config", path, "--num-ipus=2", "--output", "config");
+    assert_int_equal(run.status, 0);
+    written = json_loads(run.out, JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_integer_value(json_object_get(written, "num-ipus")), 2);
+    assert_null(json_object_get(written, "config"));
+    assert_null(json_object_get(written, "output"));
+    json_decref(written);
+    free(path);
 }
 
 /* One file for many runs: what a run has no use for is left out, but not of its own arguments. */
@@ -252,6 +288,7 @@ int main(void) {
         SCRATCH_TEST(a_file_says_what_a_command_line_says),
         SCRATCH_TEST(a_file_names_the_profile),
         SCRATCH_TEST(the_command_line_wins),
+        SCRATCH_TEST(options_are_written),
         SCRATCH_TEST(a_file_serves_many_runs),
         SCRATCH_TEST(takes_more_constraints_than_a_line_has_room_for),
         SCRATCH_TEST(refuses_what_is_no_such_file),

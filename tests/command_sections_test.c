@@ -397,8 +397,8 @@ static void names_that_do_not_fit_are_told(void **state) {
         {"--operation-breakdown", "The table of operations has ", "--output operations"},
         {"--layer-breakdown", "The table of layers has ", "--output layers"},
         {"--memory-affinity", "The table of affinity between layers has ", "--output pairs"},
-        {"--interlayer-communication",
-         "The table of communication between layers has ", "--output pairs"},
+        {"--interlayer-communication", "The table of communication between layers has ",
+         "--output pairs"},
     };
     static const struct {
         const char *sql; /* what Layer1 is called from then on, in all names of compute sets */

@@ -2180,7 +2180,6 @@ static void refuses_options_that_would_be_ignored(void **state) {
         {{ADDITIVE, "--solve", "--solver", "dp", "--device-map", "0,1,0"},
          {"--solver dp", "--device-map 0,1,0"}},
         {{ADDITIVE, "--solve", "--layers", "only:all"}, {"--layers", "a file of costs"}},
-        {{ADDITIVE, "--solve", "-v"}, {"--quiet", "--verbose"}},
         {{CASE_DIRECTORY, "--solve", "--recompute", "full"}, {"--recompute full", "popart"}},
         {{CASE_DIRECTORY, "--solve", "--device-map", "0,1", "--num-ipus", "2"},
          {"--device-map", "--num-ipus"}},

@@ -200,8 +200,6 @@ static void refuses_wrong_usage(void **state) {
         {{"--solve", CASE_PROFILE, ""}, "an empty file name"},
         {{CASE_PROFILE, "--num-ipus", "2"}, "--num-ipus: not used by the overview; it is for --"},
         {{"--solve", CASE_PROFILE, CASE_DEBUG, "third"}, "'third': a third file"},
-        {{"--solve", CASE_PROFILE, "-q", "-v"}, "--quiet and --verbose exclude each other"},
-        {{"--solve", CASE_PROFILE, "--quiet", "--verbose"}, "exclude each other"},
         {{"--solve", CASE_PROFILE, "--load-from-file", CASE_DEBUG}, "needs no debug information"},
         {{"--solv", CASE_PROFILE}, "--solv: unknown option; did you mean --solve?"},
         {{"--solvee", CASE_PROFILE}, "--solvee: unknown option"},
@@ -513,6 +511,19 @@ static void quiet_leaves_warnings_and_errors(void **state) {
     assert_is_log(&run);
     assert_contains(run.err, "WARNING Used 4 IPUs instead of the 6 requested.\n");
     assert_lacks(run.err, "INFO");
+    /* of quiet and verbose the last one counts; either can be taken back */
+    static const char *const quiet[][3] = {
+        {"-v", "-q"}, {"-q"}, {"-q", "-v", "--quiet"}, {"-q", "--no-verbose"}};
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        RUN(&run, CASE_PROFILE, "--layer-breakdown", quiet[i][0], quiet[i][1], quiet[i][2]);
+        assert_string_equal(run.err, "");
+    }
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "-q", "--no-quiet");
+    assert_contains(run.err, " INFO ");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "-q", "-v");
+    assert_contains(run.err, " DEBUG ");
+    RUN(&run, CASE_PROFILE, "--layer-breakdown", "--no-layer-breakdown=x");
+    assert_refused(&run, 2, "--no-layer-breakdown takes no value");
     RUN(&run, in_scratch("missing"), "--solve", "-q");
     assert_refused(&run, 3, "missing: cannot be read");
 }

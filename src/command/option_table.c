@@ -266,12 +266,12 @@ const option option_table[] = {
     {&kind_bytes, 0, "max-memory", "BYTES", AT(max_memory_bytes),
      .help = "memory that may be used: what needs more ends with\nstatus 4 (default: that of the "
              "machine)"},
-    {&kind_flag, 'q', "quiet", NULL, AT(quiet),
-     .help = "log only warnings and errors, no progress"},
+    {&kind_flag, 'q', "quiet", NULL, AT(quiet), .help = "log only warnings and errors, no progress",
+     .cancels = "verbose"},
     {&kind_flag, 'v', "verbose", NULL, AT(verbose),
-     .help = "log also what was read, with time and memory"},
+     .help = "log also what was read, with time and memory", .cancels = "quiet"},
     {&kind_flag, 'h', "help", NULL, AT(help), .help = "print this and end"},
-    {&kind_flag, 0, "version", NULL, AT(version), .help = "print the version and end"},
+    {&kind_flag, 'V', "version", NULL, AT(version), .help = "print the version and end"},
 };
 
 const size_t num_options = sizeof option_table / sizeof *option_table;

@@ -56,10 +56,11 @@ struct option {
     size_t offset;          /* of its member of the options */
     const char *help;       /* lines of at most 54 characters */
 
-    unsigned action;    /* it asks for this one */
-    const char *output; /* it asks for this one, of --output; its value, if any, is the file */
-    unsigned uses;      /* actions that use it, perhaps OR_WARNED; 0: all */
-    copied copied;      /* in which words of the page it is told */
+    unsigned action;     /* it asks for this one */
+    const char *cancels; /* the option that it stands against: of both the last one counts */
+    const char *output;  /* it asks for this one, of --output; its value, if any, is the file */
+    unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */
+    copied copied;       /* in which words of the page it is told */
 };
 
 /* Options that are only warned of beside actions that PopLiner 1.0.0 had: it took them with

@@ -93,8 +93,9 @@ typedef struct repeated {
 enum { MAX_OPTIONS = 100 };
 typedef struct given {
     bool is[MAX_OPTIONS];
-    bool is_own[MAX_OPTIONS];    /* by the command line, not by the file of --config */
-    repeated texts[MAX_OPTIONS]; /* its values, NULL for flags */
+    bool is_own[MAX_OPTIONS];        /* by the command line, not by the file of --config */
+    repeated texts[MAX_OPTIONS];     /* its values, NULL for flags */
+    size_t num_of_file[MAX_OPTIONS]; /* so many of them are of that file */
 } given;
 
 /* An output that is wanted. */
@@ -231,6 +232,10 @@ typedef struct options {
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
 
 void options_free(options *o);
+
+/* Makes the JSON object for --config that stands for these options; the caller frees *text. Errors:
+ * MEMORY. */
+popliner_status options_config_text(const options *o, char **text, popliner_error *error);
 
 void options_print_help(FILE *stream);
 

@@ -43,10 +43,10 @@ static bool has_word(const char *value, const char *word, size_t length) {
     return false;
 }
 
-/* The same of any value of a list, else of the last one. */
-static bool any_has_word(const option *own, const repeated *texts, const char *word,
+/* The same of any value of a list from `first` on, else of the last one. */
+static bool any_has_word(const option *own, const repeated *texts, size_t first, const char *word,
                          size_t length) {
-    for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
+    for (size_t i = own->kind->is_list ? first : texts->count - 1; i < texts->count; i++)
         if (has_word(texts->texts[i], word, length))
             return true;
     return false;
@@ -76,9 +76,11 @@ static const option *find_given(const options *o, const char *list, bool is_own,
             if (own->kind == NULL || !o->given.is[i] || (is_own && !o->given.is_own[i]) ||
                 strlen(own->name) != name_size || memcmp(own->name, name, name_size) != 0)
                 continue;
-            if (*length == 0 || (strncmp(*word, "several", *length) == 0
-                                     ? options_are_together(o)
-                                     : any_has_word(own, texts, *word, *length)))
+            if (*length == 0 ||
+                (strncmp(*word, "several", *length) == 0
+                     ? options_are_together(o)
+                     : any_has_word(own, texts, is_own ? o->given.num_of_file[i] : 0, *word,
+                                    *length)))
                 return own;
         }
         name += size;
@@ -607,8 +609,6 @@ popliner_status options_check(options *o, popliner_error *error) {
     popliner_status status = settle(o, error);
     if (status != POPLINER_OK || o->help || o->version)
         return status;
-    if (o->quiet && o->verbose)
-        return fail_usage(error, "--quiet and --verbose exclude each other");
     status = check_relations(o, error);
     if (status == POPLINER_OK)
         status = check_solving(o, error);

@@ -16,6 +16,7 @@
 /* What the words of an option look like. */
 typedef struct config_rule {
     bool is_known;
+    bool is_flag;
     bool is_repeated; /* a list becomes several words of this option */
     bool has_names;   /* members of a list are names, so their signs are escaped */
     char sign;        /* between key and value of an object */
@@ -162,12 +163,13 @@ static popliner_status add_members(const reader *r, const char *name, const char
 static popliner_status add_option(const reader *r, const char *name, const config_rule *rule,
                                   json_t *value) {
     const bool is_file = strcmp(name, "input") == 0 || strcmp(name, "debug") == 0;
-    if (json_is_false(value) || json_is_null(value))
+    const bool is_false = json_is_false(value);
+    if (json_is_null(value) || (is_false && !rule->is_flag))
         return POPLINER_OK;
-    growing_text w = begin_word(is_file ? "" : "--");
+    growing_text w = begin_word(is_file ? "" : is_false ? "--no-" : "--");
     if (!is_file)
         text_add(&w, name);
-    if (json_is_true(value) && !is_file)
+    if (is_false || (json_is_true(value) && !is_file))
         return add_word(r, w);
     if (!is_file)
         text_add(&w, "=");
@@ -208,8 +210,8 @@ static popliner_status read_object(const reader *r, json_t **root) {
     return POPLINER_OK;
 }
 
-/* Reads the file. `rule_of` tells of an option by its name. true is an option without a value;
- * false and null are options that are not given; a list is what the rule says; an object stands for
+/* Reads the file. `rule_of` describes an option by its name. true is an option without a value,
+ * false takes it back; null is an option that is not given; a list is what the rule says; an object stands for
  * the list of its "key=value". The keys "input" and "debug" name the files, in this order.
  * Errors: INPUT, for a file that cannot be read or is no such object; USAGE for a key that
  * `rule_of` does not know: its message has only the place, the caller says which option is near. */
@@ -255,27 +257,43 @@ static void config_free(config *c) {
 
 /* ---- arguments ---- */
 
-/* The option that an argument begins with, and the value behind its '=', if any. */
-static const option *find(const char *argument, const char **value) {
-    *value = NULL;
+/* The option of this name, `length` characters; of a flag with "no-" before it, or taken from it,
+ * *is_taken_back is true. NULL: none. */
+static const option *find_name(const char *name, size_t length, bool *is_taken_back) {
+    static const char no[] = "no-";
+    const size_t no_length = strlen(no);
     for (size_t i = 0; i < num_options; i++) {
         const option *o = &option_table[i];
-        if (o->kind == NULL)
-            continue;
-        if (argument[1] != '-') {
-            if (o->letter != '\0' && argument[1] == o->letter && argument[2] == '\0')
-                return o;
-            continue;
-        }
-        size_t length = strlen(o->name);
-        if (strncmp(argument + 2, o->name, length) != 0)
-            continue;
-        if (argument[2 + length] == '=')
-            *value = argument + 2 + length + 1;
-        if (argument[2 + length] == '=' || argument[2 + length] == '\0')
+        const size_t own = o->kind == NULL ? 0 : strlen(o->name);
+        *is_taken_back = false;
+        if (own > 0 && own == length && memcmp(o->name, name, own) == 0)
+            return o;
+        *is_taken_back = true;
+        if (o->kind == &kind_flag && own + no_length == length &&
+            memcmp(name, no, no_length) == 0 && memcmp(o->name, name + no_length, own) == 0)
+            return o;
+        if (o->kind == &kind_flag && own == length + no_length &&
+            memcmp(o->name, no, no_length) == 0 && memcmp(o->name + no_length, name, length) == 0)
             return o;
     }
     return NULL;
+}
+
+/* The option that an argument begins with, and the value after its '=', if any. */
+static const option *find(const char *argument, const char **value, bool *is_taken_back) {
+    *value = NULL;
+    *is_taken_back = false;
+    if (argument[1] != '-') {
+        for (size_t i = 0; i < num_options; i++)
+            if (option_table[i].letter != '\0' && argument[1] == option_table[i].letter &&
+                argument[2] == '\0')
+                return &option_table[i];
+        return NULL;
+    }
+    const size_t length = strcspn(argument + 2, "=");
+    if (argument[2 + length] == '=')
+        *value = argument + 2 + length + 1;
+    return find_name(argument + 2, length, is_taken_back);
 }
 
 /* Refuses an argument that is no option, and names the one that it may have been meant to be. */
@@ -294,24 +312,43 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
  * forgotten more likely than a file is to be called "--solve". Behind a '=' it may be. */
 static bool is_option(const char *argument) {
     const char *value;
-    return argument[0] == '-' && find(argument, &value) != NULL;
+    bool is_taken_back;
+    return argument[0] == '-' && find(argument, &value, &is_taken_back) != NULL;
 }
 
-/* Notes that an option was given. Of two values the last one counts, as with PopLiner 1.0.0, so
- * that a script can add its own behind others'; the user is told of it. */
+/* Forgets that an option was given. */
+static void take_back(const option *o, options *result) {
+    const size_t place = (size_t)(o - option_table);
+    given *g = &result->given;
+    g->is[place] = false;
+    g->is_own[place] = false;
+    g->texts[place].count = 0;
+    g->num_of_file[place] = 0;
+}
+
+/* Notes that an option was given. Lists add up, and of two other values the last one counts, as with
+ * PopLiner 1.0.0, so that a script can add its own after others'; the user is told of it, unless the
+ * first is that of a file. */
 static popliner_status note(const option *o, const char *value, bool is_own, options *result,
                             popliner_error *error) {
     given *g = &result->given;
     const size_t place = (size_t)(o - option_table);
     repeated *list = &g->texts[place];
     const char *before = list->count == 0 ? NULL : list->texts[list->count - 1];
-    if (!o->kind->is_list && before != NULL && value != NULL && strcmp(before, value) != 0)
+    if (!o->kind->is_list && before != NULL && value != NULL && is_own == g->is_own[place] &&
+        strcmp(before, value) != 0)
         result->overridden = (overridden){o->name, before, value};
-    g->is[place] = true;
-    g->is_own[place] = is_own;
+    if (!o->kind->is_list)
+        take_back(o, result);
+    for (size_t i = 0; o->cancels != NULL && i < num_options; i++)
+        if (strcmp(option_table[i].name, o->cancels) == 0)
+            take_back(&option_table[i], result);
     const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
     if (texts == NULL)
         return fail_memory(error, "the options");
+    g->is[place] = true;
+    g->is_own[place] = is_own;
+    g->num_of_file[place] += !is_own;
     texts[list->count++] = value;
     list->texts = texts;
     return POPLINER_OK;
@@ -340,9 +377,8 @@ static popliner_status take_value(const option *o, const char *value, options *r
 /* What is known of the arguments before them. */
 typedef struct parsing {
     options *result;
-    const given *skipped; /* options that are not to be taken; NULL: none */
-    bool is_file;         /* the arguments are those of a file */
-    bool only_names;      /* behind "--" */
+    bool is_file;    /* the arguments are those of a file */
+    bool only_names; /* after "--" */
 } parsing;
 
 static popliner_status take_file(parsing *p, const char *argument, popliner_error *error) {
@@ -358,6 +394,12 @@ static popliner_status take_file(parsing *p, const char *argument, popliner_erro
     return POPLINER_OK;
 }
 
+/* The argument without its value. */
+static const char *argument_name(const char *argument, char text[80]) {
+    snprintf(text, 80, "%.*s", (int)strcspn(argument, "="), argument);
+    return text;
+}
+
 /* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL behind the
  * last. */
 static popliner_status take_argument(parsing *p, const char *argument, const char *next,
@@ -370,23 +412,25 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
         return POPLINER_OK;
     }
     const char *value;
-    const option *o = find(argument, &value);
+    bool is_taken_back;
+    const option *o = find(argument, &value, &is_taken_back);
     if (o == NULL)
         return fail_unknown(argument, error);
     if (o->kind == &kind_flag && value != NULL)
-        return fail_usage(error, "--%s takes no value", o->name);
+        return fail_usage(error, "%s takes no value", argument_name(argument, (char[80]){""}));
     if (o->kind != &kind_flag) {
         if (value == NULL && next != NULL && !is_option(next)) {
             value = next;
             *num_taken = 2;
         }
-        if (value == NULL || *value == '\0')
+        is_taken_back = o->kind->is_list && value != NULL && *value == '\0';
+        if (!is_taken_back && (value == NULL || *value == '\0'))
             return fail_usage(error, "--%s needs a value: %s", o->name, o->value);
     }
-    if (p->skipped != NULL && p->skipped->is[o - option_table])
-        return POPLINER_OK;
-    popliner_status status = take_value(o, value, p->result, error);
-    return status == POPLINER_OK ? note(o, value, !p->is_file, p->result, error) : status;
+    if (!is_taken_back)
+        return note(o, value, !p->is_file, p->result, error);
+    take_back(o, p->result);
+    return POPLINER_OK;
 }
 
 static popliner_status take_arguments(parsing *p, int argc, char **argv, popliner_error *error) {
@@ -399,13 +443,15 @@ static popliner_status take_arguments(parsing *p, int argc, char **argv, popline
 
 /* How the file of --config may say an option. */
 static config_rule rule_of(const char *name) {
-    for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind != NULL && strcmp(option_table[i].name, name) == 0)
-            return (config_rule){.is_known = strcmp(name, "config") != 0,
-                                 .is_repeated = option_table[i].kind->is_list,
-                                 .has_names = option_table[i].kind->has_names,
-                                 .sign = option_table[i].kind == &kind_rules ? ':' : '='};
-    return (config_rule){0};
+    bool is_taken_back;
+    const option *o = find_name(name, strlen(name), &is_taken_back);
+    if (o == NULL)
+        return (config_rule){0};
+    return (config_rule){.is_known = o->offset != offsetof(options, config_path),
+                         .is_flag = o->kind == &kind_flag,
+                         .is_repeated = o->kind->is_list,
+                         .has_names = o->kind->has_names,
+                         .sign = o->kind == &kind_rules ? ':' : '='};
 }
 
 /* Puts the name of the file before a message. */
@@ -428,9 +474,9 @@ static popliner_status fail_key(popliner_error *error) {
     return fail(error, told.status, "%s%s", told.message, text);
 }
 
-/* Takes what the file of --config says and the arguments, `own`, do not. */
-static popliner_status take_config(parsing *p, const options *own, popliner_error *error) {
-    const char *path = own->config_path;
+/* Takes what the file of --config says; its INPUT unless the arguments have one. */
+static popliner_status take_config(parsing *p, const char *path, bool has_input,
+                                   popliner_error *error) {
     config *c = &p->result->config;
     popliner_status status = config_read(path, rule_of, c, error);
     if (status == POPLINER_ERROR_USAGE)
@@ -438,7 +484,7 @@ static popliner_status take_config(parsing *p, const options *own, popliner_erro
     for (size_t i = 0; status == POPLINER_OK && i < c->num_words; i++) {
         const bool is_file = i < c->num_files;
         int num_taken;
-        if (is_file && (own->profile != NULL))
+        if (is_file && has_input)
             continue;
         status = is_file ? take_file(p, c->words[i], error)
                          : take_argument(p, c->words[i], NULL, &num_taken, error);
@@ -448,24 +494,46 @@ static popliner_status take_config(parsing *p, const options *own, popliner_erro
     return status;
 }
 
-/* What goes through an option's values in the arguments stands against its value in the file, as
- * either of two options does that exclude each other. */
-static void set_aside(given *g, const options *own) {
-    const char *sweep = own->sweep == NULL ? "" : own->sweep;
-    const struct {
-        const char *name;
-        bool is_against;
-    } against[] = {
-        {"num-ipus", strncmp(sweep, "num-ipus", 8) == 0},
-        {"mem-per-tile", strncmp(sweep, "mem-per-tile", 12) == 0},
-        {"objective", own->pareto != NULL},
-        {"quiet", own->verbose},
-        {"verbose", own->quiet},
+/* The option with this member. */
+static const option *row_of(size_t offset) {
+    const option *o = option_table;
+    while (o->kind == NULL || o->offset != offset)
+        o++;
+    return o;
+}
+
+/* What goes through an option's values in the arguments stands against its value in the file. */
+static void set_aside(options *result) {
+    static const struct {
+        size_t winner;
+        const char *begin; /* of its value */
+        size_t loser;
+    } pairs[] = {
+        {offsetof(options, sweep), "num-ipus", offsetof(options, num_ipus)},
+        {offsetof(options, sweep), "mem-per-tile", offsetof(options, mem_per_tile_bytes)},
+        {offsetof(options, pareto), "", offsetof(options, objective)},
     };
-    for (size_t k = 0; k < sizeof against / sizeof *against; k++)
-        for (size_t i = 0; i < num_options; i++)
-            if (against[k].is_against && strcmp(option_table[i].name, against[k].name) == 0)
-                g->is[i] = true;
+    const given *g = &result->given;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const size_t winner = (size_t)(row_of(pairs[i].winner) - option_table);
+        const option *loser = row_of(pairs[i].loser);
+        if (g->is_own[winner] && !g->is_own[loser - option_table] &&
+            strncmp(g->texts[winner].texts[0], pairs[i].begin, strlen(pairs[i].begin)) == 0)
+            take_back(loser, result);
+    }
+}
+
+/* Sets the members of all options that were given. */
+static popliner_status take_values(options *result, popliner_error *error) {
+    const given *g = &result->given;
+    const char *path = result->config_path;
+    for (size_t i = 0; i < num_options; i++)
+        for (size_t k = 0; k < g->texts[i].count; k++) {
+            if (take_value(&option_table[i], g->texts[i].texts[k], result, error) == POPLINER_OK)
+                continue;
+            return k < g->num_of_file[i] ? in_config(path, error) : error->status;
+        }
+    return POPLINER_OK;
 }
 
 static void begin_options(options *result) {
@@ -474,26 +542,95 @@ static void begin_options(options *result) {
         result->fail_on.growth.percent[i] = -1;
 }
 
+/* Whether it says only what the command is. */
+static bool is_about_itself(const options *o) {
+    return o->given.is[row_of(offsetof(options, help)) - option_table] ||
+           o->given.is[row_of(offsetof(options, version)) - option_table];
+}
+
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
     parsing p = {.result = result};
     begin_options(result);
     popliner_status status = take_arguments(&p, argc, argv, error);
-    if (status == POPLINER_OK && result->config_path != NULL && !result->help && !result->version) {
-        /* again, behind what the file says and the arguments do not */
-        options own = *result;
-        given told = own.given;
-        set_aside(&told, &own);
-        p = (parsing){.result = result, .skipped = &told, .is_file = true};
+    const repeated *paths =
+        &result->given.texts[row_of(offsetof(options, config_path)) - option_table];
+    if (status == POPLINER_OK && paths->count > 0 && !is_about_itself(result)) {
+        /* again, after what the file says */
+        const char *path = paths->texts[paths->count - 1];
+        const bool has_input = result->profile != NULL;
+        options_free(result);
         begin_options(result);
-        status = take_config(&p, &own, error);
-        p.skipped = NULL;
+        result->config_path = path;
+        p = (parsing){.result = result, .is_file = true};
+        status = take_config(&p, path, has_input, error);
         p.is_file = false;
         p.only_names = false;
         if (status == POPLINER_OK)
             status = take_arguments(&p, argc, argv, error);
-        options_free(&own);
+        if (status == POPLINER_OK)
+            set_aside(result);
     }
+    if (status == POPLINER_OK)
+        status = take_values(result, error);
     return status == POPLINER_OK ? options_check(result, error) : status;
+}
+
+/* The value of an option as JSON, NULL without memory: numbers as such, of lists a list. Outputs that
+ * are options themselves are left out. */
+static json_t *json_of(const option *o, const repeated *texts) {
+    static const char own[] = "config";
+    json_t *list = json_array();
+    for (size_t i = 0; i < texts->count; i++) {
+        const char *text = texts->texts[i];
+        const bool is_number = text != NULL && *text != '\0' && strlen(text) < 16 &&
+                               strspn(text, "0123456789") == strlen(text) &&
+                               (*text != '0' || text[1] == '\0');
+        const bool is_own = o->kind == &kind_output && strncmp(text, own, strlen(own)) == 0;
+        if (!is_own &&
+            json_array_append_new(list, text == NULL ? json_true()
+                                        : is_number  ? json_integer(strtoll(text, NULL, 10))
+                                                     : json_string(text)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    if (list == NULL || o->kind->is_list || json_array_size(list) != 1)
+        return list;
+    json_t *one = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    return one;
+}
+
+popliner_status options_config_text(const options *o, char **text, popliner_error *error) {
+    const given *g = &o->given;
+    const char *input = o->costs != NULL ? o->costs : o->profile;
+    json_t *root = json_object();
+    bool has_memory = root != NULL;
+    if (input != NULL)
+        has_memory = json_object_set_new(root, "input", json_string(input)) == 0 && has_memory;
+    if (o->debug != NULL)
+        has_memory = json_object_set_new(root, "debug", json_string(o->debug)) == 0 && has_memory;
+    for (size_t i = 0; has_memory && i < num_options; i++) {
+        json_t *value = !g->is[i] || option_table[i].offset == offsetof(options, config_path)
+                            ? json_null()
+                            : json_of(&option_table[i], &g->texts[i]);
+        const bool is_empty =
+            json_is_null(value) || (json_is_array(value) && json_array_size(value) == 0);
+        has_memory = value != NULL;
+        if (has_memory && !is_empty)
+            has_memory = json_object_set(root, option_table[i].name, value) == 0;
+        json_decref(value);
+    }
+    char *made = has_memory ? json_dumps(root, JSON_INDENT(4)) : NULL;
+    json_decref(root);
+    growing_text whole = {0};
+    if (made != NULL) {
+        text_add(&whole, made);
+        text_add(&whole, "\n");
+    }
+    free(made);
+    *text = whole.text;
+    return made == NULL || whole.failed ? fail_memory(error, "the options") : POPLINER_OK;
 }
 
 void options_free(options *o) {
