@@ -193,6 +193,9 @@ def check_terminal(popliner, directory):
                     coloured)
     check(re.sub("\x1b\\[[0-9]+m", "", shaded) == plain, "the terminal's own width, or the shades")
     check(on_terminal(command, 60, {"NO_COLOR": "1"}) == plain, "NO_COLOR")
+    check(on_terminal([*command, "--color=never"], 60, {}) == plain, "--color never")
+    check(on_terminal([*command, "--color=always"], 60, {"NO_COLOR": "1"}) == coloured ==
+          run([*command, "--color=always"], {"COLUMNS": "60"}), "--color always")
     check(on_terminal(command, 60, {"TERM": "dumb"}) ==
           run(command, {"COLUMNS": "60", "LANG": "C"}), "a dumb terminal gets ASCII")
     check(on_terminal(command, 60, {"COLUMNS": "100", "NO_COLOR": "1"}) ==

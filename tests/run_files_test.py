@@ -25,7 +25,7 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "NAME", "text|tsv|csv|json|plot", "RULE,...", "RULE", "[only:]A..B|all", "NAME,...", "N", "LIST", "PERCENT",
+    "NAME", "text|tsv|csv|json|plot", "auto|always|never", "RULE,...", "RULE", "[only:]A..B|all", "NAME,...", "N", "LIST", "PERCENT",
     "BYTES", "I=BYTES,...", "I=FACTOR,...", "[I-J=]BYTES,...", "WHAT=A..B", "A,B",
     "auto|ilp|dp|popliner", "full|popliner", "BYTES|N%|gaps", "I,I,...", "V",
     "none|standard|full|auto", "NAME|N,N,...", "M", "LIST|all|none", "none|fp16|fp32|auto",

@@ -183,7 +183,7 @@ static popliner_status make_text(session *s, const void *of, popliner_format for
         [POPLINER_FORMAT_JSON] = POPLINER_CHANGES_JSON,
         [POPLINER_FORMAT_TEXT] = POPLINER_CHANGES_TEXT,
     };
-    const popliner_plot_options screen = screen_options();
+    const popliner_plot_options screen = screen_options(s);
     if (screen_is_used(s) && format == POPLINER_FORMAT_TEXT)
         return popliner_screen_changes(of, "--output comparison", &screen, text, error);
     const bool is_report = !s->options.has_format && options_printed(&s->options) == NULL;

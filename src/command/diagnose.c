@@ -176,7 +176,7 @@ static popliner_status make_diagnosis(session *s, const void *of, popliner_forma
     enum { SHOWN = 20 };
     const options *o = &s->options;
     const bool shows_all = o->verbose || format == POPLINER_FORMAT_JSON;
-    const popliner_plot_options screen = screen_options();
+    const popliner_plot_options screen = screen_options(s);
     if (format == POPLINER_FORMAT_TEXT && !o->verbose)
         return popliner_screen_diagnosis(
             of, o->fail_on.unexplained_percent,

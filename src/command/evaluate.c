@@ -182,8 +182,7 @@ static void doubt(session *s, const popliner_comparison *comparison) {
 
 static popliner_status make_comparison(session *s, const void *of, popliner_format format,
                                        char **text, popliner_error *error) {
-    const popliner_plot_options screen = screen_options();
-    (void)s;
+    const popliner_plot_options screen = screen_options(s);
     if (format == POPLINER_FORMAT_TEXT)
         return popliner_screen_comparison(
             of, "--output calibration=FILE, then --calibration FILE, applies it", &screen, text,

@@ -98,6 +98,8 @@ KIND_OF_WORDS(kind_need, {"at-most", POPLINER_NEED_MOST}, {"expected", POPLINER_
               {"at-least", POPLINER_NEED_LEAST});
 KIND_OF_WORDS(kind_layer_order, {"steps", POPLINER_LAYER_ORDER_STEPS},
               {"natural", POPLINER_LAYER_ORDER_NATURAL});
+KIND_OF_WORDS(kind_color, {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS},
+              {"never", COLOUR_NEVER});
 KIND_OF_WORDS(kind_format, {"text", POPLINER_FORMAT_TEXT}, {"tsv", POPLINER_FORMAT_TSV},
               {"csv", POPLINER_FORMAT_CSV}, {"json", POPLINER_FORMAT_JSON}, {"plot", FORMAT_PLOT});
 

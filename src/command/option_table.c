@@ -242,6 +242,8 @@ const option option_table[] = {
     {&kind_format, 0, "format", "text|tsv|csv|json|plot", AT(format),
      .help = "of what is shown, and of files whose names do not end\nwith it (default: text on a "
              "terminal, else tsv); plot:\nof the outputs tiles, liveness and plan"},
+    {&kind_color, 0, "color", "auto|always|never", AT(color),
+     .help = "colours; auto (default): on a terminal, unless NO_COLOR\nis set"},
     {&kind_read, 0, "config", "FILE", AT(config_path),
      .help =
          "options from a JSON object with their names as keys; what\nthe command line gives, too, "

@@ -53,6 +53,9 @@ typedef struct asked_layers {
     bool only_layers;     /* operations in no layer are left out */
 } asked_layers;
 
+/* Whether what is shown has colours. */
+typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
+
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
 /* What a file of --config says, word by word, as on a command line: the names of files, then
@@ -171,6 +174,7 @@ typedef struct options {
 
     popliner_format format; /* TEXT for a terminal, else TSV, unless it was asked for */
     bool has_format;        /* it was */
+    colour_choice color;
     solver_choice solver;
     model_choice memory_model;
     asked_reserve reserve;

@@ -278,7 +278,7 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
                               name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
     const wanted_output *plan = options_wanted(o, OUTPUT_PLAN);
     if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
-        return fail_usage(error, "--format plot: is for profiles, not for a file of costs");
+        return fail_usage(error, "--output plan: has no plot of a file of costs");
     if (other != NULL)
         return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
     if (!o->solve)

@@ -56,7 +56,7 @@ static popliner_status make_section(session *s, const wanted_output *w,
     const popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
     const popliner_section section = (popliner_section)w->what->number;
     if ((int)format == FORMAT_PLOT) {
-        popliner_plot_options how = screen_options();
+        popliner_plot_options how = screen_options(s);
         how.has_colour = how.has_colour && w->path == NULL;
         const popliner_plot plot = section == POPLINER_SECTION_TILES      ? POPLINER_PLOT_TILES
                                    : section == POPLINER_SECTION_LIVENESS ? POPLINER_PLOT_LIVENESS

@@ -13,12 +13,13 @@ bool screen_is_used(const session *s) {
     return s->options.format == POPLINER_FORMAT_TEXT && options_printed(&s->options) == NULL;
 }
 
-popliner_plot_options screen_options(void) {
+popliner_plot_options screen_options(const session *s) {
     const terminal t = terminal_of(STDOUT_FILENO);
     popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
     how.width = t.width;
     how.is_ascii = t.is_ascii;
-    how.has_colour = t.has_colour;
+    how.has_colour =
+        s->options.color == COLOUR_AUTO ? t.has_colour : s->options.color == COLOUR_ALWAYS;
     return how;
 }
 
@@ -34,7 +35,7 @@ static popliner_status find_schedule(const session *s, const request *r, bool *l
 
 popliner_status screen_solve(session *s, const request *r, const popliner_certificate *certificate,
                              const popliner_costs *costs, char **text, popliner_error *error) {
-    const popliner_plot_options screen = screen_options();
+    const popliner_plot_options screen = screen_options(s);
     hint_list hints = {0};
     bool lacks_schedule = false;
     popliner_status status = find_schedule(s, r, &lacks_schedule, error);
@@ -50,7 +51,7 @@ popliner_status screen_solve(session *s, const request *r, const popliner_certif
 popliner_status screen_evaluate(session *s, const request *r,
                                 const popliner_certificate *certificate, char **text,
                                 popliner_error *error) {
-    const popliner_plot_options screen = screen_options();
+    const popliner_plot_options screen = screen_options(s);
     hint_list hints = {0};
     bool lacks_schedule = false;
     popliner_status status = find_schedule(s, r, &lacks_schedule, error);
@@ -69,7 +70,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
         {"Try", "--diagnose", "how much of the compiler's account is explained", NULL},
         {"Try", "--output page=page.html", "the same for a browser", NULL},
     };
-    const popliner_plot_options how = screen_options();
+    const popliner_plot_options how = screen_options(s);
     popliner_certificate *whole = NULL;
     char *text = NULL;
     if (s->options.format != POPLINER_FORMAT_TEXT) {

@@ -13,8 +13,8 @@
 /* True if the report is for people, so that the log need not repeat it. */
 bool screen_is_used(const session *s);
 
-/* What standard output can show. */
-popliner_plot_options screen_options(void);
+/* What standard output can show. --color goes before the terminal and NO_COLOR. */
+popliner_plot_options screen_options(const session *s);
 
 /* Makes the report of --solve or --evaluate; the caller frees *text. `costs` may be NULL. Errors:
  * those of solving, which finds out what would help. */
