@@ -199,17 +199,17 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
         uint64_t largest = 0;
         assert_int_equal(plan->num_stages, num_cuts + 1);
         for (size_t i = 0; i < plan->num_stages; i++) {
-            popliner_measurement *measured = NULL;
+            popliner_stage_memory *memory = NULL;
+            popliner_stage_detail detail;
             popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit,
                                        plan->num_stages - i};
-            check(
-                popliner_analysis_measure_stages(analysis, &request, &stage, 1, &measured, &error),
-                &error);
-            const popliner_stage_memory *memory = measured->memory;
+            check(popliner_analysis_measure_stages(analysis, &request, &stage, 1, &detail, &memory,
+                                                   &error),
+                  &error);
             uint64_t bytes =
                 pl_tiles_max(memory->need_bytes[POPLINER_NEED_EXPECTED], memory->num_tiles);
-            assert_int_equal(measured->detail->tile_bytes, bytes);
-            popliner_measurement_free(measured);
+            assert_int_equal(detail.tile_bytes, bytes);
+            popliner_stage_memory_free(memory);
             assert_int_equal(plan->stages[i].peak_bytes, bytes);
             assert_int_equal(popliner_certificate_get_info(certificate)->details[i].tile_bytes,
                              bytes);
@@ -247,11 +247,11 @@ static void evaluates_stages_on_one_ipu(void **state) {
     const size_t device_map[] = {0, 1, 0};
     size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
     const popliner_interval shared[] = {{0, 0, 3}, {2, num_units - 1, 1}};
-    popliner_measurement *measured = NULL;
+    popliner_stage_detail detail;
     (void)state;
-    check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, &measured, &error), &error);
-    uint64_t needed_bytes = measured->detail->tile_bytes;
-    popliner_measurement_free(measured);
+    check(popliner_analysis_measure_stages(analysis, NULL, shared, 2, &detail, NULL, &error),
+          &error);
+    uint64_t needed_bytes = detail.tile_bytes;
     popliner_ipu_limit limit = {0, needed_bytes};
     options.device_map = device_map;
     options.num_mapped_stages = 3;
@@ -284,7 +284,7 @@ enum { NUM_QUESTIONS = 7 };
 /* What the stages of a chain need that begin it or end it, the longest ones first. */
 static char *measure_all(popliner_analysis *analysis, const popliner_request *request) {
     enum { ROOM = 100000 };
-    popliner_measurement *measured = NULL;
+    popliner_stage_detail detail;
     popliner_error error = {.message = ""};
     size_t num_units = popliner_chain_num_units(chain_of(analysis, request->memory_model));
     size_t length = 0;
@@ -295,11 +295,11 @@ static char *measure_all(popliner_analysis *analysis, const popliner_request *re
             if (first > 0 && last + 1 < num_units)
                 continue;
             popliner_interval stage = {first, last, 1};
-            check(popliner_analysis_measure_stages(analysis, request, &stage, 1, &measured, &error),
+            check(popliner_analysis_measure_stages(analysis, request, &stage, 1, &detail, NULL,
+                                                   &error),
                   &error);
             length += (size_t)snprintf(text + length, ROOM - length, "%llu ",
-                                       (unsigned long long)measured->detail->total_bytes);
-            popliner_measurement_free(measured);
+                                       (unsigned long long)detail.total_bytes);
             assert_in_range(length, 1, ROOM - 100);
         }
     return text;
@@ -643,7 +643,8 @@ static void refuses_what_makes_no_sense(void **state) {
     popliner_error error = {.message = ""};
     popliner_certificate *certificate = NULL;
     popliner_costs *costs = NULL;
-    popliner_measurement *measured = NULL;
+    popliner_stage_detail detail;
+    popliner_stage_memory *memory = NULL;
     popliner_request bad[6] = {POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT,
                                POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT, POPLINER_REQUEST_INIT};
     size_t num_units = popliner_chain_num_units(chain_of(analysis, POPLINER_MEMORY_MODEL_FULL));
@@ -680,10 +681,10 @@ static void refuses_what_makes_no_sense(void **state) {
                                                {{0, 1, 1}, {1, 1, 1}},
                                                {{0, 0, 0}, {1, 1, 1}}};
     for (size_t i = 0; i < 4; i++)
-        assert_usage(
-            popliner_analysis_measure_stages(analysis, NULL, bad_stages[i], 2, &measured, &error),
-            &error);
-    assert_null(measured);
+        assert_usage(popliner_analysis_measure_stages(analysis, NULL, bad_stages[i], 2, &detail,
+                                                      &memory, &error),
+                     &error);
+    assert_null(memory);
     popliner_solver_options bad_options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_request request = POPLINER_REQUEST_INIT;
     request.solver = &bad_options;

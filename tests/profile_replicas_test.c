@@ -92,23 +92,21 @@ static void forget_costs(question *q) {
 static void measure(const question *q, measured *m) {
     popliner_error error = {.message = ""};
     popliner_request request = request_of(q, m->num_stages, m->micro_batches);
-    popliner_measurement *measurement;
-    assert_ok(popliner_analysis_measure_stages(q->analysis, &request, m->stages, m->count,
-                                               &measurement, &error),
+    popliner_stage_detail detail;
+    assert_ok(popliner_analysis_measure_stages(q->analysis, &request, m->stages, m->count, &detail,
+                                               NULL, &error),
               &error);
-    m->peak_bytes = measurement->detail->need_bytes[request.need];
-    popliner_measurement_free(measurement);
+    m->peak_bytes = detail.need_bytes[request.need];
     /* in a pipeline that keeps nothing, accumulators of a byte for each byte of parameters */
     request = (popliner_request)POPLINER_REQUEST_INIT;
     request.schedule = POPLINER_SCHEDULE_SEQUENTIAL;
     request.accumulators = POPLINER_ACCUMULATORS_FP16;
     request.effects = 0;
-    assert_ok(popliner_analysis_measure_stages(q->analysis, &request, m->stages, m->count,
-                                               &measurement, &error),
+    assert_ok(popliner_analysis_measure_stages(q->analysis, &request, m->stages, m->count, &detail,
+                                               NULL, &error),
               &error);
     bool adds_up = q->request.schedule != POPLINER_SCHEDULE_INFERENCE;
-    m->parameter_bytes = adds_up ? measurement->detail->part_bytes[POPLINER_PART_ACCUMULATORS] : 0;
-    popliner_measurement_free(measurement);
+    m->parameter_bytes = adds_up ? detail.part_bytes[POPLINER_PART_ACCUMULATORS] : 0;
 }
 
 static const measured *find_measured(question *q, const measured *wanted) {

@@ -246,13 +246,15 @@ bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id
 /* ---- Measuring and solving ---- */
 
 /* Measures the memory of one IPU that runs `stages` (usually one), each with what it stores for its
- * distance stages_to_end from the end of the pipeline. Ignores request->solver. The caller frees
- * *measurement before the analysis. Errors: USAGE for units that are not in the chain or overlap;
- * those of popliner_analysis_chain. Cost: O(touched variables + tiles * (steps + programs)). */
+ * distance stages_to_end from the end of the pipeline. Sets *detail, whose names live as long as the
+ * analysis, and *memory, which the caller frees with popliner_stage_memory_free (NULL: not set).
+ * Ignores request->solver. Errors: USAGE for units that are not in the chain or overlap; those of
+ * popliner_analysis_chain. Cost: O(touched variables + tiles * (steps + programs)). */
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_interval *stages, size_t num_stages,
-                                                 popliner_measurement **measurement,
+                                                 popliner_stage_detail *detail,
+                                                 popliner_stage_memory **memory,
                                                  popliner_error *error);
 
 /* Computes the costs of every stage of the chain, as popliner_solve takes them: peaks for pipelines

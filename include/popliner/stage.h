@@ -81,7 +81,7 @@ typedef struct popliner_part_info {
 /* Returns the names of a part; NULL if there is no such part. */
 const popliner_part_info *popliner_part_info_of(popliner_part part);
 
-/* Bytes by tile; each array has num_tiles items. */
+/* Bytes by tile; each array has num_tiles items. Free with popliner_stage_memory_free. */
 typedef struct popliner_stage_memory {
     size_t num_tiles;
     /* NULL for PARAMETERS, which are only known over all tiles. */
@@ -141,15 +141,8 @@ typedef enum popliner_verdict {
 popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes,
                                      double *margin_spreads);
 
-/* The memory of one IPU with its stages. Owned by the caller that measured; free with
- * popliner_measurement_free. Later versions may append members, here and to what it points to. */
-typedef struct popliner_measurement {
-    const popliner_stage_memory *memory; /* by tile */
-    const popliner_stage_detail *detail; /* summed up */
-} popliner_measurement;
-
 /* NULL is fine. */
-void popliner_measurement_free(popliner_measurement *measurement);
+void popliner_stage_memory_free(popliner_stage_memory *memory);
 
 #ifdef __cplusplus
 }

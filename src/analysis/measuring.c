@@ -121,25 +121,17 @@ static popliner_status check_stages(const popliner_chain *chain, const popliner_
 
 /* ---- Single stages ---- */
 
-/* A measurement with all that it points to. */
-typedef struct own_measurement {
-    popliner_measurement told; /* first, so that its address is that of the whole */
-    popliner_stage_memory memory;
-    popliner_stage_detail detail;
-} own_measurement;
-
-void popliner_measurement_free(popliner_measurement *measurement) {
-    own_measurement *m = (own_measurement *)measurement;
-    if (m == NULL)
-        return;
-    pl_stage_memory_clear(&m->memory);
-    free(m);
+void popliner_stage_memory_free(popliner_stage_memory *memory) {
+    if (memory != NULL)
+        pl_stage_memory_clear(memory);
+    free(memory);
 }
 
 static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
                                               const popliner_request *request,
                                               const popliner_interval *stages, size_t num_stages,
-                                              popliner_measurement **measurement,
+                                              popliner_stage_detail *detail,
+                                              popliner_stage_memory **memory,
                                               popliner_error *error) {
     popliner_request r;
     popliner_status status = pl_analysis_take_request(request, &r, error);
@@ -155,33 +147,34 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
     status = check_stages(parts->chain, stages, num_stages, error);
     if (status != POPLINER_OK)
         return status;
-    own_measurement *m = calloc(1, sizeof *m);
-    if (m == NULL)
+    popliner_stage_memory *own = calloc(1, sizeof *own);
+    if (own == NULL)
         return pl_fail_memory(error, "the memory of a stage");
-    status = pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, &m->memory, error);
+    status = pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, own, error);
     if (status == POPLINER_OK) {
-        m->detail = pl_stage_detail_of(parts->meter, &m->memory);
-        m->told = (popliner_measurement){&m->memory, &m->detail};
-        status = pl_stage_ipus_count(parts->chain, stages, num_stages, &m->detail.num_ipus, error);
+        *detail = pl_stage_detail_of(parts->meter, own);
+        status = pl_stage_ipus_count(parts->chain, stages, num_stages, &detail->num_ipus, error);
     }
-    if (status == POPLINER_OK) {
-        *measurement = &m->told;
-    } else {
-        popliner_measurement_free((popliner_measurement *)m);
-    }
+    if (status == POPLINER_OK && memory != NULL)
+        *memory = own;
+    else
+        popliner_stage_memory_free(own);
     return status;
 }
 
 popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  const popliner_request *request,
                                                  const popliner_interval *stages, size_t num_stages,
-                                                 popliner_measurement **measurement,
+                                                 popliner_stage_detail *detail,
+                                                 popliner_stage_memory **memory,
                                                  popliner_error *error) {
-    *measurement = NULL;
+    *detail = (popliner_stage_detail){0};
+    if (memory != NULL)
+        *memory = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
-    status = measure_stages_in_turn(analysis, request, stages, num_stages, measurement, error);
+    status = measure_stages_in_turn(analysis, request, stages, num_stages, detail, memory, error);
     pl_analysis_leave(analysis);
     return status;
 }

@@ -46,7 +46,6 @@ static const popliner_structure structures[] = {
     PLAIN(layer_finding),
     PLAIN(layer_pairs),
     BEGUN(listener, LISTENER),
-    PLAIN(measurement),
     PLAIN(message),
     PLAIN(missing_part),
     PLAIN(missing_reasons),

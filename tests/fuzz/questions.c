@@ -78,9 +78,8 @@ static bool is_within(int part) {
 }
 
 /* The parts of every tile are its total, and those of all tiles the whole. */
-static void check_measurement(const popliner_measurement *m) {
-    const popliner_stage_memory *by_tile = m->memory;
-    const popliner_stage_detail *sum = m->detail;
+static void check_measurement(const popliner_stage_memory *by_tile,
+                              const popliner_stage_detail *sum) {
     uint64_t total = 0;
     uint64_t largest = 0;
     size_t tile = 0;
@@ -135,19 +134,20 @@ static void ask_for_stages(asking *a) {
         return;
     for (size_t first = 0; first < a->num_units; first++) {
         for (size_t last = first; last < a->num_units; last++) {
-            popliner_measurement *m;
+            popliner_stage_memory *memory;
+            popliner_stage_detail detail;
             const popliner_interval stage = {first, last, a->q.number % a->num_units + 1};
             if (stage.stages_to_end > a->num_units - last)
                 continue;
             const uint64_t peak = popliner_costs_peak(costs, first, last, stage.stages_to_end);
             if (!is_answered(a, popliner_analysis_measure_stages(a->analysis, &request, &stage, 1,
-                                                                 &m, a->error)))
+                                                                 &detail, &memory, a->error)))
                 FUZZ_CHECK(false && "a stage cannot be measured");
-            check_measurement(m);
+            check_measurement(memory, &detail);
             FUZZ_CHECK(!a->subject->is_measured || peak == POPLINER_PEAK_FORBIDDEN ||
-                       peak == m->detail->need_bytes[request.need]);
-            add_numbers(a, peak, m->detail->total_bytes, m->detail->step);
-            popliner_measurement_free(m);
+                       peak == detail.need_bytes[request.need]);
+            add_numbers(a, peak, detail.total_bytes, detail.step);
+            popliner_stage_memory_free(memory);
         }
     }
     popliner_costs_free(costs);
@@ -159,14 +159,15 @@ static void ask_for_the_whole(asking *a) {
     const popliner_interval whole = {0, a->num_units - 1, 1};
     const popliner_profile *profile = popliner_analysis_profile(a->analysis);
     popliner_request request = POPLINER_REQUEST_INIT;
-    popliner_measurement *m;
+    popliner_stage_memory *memory;
+    popliner_stage_detail detail;
     bool agrees = a->subject->is_checked;
     request.effects = 0;
     request.memory_model = a->model;
-    if (!is_answered(
-            a, popliner_analysis_measure_stages(a->analysis, &request, &whole, 1, &m, a->error)))
+    if (!is_answered(a, popliner_analysis_measure_stages(a->analysis, &request, &whole, 1, &detail,
+                                                         &memory, a->error)))
         return;
-    check_measurement(m);
+    check_measurement(memory, &detail);
     const popliner_check *check;
     for (size_t i = 0; (check = popliner_analysis_check_at(a->analysis, i)) != NULL; i++) {
         FUZZ_CHECK(check->breached <= check->checked);
@@ -179,11 +180,11 @@ static void ask_for_the_whole(asking *a) {
         popliner_tile_memory tile = POPLINER_TILE_MEMORY_INIT;
         FUZZ_CHECK(popliner_profile_get(profile, POPLINER_ITEM_TILE, t, &tile, NULL) ==
                    POPLINER_OK);
-        FUZZ_CHECK(m->memory->need_bytes[POPLINER_NEED_EXPECTED][t] ==
+        FUZZ_CHECK(memory->need_bytes[POPLINER_NEED_EXPECTED][t] ==
                    tile.always_live_bytes + tile.not_always_live_peak_bytes);
     }
-    add_numbers(a, m->detail->total_bytes, m->detail->tile_bytes, m->detail->step);
-    popliner_measurement_free(m);
+    add_numbers(a, detail.total_bytes, detail.tile_bytes, detail.step);
+    popliner_stage_memory_free(memory);
 }
 
 /* ---- Splits --------------------------------------------------------------------------------- */

@@ -271,21 +271,23 @@ class Analysis(Owner):
             *[c.popliner_interval(size(it.first_unit, "first_unit"),
                                   size(it.last_unit, "last_unit"),
                                   size(it.stages_to_end, "stages_to_end")) for it in given])
-        result = ctypes.POINTER(c.popliner_measurement)()
+        result = ctypes.POINTER(c.popliner_stage_memory)()
+        detail = c.popliner_stage_detail()
         try:
             call(library.popliner_analysis_measure_stages, handle.pointer,
-                 ctypes.byref(asked.request), intervals, len(given), ctypes.byref(result),
+                 ctypes.byref(asked.request), intervals, len(given),
+                 ctypes.byref(detail), ctypes.byref(result),
                  turns=(handle.turn,), listening=asked.listening)
-            memory = result.contents.memory.contents
+            memory = result.contents
             columns = {**r.parts_of(memory.part_bytes), "total_bytes": memory.need_bytes[0],
                        "peak_step": memory.peak_step, "correction_bytes": memory.correction_bytes,
                        "least_bytes": memory.need_bytes[1], "most_bytes": memory.need_bytes[2]}
             by_tile = {"kept_bytes" if name == "stash_bytes" else name:
                        array_of(values, memory.num_tiles)
                        for name, values in columns.items() if values}
-            return r.Measurement(r.detail_of(result.contents.detail.contents), by_tile)
+            return r.Measurement(r.detail_of(detail), by_tile)
         finally:
-            library.popliner_measurement_free(result)
+            library.popliner_stage_memory_free(result)
 
     def costs(self, request: Optional[Request] = None, **members: Any) -> Costs:
         """What every stage of the chain would cost. Solving for these asks for the same limits as
