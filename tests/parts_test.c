@@ -6,26 +6,26 @@
 #include <string.h>
 
 #include "memory/parts.h"
+#include "popliner/utilities.h"
 
 static void every_part_has_a_row(void **state) {
     (void)state;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
-        const popliner_part_info *info = popliner_part_info_of((popliner_part)part);
-        assert_non_null(info);
+        const pl_part_row *info = &pl_parts[part];
         assert_non_null(info->name);
-        assert_non_null(info->column);
+        assert_ptr_equal(info->column, popliner_name_of(POPLINER_NAMED_PART, (size_t)part));
         assert_non_null(info->text);
         assert_true(strlen(info->text) > 0);
         assert_string_equal(info->column + strlen(info->column) - strlen("_bytes"), "_bytes");
         for (int other = 0; other < part; other++) {
-            assert_string_not_equal(info->name, pl_parts[other].info.name);
-            assert_string_not_equal(info->column, pl_parts[other].info.column);
+            assert_string_not_equal(info->name, pl_parts[other].name);
+            assert_string_not_equal(info->column, pl_parts[other].column);
         }
         assert_true(pl_parts[part].place <= PL_PART_NOWHERE);
         assert_int_equal(pl_parts[part].needs >> POPLINER_NUM_NEEDS, 0);
     }
-    assert_null(popliner_part_info_of(POPLINER_NUM_PARTS));
-    assert_null(popliner_part_info_of((popliner_part)-1));
+    assert_null(popliner_name_of(POPLINER_NAMED_PART, POPLINER_NUM_PARTS));
+    assert_null(popliner_name_of(POPLINER_NAMED_PART, SIZE_MAX));
 }
 
 static void groups_of_code_are_parts_with_a_category(void **state) {

@@ -70,16 +70,9 @@ typedef enum popliner_part {
     POPLINER_NUM_PARTS,
 } popliner_part;
 
-/* Static; later versions may append members. */
-typedef struct popliner_part_info {
-    const char *name;   /* "vertex_code", as in JSON */
-    const char *column; /* "vertex_code_bytes", as in tables */
-    const char *text;   /* for people: "vertex code" */
-    bool is_within;     /* true if it is part of another part, and not added to the total */
-} popliner_part_info;
-
-/* Returns the names of a part; NULL if there is no such part. */
-const popliner_part_info *popliner_part_info_of(popliner_part part);
+/* Bits of the parts that are within other parts, and so not added to a total:
+ * UNEXPLAINED_ALWAYS_LIVE and PARAMETERS. */
+#define POPLINER_PARTS_WITHIN 0x140
 
 /* Bytes by tile; each array has num_tiles items. Free with popliner_stage_memory_free. */
 typedef struct popliner_stage_memory {

@@ -59,6 +59,7 @@ typedef enum popliner_named {
     POPLINER_NAMED_EMIT_FORMAT, /* popliner_emit_format: "pipeline", "optimum", ... */
     POPLINER_NAMED_GROWTH,      /* popliner_growth: "largest-tile", "tiles", ... */
     POPLINER_NAMED_VERDICT,     /* popliner_verdict: "fits", "likely fits", ... */
+    POPLINER_NAMED_PART,        /* popliner_part, as columns: "variables_bytes", ... */
 } popliner_named;
 
 /* Returns the name of an enumerator in the command and the documents, from value 0 on; NULL if it

@@ -361,8 +361,8 @@ static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
     pl_put_number(json, "last", stage->last_unit);
     pl_put_number(json, "to_end", stage->stages_to_end);
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (!pl_parts[part].info.is_within)
-            pl_put_packed_numbers(json, pl_parts[part].info.name, memory->part_bytes[part],
+        if (!pl_part_is_within(part))
+            pl_put_packed_numbers(json, pl_parts[part].name, memory->part_bytes[part],
                                   memory->num_tiles);
     pl_put_packed_numbers(json, "total", memory->need_bytes[POPLINER_NEED_EXPECTED],
                           memory->num_tiles);

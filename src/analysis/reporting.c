@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "emit/emit_data.h"
 #include "memory/chain_data.h"
+#include "memory/parts.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/report.h"
@@ -273,6 +274,8 @@ const char *popliner_name_of(popliner_named kind, size_t value) {
         return pl_growth_name((popliner_growth)value);
     case POPLINER_NAMED_VERDICT:
         return value <= POPLINER_FITS_UNKNOWN ? pl_verdict_text((popliner_verdict)value) : NULL;
+    case POPLINER_NAMED_PART:
+        return value < POPLINER_NUM_PARTS ? pl_parts[value].column : NULL;
     }
     return NULL;
 }

@@ -12,8 +12,8 @@
 
 static const char *group_name(int group) {
     return group == POPLINER_GROUP_DATA     ? "data"
-           : group == POPLINER_GROUP_LAYOUT ? pl_parts[POPLINER_PART_LAYOUT].info.name
-                                            : pl_parts[PL_FIRST_CODE + group].info.name;
+           : group == POPLINER_GROUP_LAYOUT ? pl_parts[POPLINER_PART_LAYOUT].name
+                                            : pl_parts[PL_FIRST_CODE + group].name;
 }
 
 /* What of the expectation may be left out: see POPLINER_NUM_COUNTED_PARTS. */

@@ -35,7 +35,7 @@ void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
             pl_put_signed(json, "correction", detail->correction_bytes);
         for (int part = 0; is_shown[place] && part < POPLINER_NUM_PARTS; part++)
             if ((int)pl_parts[part].place == place)
-                pl_put_number(json, pl_parts[part].info.name, detail->part_bytes[part]);
+                pl_put_number(json, pl_parts[part].name, detail->part_bytes[part]);
     }
     pl_put_close(json);
 }

@@ -56,7 +56,6 @@ static const popliner_structure structures[] = {
     BEGUN(page_words, PAGE_WORDS),
     PLAIN(pair),
     PLAIN(pareto_summary),
-    PLAIN(part_info),
     PLAIN(peak),
     PLAIN(pipeline),
     PLAIN(placement),

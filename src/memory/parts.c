@@ -8,58 +8,37 @@ enum {
     BUT_LEAST = ALL & ~(1 << POPLINER_NEED_LEAST),
 };
 
+_Static_assert(POPLINER_PARTS_WITHIN ==
+                   (1 << POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE | 1 << POPLINER_PART_PARAMETERS),
+               "as in the header");
+
 const pl_part_row pl_parts[POPLINER_NUM_PARTS] = {
-    [POPLINER_PART_VARIABLES] = {{"variables", "variables_bytes", "variables", false},
-                                 PL_CATEGORY_OTHER,
-                                 0,
+    [POPLINER_PART_VARIABLES] = {"variables", "variables_bytes", "variables", PL_CATEGORY_OTHER, 0,
                                  PL_PART_ALWAYS},
-    [POPLINER_PART_VERTEX_CODE] = {{"vertex_code", "vertex_code_bytes", "vertex code", false},
-                                   PL_CATEGORY_VERTEX_CODE,
-                                   ALL,
-                                   PL_PART_ALWAYS},
-    [POPLINER_PART_VERTEX_STATE] = {{"vertex_state", "vertex_state_bytes", "vertex state", false},
-                                    PL_CATEGORY_VERTEX_INSTANCE_STATE,
-                                    ALL,
-                                    PL_PART_ALWAYS},
-    [POPLINER_PART_EXCHANGE_CODE] = {{"exchange_code", "exchange_code_bytes", "exchange code",
-                                      false},
-                                     PL_CATEGORY_INTERNAL_EXCHANGE_CODE,
-                                     ALL,
-                                     PL_PART_ALWAYS},
-    [POPLINER_PART_CONTROL_CODE] = {{"control_code", "control_code_bytes", "control code", false},
-                                    PL_CATEGORY_CONTROL_CODE,
-                                    ALL,
-                                    PL_PART_ALWAYS},
-    [POPLINER_PART_UNEXPLAINED] = {{"unexplained", "unexplained_bytes", "of no operation", false},
-                                   PL_CATEGORY_OTHER,
-                                   0,
-                                   PL_PART_FULL},
-    [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = {{"unexplained_always_live",
-                                                "unexplained_always_live_bytes",
-                                                "of no operation, always live", true},
-                                               PL_CATEGORY_OTHER,
-                                               ALL,
-                                               PL_PART_FULL},
-    [POPLINER_PART_STASH] = {{"stash", "stash_bytes", "kept for the backward pass", false},
-                             PL_CATEGORY_OTHER,
-                             0,
-                             PL_PART_KEPT},
-    [POPLINER_PART_PARAMETERS] = {{"parameters", "parameter_bytes", "parameters", true},
-                                  PL_CATEGORY_VARIABLE,
-                                  0,
-                                  PL_PART_NOWHERE},
-    [POPLINER_PART_BUFFERS] = {{"buffers", "buffer_bytes", "sent and received", false},
-                               PL_CATEGORY_OTHER,
-                               0,
+    [POPLINER_PART_VERTEX_CODE] = {"vertex_code", "vertex_code_bytes", "vertex code",
+                                   PL_CATEGORY_VERTEX_CODE, ALL, PL_PART_ALWAYS},
+    [POPLINER_PART_VERTEX_STATE] = {"vertex_state", "vertex_state_bytes", "vertex state",
+                                    PL_CATEGORY_VERTEX_INSTANCE_STATE, ALL, PL_PART_ALWAYS},
+    [POPLINER_PART_EXCHANGE_CODE] = {"exchange_code", "exchange_code_bytes", "exchange code",
+                                     PL_CATEGORY_INTERNAL_EXCHANGE_CODE, ALL, PL_PART_ALWAYS},
+    [POPLINER_PART_CONTROL_CODE] = {"control_code", "control_code_bytes", "control code",
+                                    PL_CATEGORY_CONTROL_CODE, ALL, PL_PART_ALWAYS},
+    [POPLINER_PART_UNEXPLAINED] = {"unexplained", "unexplained_bytes", "of no operation",
+                                   PL_CATEGORY_OTHER, 0, PL_PART_FULL},
+    [POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = {"unexplained_always_live",
+                                               "unexplained_always_live_bytes",
+                                               "of no operation, always live", PL_CATEGORY_OTHER,
+                                               ALL, PL_PART_FULL},
+    [POPLINER_PART_STASH] = {"stash", "stash_bytes", "kept for the backward pass",
+                             PL_CATEGORY_OTHER, 0, PL_PART_KEPT},
+    [POPLINER_PART_PARAMETERS] = {"parameters", "parameter_bytes", "parameters",
+                                  PL_CATEGORY_VARIABLE, 0, PL_PART_NOWHERE},
+    [POPLINER_PART_BUFFERS] = {"buffers", "buffer_bytes", "sent and received", PL_CATEGORY_OTHER, 0,
                                PL_PART_TRAINING},
-    [POPLINER_PART_ACCUMULATORS] = {{"accumulators", "accumulator_bytes", "accumulators", false},
-                                    PL_CATEGORY_OTHER,
-                                    BUT_LEAST,
-                                    PL_PART_TRAINING},
-    [POPLINER_PART_LAYOUT] = {{"layout", "layout_bytes", "unused by the layout", false},
-                              PL_CATEGORY_OTHER,
-                              0,
-                              PL_PART_FULL},
+    [POPLINER_PART_ACCUMULATORS] = {"accumulators", "accumulator_bytes", "accumulators",
+                                    PL_CATEGORY_OTHER, BUT_LEAST, PL_PART_TRAINING},
+    [POPLINER_PART_LAYOUT] = {"layout", "layout_bytes", "unused by the layout", PL_CATEGORY_OTHER,
+                              0, PL_PART_FULL},
 };
 
 const popliner_part pl_operation_parts[PL_NUM_OPERATION_PARTS] = {
@@ -71,10 +50,6 @@ const popliner_part pl_reported_parts[PL_NUM_OPERATION_PARTS] = {
     POPLINER_PART_VERTEX_STATE, POPLINER_PART_VERTEX_CODE, POPLINER_PART_EXCHANGE_CODE,
     POPLINER_PART_CONTROL_CODE, POPLINER_PART_VARIABLES,
 };
-
-const popliner_part_info *popliner_part_info_of(popliner_part part) {
-    return (size_t)part < POPLINER_NUM_PARTS ? &pl_parts[part].info : NULL;
-}
 
 int pl_code_group(const popliner_profile *profile, size_t category) {
     const pl_category own = (pl_category)profile->category[category];

@@ -29,7 +29,9 @@ typedef enum pl_part_place {
 } pl_part_place;
 
 typedef struct pl_part_row {
-    popliner_part_info info;
+    const char *name;     /* "vertex_code", as in JSON */
+    const char *column;   /* "vertex_code_bytes", as in tables */
+    const char *text;     /* for people: "vertex code" */
     pl_category category; /* the category of its always-live variables; OTHER for none */
     /* Bits of the estimates that include it as measured. Other estimates do not include it, or
      * depend on what else is live, see pl_memory_model. */
@@ -58,11 +60,16 @@ static inline void pl_part_add(popliner_stage_memory *memory, popliner_part part
             memory->need_bytes[need][tile] += bytes;
 }
 
+/* True if the part is within another part. */
+static inline bool pl_part_is_within(int part) {
+    return (POPLINER_PARTS_WITHIN >> part & 1) != 0;
+}
+
 /* Returns the sum of the parts that are not within others. */
 static inline uint64_t pl_parts_sum(const uint64_t part_bytes[POPLINER_NUM_PARTS]) {
     uint64_t bytes = 0;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        bytes += pl_parts[part].info.is_within ? 0 : part_bytes[part];
+        bytes += pl_part_is_within(part) ? 0 : part_bytes[part];
     return bytes;
 }
 

@@ -54,7 +54,7 @@ static void put_sums(pl_json *json, const pl_stage_details *details) {
     enum { NUM_OF_COPIES = sizeof of_copies / sizeof *of_copies };
     column columns[POPLINER_NUM_PARTS + NUM_OF_COPIES];
     for (size_t part = 0; part < POPLINER_NUM_PARTS; part++)
-        columns[part] = (column){pl_parts[part].info.column, part * sizeof(uint64_t), false};
+        columns[part] = (column){pl_parts[part].column, part * sizeof(uint64_t), false};
     memcpy(columns + POPLINER_NUM_PARTS, of_copies, sizeof of_copies);
     pl_put_open(json, "sums", '{');
     put_columns(json, details->sums, pl_triangle_size(details->num_units), sizeof *details->sums,
@@ -217,8 +217,8 @@ void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *cha
     pl_put_close(json);
     pl_put_open(json, "parts", '[');
     for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
-        const popliner_part_info *info = &pl_parts[part].info;
-        if (info->is_within)
+        const pl_part_row *info = &pl_parts[part];
+        if (pl_part_is_within(part))
             continue;
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "name", info->name);

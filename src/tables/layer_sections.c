@@ -17,7 +17,7 @@
 /* Adds the columns that operations and layers have in common. */
 static void add_sums(const pl_part_sums *sums, pl_sheet *sheet) {
     for (size_t i = 0; i < PL_NUM_OPERATION_PARTS; i++)
-        PL_COLUMN(sheet, number, pl_parts[pl_operation_parts[i]].info.column,
+        PL_COLUMN(sheet, number, pl_parts[pl_operation_parts[i]].column,
                   sums->part_bytes[pl_operation_parts[i]]);
 }
 
@@ -204,7 +204,7 @@ popliner_status pl_section_pairs(const pl_section_source *source, pl_sheet *shee
 /* ---- the plan ---- */
 
 static void add_part(const popliner_stage_detail *d, popliner_part part, pl_sheet *sheet) {
-    PL_COLUMN(sheet, number, pl_parts[part].info.column, d->part_bytes[part]);
+    PL_COLUMN(sheet, number, pl_parts[part].column, d->part_bytes[part]);
 }
 
 /* Adds the work of a stage. The greedy algorithm and the evaluation of a split count no cuts. */
@@ -248,7 +248,7 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
     PL_COLUMN(sheet, known, "at_most_bytes", has_needs, d->need_bytes[POPLINER_NEED_MOST]);
     PL_COLUMN(sheet, number, "total_bytes", d->total_bytes);
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (!pl_parts[part].info.is_within)
+        if (!pl_part_is_within(part))
             add_part(d, (popliner_part)part, sheet);
     add_part(d, POPLINER_PART_PARAMETERS, sheet);
     PL_COLUMN(sheet, signed, "correction_bytes", d->correction_bytes);

@@ -30,7 +30,7 @@ static void add_header(pl_text *text, const char *const *names, size_t count,
                        const char *const *more_names, size_t more_count, char delimiter) {
     add_names(text, names, count, delimiter);
     for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
-        const char *words = pl_parts[pl_reported_parts[i]].info.text;
+        const char *words = pl_parts[pl_reported_parts[i]].text;
         pl_text_format(text, "%c%s%c", words[0] - 'a' + 'A', words + 1, delimiter);
     }
     add_names(text, more_names, more_count, delimiter);

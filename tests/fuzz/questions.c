@@ -74,7 +74,7 @@ static void add_numbers(asking *a, uint64_t first, uint64_t second, uint64_t thi
 /* ---- Stages --------------------------------------------------------------------------------- */
 
 static bool is_within(int part) {
-    return popliner_part_info_of((popliner_part)part)->is_within;
+    return (POPLINER_PARTS_WITHIN >> part & 1) != 0;
 }
 
 /* The parts of every tile are its total, and those of all tiles the whole. */

@@ -31,7 +31,7 @@ class Counting:
         "popliner_pareto_solve": "pareto", "popliner_replicas_solve": "replicas",
         "popliner_analysis_solve_replicas": "replicas", "popliner_analysis_diagnose": "diagnosis",
         "popliner_changes_create": "changes", "popliner_analysis_compare": "comparison",
-        "popliner_analysis_measure_stages": "measurement",
+        "popliner_analysis_measure_stages": "stage_memory",
     }
 
     def __init__(self):

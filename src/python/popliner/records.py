@@ -12,6 +12,7 @@ import typing
 from enum import IntEnum
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type
 
+from . import _declared as c
 from . import _html
 from ._library import library
 from .enums import (ConstraintKind, CyclesSource, Growth, LayerRule, MissingReason, Objective,
@@ -607,9 +608,10 @@ def all_of(kind: Any, values: Any, count: int) -> Tuple[Any, ...]:
 def parts_of(part_bytes: Any) -> Dict[str, Any]:
     """What there is for each part of the memory of a stage, by its column: first those that add up,
     then those that are within others."""
-    infos = [library.popliner_part_info_of(part).contents for part in range(len(part_bytes))]
-    return {infos[part].column.decode(): part_bytes[part]
-            for part in sorted(range(len(infos)), key=lambda part: infos[part].is_within)}
+    within = c.CONSTANTS["POPLINER_PARTS_WITHIN"]
+    kind = c.CONSTANTS["POPLINER_NAMED_PART"]
+    return {library.popliner_name_of(kind, part).decode(): part_bytes[part]
+            for part in sorted(range(len(part_bytes)), key=lambda part: within >> part & 1)}
 
 
 def detail_of(d: Any) -> StageDetail:
