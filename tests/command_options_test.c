@@ -253,8 +253,14 @@ static void tells_what_costs_leave_no_use_for(void **state) {
     assert_refused(&run, 2, "--output page: is for profiles, not for a file of costs");
     RUN(&run, file, "--evaluate", "a");
     assert_refused(&run, 2, "--evaluate: is for profiles, not for a file of costs");
-    RUN(&run, file);
-    assert_refused(&run, 2, ": a file of costs can only be solved; give --solve");
+    RUN(&run, file, "-q");
+    assert_int_equal(run.status, 0);
+    assert_string_equal(run.out, "group\tname\tvalue\ncount\tunits\t1\ncount\tlayers\t1\n"
+                                 "memory\twhole_bytes\t7\n");
+    RUN(&run, file, "-q", "--format", "text");
+    assert_contains(run.out, "All units together need 7 bytes; there is no limit.\n");
+    RUN(&run, COSTS, "-q", "--format", "text");
+    assert_contains(run.out, "on one device: all units together need ");
     RUN(&run, file, "--solve", "--fail-on=growth=5%");
     assert_refused(&run, 2, "--fail-on growth: needs --compare");
     RUN(&run, file, "--solve", "--threads=2");

@@ -2173,7 +2173,6 @@ static void refuses_options_that_would_be_ignored(void **state) {
         const char *arguments[8];
         const char *parts[2];
     } others[] = {
-        {{ADDITIVE}, {"give --solve"}},
         {{ADDITIVE, "--solve", "--evaluate", "0"}, {"--evaluate"}},
         {{ADDITIVE, "--solve", "--diagnose"}, {"--diagnose: is for profiles"}},
         {{ADDITIVE, "--solve", "--solver", "popliner"}, {"--solver popliner", "a file of costs"}},

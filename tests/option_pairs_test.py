@@ -1088,7 +1088,7 @@ class Tester:
         try:
             # that costs are no stored analysis is known once they are read
             is_no_analysis = kind == COSTS and "load-from-file" in options
-            refused = done.returncode == (3 if is_no_analysis else 2)
+            refused = done.returncode in ((2, 3) if is_no_analysis else (2,))
             self.refused[kind].setdefault(labels, {})[refused] = told
             if refused:
                 self.counts["refused"] += 1

@@ -94,6 +94,9 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
         else
             add_text(text, format, cell->value.text);
         break;
+    case PL_CELL_DIGITS:
+        pl_text_add(text, cell->value.text);
+        break;
     case PL_CELL_SIGNED:
         pl_text_format(text, "%" PRId64, cell->value.signed_number);
         break;
@@ -264,6 +267,11 @@ void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64
         return;
     }
     pl_text_format(&text, "%.6f", (double)value / (double)divisor);
+    if (sheet->format == POPLINER_FORMAT_JSON && !text.failed) {
+        put_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
+        free(text.data);
+        return;
+    }
     pl_sheet_made(sheet, text);
 }
 

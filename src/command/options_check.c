@@ -281,8 +281,6 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
         return fail_usage(error, "--output plan: has no plot of a file of costs");
     if (other != NULL)
         return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
-    if (!o->solve)
-        return fail_usage(error, "%s: a file of costs can only be solved; give --solve", o->costs);
     return POPLINER_OK;
 }
 

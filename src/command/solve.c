@@ -12,6 +12,7 @@
 #include "command/request.h"
 #include "command/session.h"
 #include "command/solve.h"
+#include "command/words.h"
 #include "popliner/costs.h"
 #include "popliner/page.h"
 #include "popliner/solver.h"
@@ -189,6 +190,92 @@ static popliner_status solve_file_once(session *s, const request *r,
     return status;
 }
 
+/* ---- the overview of a file of costs ---- */
+
+/* What there is to say, none of it more than once. */
+typedef struct cost_facts {
+    size_t num_units;
+    size_t num_layers;
+    size_t num_ipus;      /* 0: not said */
+    uint64_t limit_bytes; /* 0: none */
+    uint64_t whole_bytes; /* of all units as one stage; POPLINER_PEAK_FORBIDDEN: forbidden */
+} cost_facts;
+
+static cost_facts facts_of(const popliner_costs_file_info *info) {
+    cost_facts f = {.num_units = popliner_costs_num_units(info->costs),
+                    .num_ipus = info->num_ipus,
+                    .limit_bytes = info->bytes_per_tile};
+    for (size_t i = 0; i < f.num_units; i++)
+        f.num_layers += info->counted_units == NULL || info->counted_units[i] != 0;
+    f.whole_bytes = popliner_costs_peak(info->costs, 0, f.num_units - 1, 1);
+    return f;
+}
+
+static void add_facts_for_people(const cost_facts *f, growing_text *text) {
+    char need[WORDS_NUMBER_SIZE];
+    char limit[WORDS_NUMBER_SIZE];
+    char line[300];
+    const bool is_possible = f->whole_bytes != POPLINER_PEAK_FORBIDDEN;
+    words_number(need, f->whole_bytes);
+    words_number(limit, f->limit_bytes);
+    if (!is_possible)
+        text_add(text, "Does not fit on one device: the costs allow no such stage.\n");
+    else if (f->limit_bytes == 0)
+        snprintf(line, sizeof line, "All units together need %s bytes; there is no limit.\n", need);
+    else
+        snprintf(line, sizeof line, "%s on one device: all units together need %s of %s bytes.\n",
+                 f->whole_bytes <= f->limit_bytes ? "Fits" : "Does not fit", need, limit);
+    text_add(text, is_possible ? line : "");
+    snprintf(line, sizeof line, "\nUnits       %zu, %zu of them layers\n", f->num_units,
+             f->num_layers);
+    text_add(text, line);
+    text_add(text, "Try         --solve    where to cut\n");
+}
+
+/* The columns of the table summary. */
+static void add_facts(const cost_facts *f, popliner_format format, growing_text *text) {
+    const struct {
+        const char *group;
+        const char *name;
+        uint64_t value;
+        bool is_known;
+    } rows[] = {
+        {"count", "units", f->num_units, true},
+        {"count", "layers", f->num_layers, true},
+        {"device", "ipus", f->num_ipus, f->num_ipus > 0},
+        {"device", "bytes_per_tile", f->limit_bytes, f->limit_bytes > 0},
+        {"memory", "whole_bytes", f->whole_bytes, f->whole_bytes != POPLINER_PEAK_FORBIDDEN},
+    };
+    const bool is_json = format == POPLINER_FORMAT_JSON;
+    const char *const pattern = is_json
+                                    ? "%s{\"group\": \"%s\", \"name\": \"%s\", \"value\": %llu}"
+                                : format == POPLINER_FORMAT_CSV ? "%s%s,%s,%llu\r\n"
+                                                                : "%s%s\t%s\t%llu\n";
+    char line[200];
+    text_add(text, is_json                         ? "{\"section\": \"summary\", \"rows\": [\n"
+                   : format == POPLINER_FORMAT_CSV ? "group,name,value\r\n"
+                                                   : "group\tname\tvalue\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].is_known)
+            continue;
+        snprintf(line, sizeof line, pattern, is_json && i > 0 ? ",\n" : "", rows[i].group,
+                 rows[i].name, (unsigned long long)rows[i].value);
+        text_add(text, line);
+    }
+    text_add(text, is_json ? "\n]}\n" : "");
+}
+
+static popliner_status print_overview(const options *o, const popliner_costs_file_info *info,
+                                      popliner_error *error) {
+    const cost_facts f = facts_of(info);
+    growing_text text = {0};
+    if (o->format == POPLINER_FORMAT_TEXT)
+        add_facts_for_people(&f, &text);
+    else
+        add_facts(&f, o->format, &text);
+    return text.failed ? fail_memory(error, "the overview") : session_print(text.text, error);
+}
+
 popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     request r = {0};
     popliner_costs_file *file = NULL;
@@ -199,7 +286,9 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
         input.cuts_per_unit = info->cuts_per_unit;
-        if (s->options.total_ipus > 0)
+        if (!s->options.solve)
+            status = print_overview(&s->options, info, error);
+        else if (s->options.total_ipus > 0)
             status = replicas_print(s, &r, info, &input, read_again, error);
         else if (s->options.sweep != NULL)
             status = sweep_print(s, input.costs, &r.solver, &input, error);
