@@ -508,7 +508,7 @@ static void tells_pairs_of_layers(void **state) {
         const uint64_t *bytes =
             table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes : pairs->communication_bytes;
         char *text = table_of(analysis, table, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_CSV);
-        char *rest = text + strcspn(text, "\n") + 1; /* behind the header */
+        char *rest = text + strcspn(text, "\n") + 1; /* after the header */
         for (size_t i = 0; i < n; i++) {
             const char *name = pairs->names[i];
             assert_int_equal(strncmp(rest, name, strlen(name)), 0);
@@ -715,7 +715,7 @@ static void takes_shorter_options(void **state) {
     popliner_error error = {.message = ""};
     char *path = test_project_file("data/sample/profile.pop");
     (void)state;
-    memset(&options, 0xff, sizeof options); /* what is behind struct_size must not be looked at */
+    memset(&options, 0xff, sizeof options); /* what is after struct_size must be ignored */
     options.struct_size = offsetof(popliner_analysis_options, first_layer_regex);
     options.layer_name_regex = "nothing(x)";
     check(popliner_analysis_read(path, NULL, &options, &analysis, &error), &error);
@@ -733,7 +733,7 @@ static void takes_shorter_options(void **state) {
     free(path);
 }
 
-/* Of the solver, too: what is behind the end has its default. */
+/* Also for the solver: what is past the end has its default. */
 static void takes_shorter_solver_options(void **state) {
     popliner_solver_options options;
     popliner_costs *costs = NULL;
@@ -774,7 +774,7 @@ static void takes_shorter_solver_options(void **state) {
     popliner_costs_free(costs);
 }
 
-/* A regex that is wrong is told when the layers are asked for; what needs none works. */
+/* A regex that is wrong is reported when the layers are requested; what needs none works. */
 static void tells_wrong_regexes(void **state) {
     popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
     popliner_analysis *analysis = NULL;

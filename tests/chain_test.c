@@ -447,18 +447,18 @@ static void keeps_every_rule(void **state) {
     static const size_t units[] = {0, 1, 2, 2, 1, 1, 0, 0, 0, 2};
     assert_units(&c, all, 3, units);
 
-    /* behind the last layer, with bytes of its own */
+    /* after the last layer, with bytes of its own */
     m.first_step[7] = 11;
     m.last_step[7] = 11;
     assert_units(&c, all, 3, units); /* but they are the head's */
     m.list_variable[11] = 2;         /* instead of 0: the last layer's */
     static const size_t with_tail[] = {0, 1, 2, 2, 1, 1, 0, 3, 0, 2};
     assert_units(&c, all, 4, with_tail);
-    m.first_step[7] = 10; /* not behind it */
+    m.first_step[7] = 10; /* not after it */
     static const size_t in_layer_2[] = {0, 1, 2, 2, 1, 1, 0, 2, 0, 2};
     assert_units(&c, all, 3, in_layer_2);
 
-    /* behind the last layer, with bytes that belong nowhere: then they are the tail's */
+    /* after the last layer, with bytes that belong nowhere: then they are the tail's */
     m.first_step[7] = 11;
     m.list_variable[10] = 0; /* instead of 4: operation 6 leaves those alone */
     m.list_variable[11] = 4;

@@ -530,7 +530,7 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
 
 
 def check_outputs(popliner, sample, work):
-    """Files that are written beside it are of REPORT, and what does not fit ends with 1."""
+    """Files that are written next to it are of REPORT, and what does not fit ends with 1."""
     path = os.path.join(work, "plan.csv")
     run([popliner, sample, "-q", "--compare", sample, "--solve", "--num-ipus", "2", "--output",
          f"plan={path}"])

@@ -225,7 +225,7 @@ static void what_makes_no_sense_is_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(popliner_copies_check(&wrong[i], &error), POPLINER_ERROR_USAGE);
-    /* without a number of stages it is asked for by that */
+    /* zero-bubble needs no number of stages */
     const popliner_copies any = {
         .rule = POPLINER_COPIES_ZERO_BUBBLE, .num_micro_batches = 3, .more = 1};
     assert_int_equal(popliner_copies_check(&any, &error), POPLINER_OK);

@@ -645,7 +645,7 @@ static void leaves_out_names_that_are_not_in_the_table(void **state) {
     pl_debug_info_free(info);
 }
 
-/* A damaged entry must not shift the names behind it. */
+/* A damaged entry must not shift the names after it. */
 static void counts_string_table_entries_that_are_no_text(void **state) {
     pl_debug_info *info = expect_read(
         *state, "{'contexts': [{'id': 1, 'name': 0}, {'id': 2, 'name': 8}], 'stringTable': ['a', "
@@ -667,12 +667,13 @@ static void cuts_paths_to_the_room_there_is(void **state) {
         if (size > 0)
             assert_int_equal(path[size <= 8 ? size - 1 : 7], '\0');
         if (size < 11)
-            assert_int_equal(path[size > 0 ? size : 0], '#'); /* nothing behind the room */
+            assert_int_equal(path[size > 0 ? size : 0],
+                             '#'); /* nothing past the end of the buffer */
     }
     pl_debug_info_free(info);
 }
 
-/* Sixty levels, as no real file has; the whole path is told. */
+/* Sixty levels, as no real file has; the whole path is reported. */
 static void walks_up_long_chains(void **state) {
     enum { LEVELS = 60 };
     char notation[6000] = "{'contexts': [";

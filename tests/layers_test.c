@@ -67,7 +67,7 @@ static void orders_them_as_popliner_does(void **state) {
     golden_for_each(check_orders);
 }
 
-/* The text up to the next tab or line end, which becomes a NUL; *rest is behind it. */
+/* The text up to the next tab or line end, which becomes a NUL; *rest is after it. */
 static char *next_field(char **rest) {
     char *field = *rest;
     size_t length = strcspn(field, "\t\n");
@@ -393,7 +393,7 @@ static void gives_embeddings_the_first_layer(void **state) {
                                    {"layer1", "", false, "1", ""}};
     check_made(&no_profile, made, 3, true, (pl_layer_options){.first_layer_regex = "my/table"},
                NULL);
-    /* the first layer is the first in the order that was asked for */
+    /* the first layer is the first in the order that was requested */
     const made_operation orders[] = {{"layer4", "", false, "4", ""},
                                      {"layer2", "", false, "2", ""},
                                      {"Gather", "Embedding_Dict", false, "2", NULL}};

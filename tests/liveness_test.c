@@ -76,7 +76,7 @@ static void check_window(const golden_case *c, const uint8_t *selection, const u
             POPLINER_OK);
         for (size_t i = 0; i < num_steps; i++)
             assert_int_equal(bytes[i], live[(first_step + i) * num_tiles + tile]);
-        assert_true(bytes[num_steps] == UINT64_MAX); /* no more than was asked for */
+        assert_true(bytes[num_steps] == UINT64_MAX); /* no more than was requested */
     }
     memset(bytes, 0xff, (num_steps + 1) * sizeof *bytes);
     assert_int_equal(popliner_liveness_by_step(p, POPLINER_ALL_TILES, selection, first_step,

@@ -206,7 +206,7 @@ static void says_what_is_missing(void **state) {
     }
 }
 
-/* Whether the directory is refused with these words behind its name. */
+/* Whether the directory is refused with these words after its name. */
 static void expect_refused(const char *directory, const char *words) {
     popliner_error error = {0};
     char *profile_path;

@@ -33,7 +33,7 @@ STATE_COLUMNS = ("vertex_data_bytes", "copy_ptr_bytes", "edge_ptr_bytes", "descr
 SPREAD = Fraction(34, 1000)  # how much the largest tile of a stage changes with the planning
 TRAINING_SCHEDULES = ("popart", "tf-grouped", "tf-interleaved", "sequential")
 BUFFERED_SCHEDULES = ("popart", "tf-grouped")
-LEAST_COPIES = {"popart": 2, "tf-grouped": 2, "tf-interleaved": 1}  # per stage behind
+LEAST_COPIES = {"popart": 2, "tf-grouped": 2, "tf-interleaved": 1}  # per stage after
 EFFECTS = ("layout", "passing", "buffers")
 ACCUMULATORS = ("none", "fp16", "fp32", "auto")
 
@@ -43,7 +43,7 @@ def bits(units):
 
 
 def copies(schedule, behind, with_buffers=False):
-    """Of the stash of a stage with so many stages behind it."""
+    """Of the stash of a stage with so many stages after it."""
     if schedule == "popart":
         return 2 * behind + 1 if behind else 0
     if schedule == "tf-grouped":
@@ -342,7 +342,7 @@ class Model:
     def measure(self, stages, schedule="none", recompute="none", effects=(), accumulators="none",
                 restores=True):
         """By tile, what the stages of an IPU need, each given as its units and the number of stages
-        behind it. Without layout, which `laid_out` adds. Unless `restores`, what is kept counts as
+        after it. Without layout, which `laid_out` adds. Unless `restores`, what is kept counts as
         live until the backward pass, whatever the schedule."""
         units = [unit for stage, _ in stages for unit in stage]
         mask = bits(units)

@@ -38,7 +38,7 @@ VERDICTS = {"at_most_bytes": "fits", "expected_bytes": "likely fits",
 SUMS = ("variables", "vertex_code", "vertex_state", "exchange_code", "control_code", "unexplained",
         "unexplained_always_live", "stash", "layout", "buffers", "accumulators")
 
-# What the generator is asked for: a few for the quick run, then all kinds.
+# The requests to the generator: a few for the quick run, then all kinds.
 QUICK = ["--framework popart --training --outline --skips 1 --layers 3 --tiles 4 --seed 31"]
 KINDS = [f"--framework {framework} {kind} {outline} {more} --seed {seed}"
          for seed, (framework, kind, outline, more) in enumerate(itertools.product(
@@ -236,7 +236,7 @@ def make_and_look(command, tool, arguments, seed, number, features):
 
 
 def shake(path, chance):
-    """Changes sizes, lives, uses and the account of a profile at random. It contradicts itself
+    """Changes sizes, lives, uses and the account of a profile at random. It is inconsistent
     then, but the model says what it needs all the same."""
     sql = sqlite3.connect(path)
     categories = {name: number for number, name in sql.execute(

@@ -1,6 +1,6 @@
 /* popliner-mkprofile: its profiles agree with themselves, in every style; equal options give equal
  * files; parts of a model are like the whole; executions obey the definitions of their tables;
- * planted faults are those that were told; and the checker of profiles is itself tried on real
+ * planted faults are those that were requested; and the checker of profiles is itself tried on real
  * files and on damaged ones.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -832,7 +832,7 @@ static void replay_step(replay *r, sqlite3_stmt *steps) {
     double balance = (double)sum / EXECUTION_TILES / (double)max;
     assert_true(sqlite3_column_double(steps, 15) == active_balance && active_balance <= 1);
     assert_true(sqlite3_column_double(steps, 16) == balance && balance <= 1);
-    if (strncmp(type, "Sync", 4) == 0) /* behind it all tiles are together */
+    if (strncmp(type, "Sync", 4) == 0) /* after it all tiles are together */
         for (size_t tile = 1; tile < EXECUTION_TILES; tile++)
             assert_int_equal(r->clocks[tile], r->clocks[0]);
     r->totals[total_of(type)] += sum;
@@ -1142,7 +1142,7 @@ static bool is_touched(sqlite3 *db, const char *name) {
     return found;
 }
 
-/* Checks what was printed behind the first line against the profile. */
+/* Checks what was printed after the first line against the profile. */
 static void assert_planted(const char *name, const uint64_t wanted[3]) {
     sqlite3 *db = open_made(name);
     debug_information debug = read_debug(name);

@@ -301,7 +301,7 @@ class Tensors:
 
 
 def loop(p):
-    """The steps of the loop: the first of its Repeat, and the first behind it."""
+    """The steps of the loop: the first of its Repeat, and the first after it."""
     parents = dict(p.all("SELECT id, parent_step_id FROM depth_first_steps"))
     first = p.row("SELECT s.id FROM depth_first_steps s JOIN programs p ON p.id = s.program_id "
                   "JOIN program_types t ON t.id = p.variant WHERE t.name = 'Repeat' "

@@ -32,7 +32,7 @@ static void keeps_what_the_schedule_needs(void **state) {
     for (size_t num_stages = 1; num_stages <= 16; num_stages++)
         for (size_t stage = 0; stage < num_stages; stage++) {
             size_t copies = pl_pipeline_copies(&training, num_stages - stage);
-            /* the last stage runs forward and backward as one: nothing beside what it works on */
+            /* the last stage runs forward and backward as one: nothing besides what it works on */
             if (stage + 1 == num_stages)
                 assert_int_equal(copies, 0);
             else
@@ -59,7 +59,7 @@ static void keeps_what_tensorflow_queues(void **state) {
             assert_int_equal(pl_pipeline_copies(&interleaved, num_stages - stage),
                              kept_at_once(num_stages, stage, 2) - 1);
         }
-    /* by hand, from pipeline_fifo_inserter.cc: 2 and 1 times the 3 stages behind it */
+    /* by hand, from pipeline_fifo_inserter.cc: 2 and 1 times the 3 stages after it */
     assert_int_equal(pl_pipeline_copies(&grouped, 4), 6);
     assert_int_equal(pl_pipeline_copies(&interleaved, 4), 3);
 }
@@ -91,7 +91,7 @@ static const struct {
 } by_hand[] = {
     {POPLINER_SCHEDULE_NONE, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}},
     {POPLINER_SCHEDULE_INFERENCE, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}},
-    /* 2 d + 1 but for the last, which runs both passes as one */
+    /* 2 d + 1 except for the last, which runs both passes as one */
     {POPLINER_SCHEDULE_POPART, {0, 3, 5, 7}, {0, 3, 5, 7}, {0, 2, 4, 6}},
     /* 2 d; and what the backward program reads, also of the last */
     {POPLINER_SCHEDULE_TF_GROUPED, {0, 2, 4, 6}, {1, 3, 5, 7}, {0, 2, 4, 6}},
@@ -156,7 +156,7 @@ static void knows_kinds_of_schedules(void **state) {
 }
 
 /* A stage may need less when it grows if it recomputes, hands something on, or if what operations
- * explain is asked for. */
+ * explain is requested. */
 static void knows_where_a_stage_may_shrink(void **state) {
     (void)state;
     for (size_t i = 0; i < NUM_BY_HAND; i++)

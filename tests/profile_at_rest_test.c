@@ -282,7 +282,7 @@ static void all_connections_see_one_state(void **state) {
     assert_int_equal(database.num_helpers, 3);
     assert_int_equal(pl_database_end_reading(&database, POPLINER_OK, NULL), POPLINER_OK);
     pl_database_close(&database);
-    /* a change before the helpers, and one behind them */
+    /* a change before the helpers, and one after them */
     for (int value = 2; value <= 5; value++) {
         char sql[100];
         snprintf(sql, sizeof sql, "UPDATE t SET a = %d", value);
@@ -312,7 +312,7 @@ static void all_connections_see_one_state(void **state) {
     free(path);
 }
 
-/* Such a file is read without locks, so that no log is left beside it. */
+/* Such a file is read without locks, so that no log is left next to it. */
 static void tells_of_a_log_that_appears(void **state) {
     char *path = make_database(*state, "WAL");
     pl_database database;
@@ -556,7 +556,7 @@ static void expect_one_state_or_refusal(const char *directory, const char *mode,
     kill(writer, SIGKILL);
     waitpid(writer, NULL, 0);
     print_message("%s: %zu of %zu read\n", mode, num_read, num_runs);
-    /* what a killed writer leaves, SQLite mends */
+    /* what a killed writer leaves, SQLite fixes */
     sqlite3 *sqlite = open_to_write(path);
     test_run_sql(sqlite, "SELECT count(*) FROM vars_info");
     sqlite3_close(sqlite);

@@ -92,7 +92,7 @@ class Programs:
         return {program: found & allocated for program, found in touched.items()}
 
     def below(self, program, of_calls):
-        """The programs below, and those of functions that are called there, if asked for."""
+        """The programs below, and those of functions that are called there, if requested."""
         seen, todo = set(), [program]
         while todo:
             for child in self.children[(top := todo.pop())] + (
@@ -132,7 +132,7 @@ class Operations:
         self.list, by_key = [], {}
         calls = {}  # step: those around it, the innermost first
         self.step_operation = []  # of each step, None where the program belongs to none
-        # likewise, but of a Call in its body, except where the Call replaces the context
+        # in the same manner, but of a Call in its body, except where the Call replaces the context
         self.step_caller = []
         for step, program in enumerate(programs.step_program):
             parent = programs.step_parent[step]

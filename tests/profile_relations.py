@@ -171,7 +171,7 @@ class Check:
         self.where = ""
 
     def place(self, name, *pairs):
-        """(what is told, what is found, what it is) in one place."""
+        """(what is reported, what is found, what it is) in one place."""
         self.checked += 1
         self.breached += any(told != found for told, found, _ in pairs)
         for told, found, what in pairs:

@@ -303,7 +303,7 @@ static void wants_lowered_variables(void **state) {
     }
 }
 
-/* They may have been written into a file that nobody outside can read: that is told, and no
+/* They may have been written into a file that nobody outside can read: that is reported, and no
  * more. */
 static void names_a_file_of_lowered_variables(void **state) {
     char *path = altered(*state, "DELETE FROM vars_info");
@@ -978,7 +978,7 @@ static void follows_ids_not_places(void **state) {
     free(path);
 }
 
-/* The other exchanges are like the one within an IPU; no file at hand has any of them. */
+/* The other exchanges are like the one within an IPU; no file available has any of them. */
 static void gives_every_exchange_its_variables(void **state) {
     static const struct {
         const char *sql;

@@ -224,7 +224,7 @@ static void check_live_bytes_of_steps(const subject *s) {
         size_t num_rows = 0;
         while (sqlite3_step(rows) == SQLITE_ROW) {
             uint64_t step = (uint64_t)sqlite3_column_int64(rows, 0);
-            /* a change behind the last step has nothing left to change */
+            /* a change after the last step has nothing left to change */
             if (step < p->num_steps)
                 expected[step] += (uint64_t)sqlite3_column_int64(rows, 1);
             num_rows++;
@@ -272,7 +272,7 @@ static void check_vertices(const subject *s) {
             memset(by_tile, 0, num_tiles * sizeof *by_tile);
             pl_series_add(p, p->compute_set_vertex_instances[i], 1, by_tile);
             vertices += test_sum(by_tile, num_tiles);
-            /* type ids are their places in all files at hand; the list may have any order */
+            /* type ids are their places in all files available; the list may have any order */
             size_t place = 0;
             while (place < num_types && types[place] != type)
                 place++;
@@ -445,7 +445,7 @@ static size_t add_query(const subject *s, const char *sql, uint64_t variant, uin
     return count;
 }
 
-/* The ids in the files at hand are the places of the variables, see the check. */
+/* The ids in the files available are the places of the variables, see the check. */
 static void check_variables_of_programs(const subject *s) {
     const popliner_profile *p = s->profile;
     assert_int_equal(test_ask(s->sqlite, "SELECT min(var_id) FROM vars_info"), 0);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""framework.json and app.json beside a profile, in the section summary, against Python's json: of
+"""framework.json and app.json next to a profile, in the section summary, against Python's json: of
 documents of all kinds, by chance and by hand; also in a stored analysis and on a page.
 
     report_notes_test.py POPLINER SCHEMA DIRECTORY

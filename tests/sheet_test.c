@@ -139,7 +139,7 @@ static char *finish(pl_sheet *sheet) {
 
 /* ---- texts ---- */
 
-/* Each text in each column, beside itself and another one. */
+/* Each text in each column, next to itself and another one. */
 static char *write_texts(popliner_format format) {
     pl_sheet sheet;
     pl_sheet_begin(&sheet, format, "texts");

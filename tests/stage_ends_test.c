@@ -151,7 +151,7 @@ static void check_ends(const instance *in, const pl_problem *p, const pl_limits 
     pl_stage_ends_free(&around);
 }
 
-/* Places behind the special ones are alike. */
+/* Places after the special ones are alike. */
 static void check_special(const instance *in, const pl_problem *p, const pl_limits *limits) {
     size_t num_special = pl_problem_num_special(p, limits);
     assert_true(num_special <= p->max_stages);

@@ -451,7 +451,7 @@ static void counts_the_code_of_twin_types_twice(void **state) {
     golden_free(&c);
 }
 
-/* A stage of one operation, and one with an operation outside layers behind it: the same
+/* A stage of one operation, and one with an operation outside layers after it: the same
  * variables, but other steps. Returns how often that makes a difference. */
 static size_t count_forgetful_pairs(const golden_case *c, const popliner_layers *layers,
                                     size_t operation) {
@@ -515,7 +515,7 @@ static void remembers_peaks_by_variables_alone(void **state) {
     popliner_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     size_t num_pairs = 0;
     for (size_t i = 0; i < popliner_operations_count(c.operations); i++) {
-        /* Calls run, with the bodies that others call too, long after what is listed behind them */
+        /* Calls run, with the bodies that others call too, long after what is listed after them */
         if (popliner_layers_at(layers, i)->unit > 0 &&
             strncmp(popliner_operations_at(c.operations, i)->name, "Call", 4) == 0)
             num_pairs += count_forgetful_pairs(&c, layers, i);

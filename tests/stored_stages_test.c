@@ -274,7 +274,7 @@ static void finds_nothing_for_other_questions(void **state) {
     other.accumulators = POPLINER_ACCUMULATORS_FP16;
     assert_int_equal(pl_stored_analysis_find_stages(analysis, &wanted, &found, NULL), POPLINER_OK);
     assert_null(found.chain);
-    /* what keeps as much needs the same, but for the number of copies */
+    /* what keeps as much needs the same, except for the number of copies */
     found = find(analysis, s.layers, POPLINER_MEMORY_MODEL_FULL, POPLINER_SCHEDULE_TF_GROUPED,
                  POPLINER_RECOMPUTE_NONE);
     assert_non_null(found.chain);
@@ -541,7 +541,7 @@ static void refuses_damaged_stages(void **state) {
                 pl_measured_stages_clear(&found);
                 continue;
             }
-            /* without its beginning it is not there at all, and so are the others behind it */
+            /* without its beginning it is not there at all, and so are the others after it */
             if (i == 0 && k == 0) {
                 assert_int_equal(status, POPLINER_OK);
                 assert_null(found.chain);

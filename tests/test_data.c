@@ -210,7 +210,7 @@ uint64_t test_sum(const uint64_t *values, size_t count) {
     return sum;
 }
 
-/* ---- What is told --------------------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------------------------- */
 
 static void on_message(void *user, popliner_level level, const char *text) {
     test_told *told = user;

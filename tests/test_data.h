@@ -1,5 +1,5 @@
 /* What tests of reading share: where the data is, files and directories of a test, arrays, and a
- * listener that remembers what it was told.
+ * listener that remembers what it received.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_TEST_DATA_H
@@ -63,11 +63,11 @@ void *test_new_array(size_t count, size_t item_size);
 
 uint64_t test_sum(const uint64_t *values, size_t count);
 
-/* Stops what asks whether to stop, at the question behind as many as the size_t says that `left`
+/* Stops what asks whether to stop, at the question after as many as the size_t says that `left`
  * points to, which is counted down. */
 bool test_stop_after(void *left);
 
-/* What a listener was told: how often and what last, by level, and whether progress ended. */
+/* The messages that a listener received: how often and what last, by level, and whether progress ended. */
 typedef struct test_told {
     size_t messages[4];
     char last[4][2048];

@@ -22,7 +22,7 @@ static const size_t thread_counts[] = {1, 2, 4, 7};
 
 enum { NUM_THREAD_COUNTS = sizeof thread_counts / sizeof *thread_counts };
 
-/* ---- What a listener is told ---------------------------------------------------------------- */
+/* ---- Messages to a listener ----------------------------------------------------------------- */
 
 typedef struct told {
     pthread_t caller;

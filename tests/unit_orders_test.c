@@ -56,7 +56,7 @@ static void orders_by_hand(void **state) {
     /* from the end: 5 and 4 at 1, 3 at 2, 1 at 3, 2 at 6, 0 at 11 */
     assert_order(&units, PL_ORDER_PATH_FROM_END, "0213456");
     assert_order(&units, PL_ORDER_TRAFFIC, "0241356");
-    /* 5, 4 and 2 change nothing, 0 saves 2; but a cut before 3 costs 8 more than one behind it */
+    /* 5, 4 and 2 change nothing, 0 saves 2; but a cut before 3 costs 8 more than one after it */
     assert_order(&units, PL_ORDER_TRAFFIC_FROM_END, "1302456");
     pl_unit_graph_free(&units);
     pl_layer_graph_free(&graph);

@@ -645,8 +645,8 @@ static subject begin_altered(void **state, const char *sql, const popliner_liste
     return s;
 }
 
-/* Two runs of two steps each, behind which a step of no run comes; the ids have gaps, and the rows
- * are not in order. The second step is a sync that no program asked for, the fourth was not
+/* Two runs of two steps each, after which a step of no run comes; the ids have gaps, and the rows
+ * are not in order. The second step is a sync that no program requested, the fourth was not
  * measured. */
 static const char execution[] =
     "INSERT INTO runs(id, start_epoch_time_microseconds, elapsed_microseconds, name, num_programs,"
