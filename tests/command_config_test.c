@@ -192,6 +192,17 @@ static void a_file_serves_many_runs(void **state) {
     assert_same_run();
     RUN(&run, COSTS, "--config", path, "--fail-on", "unexplained=2%");
     assert_refused(&run, 2, "--fail-on unexplained: needs --diagnose");
+    /* outputs wait, too */
+    path = write_config("{\"solve\": true, \"quiet\": true, \"output\": [\"page=no/page.html\", "
+                        "\"comparison=no/changes.csv\"], \"memory-totals\": true}");
+    RUN(&run, COSTS, "--config", path);
+    RUN(&other, COSTS, "--solve", "-q");
+    assert_int_equal(run.status, 0);
+    assert_same_run();
+    RUN(&run, COSTS, "--config", path, "--memory-totals");
+    assert_refused(&run, 2, "--memory-totals: is for profiles, not for a file of costs");
+    path = write_config("{\"solve\": true, \"num-ipus\": 3, \"objective\": \"memory\", "
+                        "\"quiet\": true}");
     /* what goes through the values of an option takes its place */
     RUN(&run, CASE_PROFILE, "--config", path, "--sweep", "num-ipus=1..2");
     RUN(&other, CASE_PROFILE, "--solve", "--objective", "memory", "-q", "--sweep", "num-ipus=1..2");

@@ -556,6 +556,15 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Whether the run has what an output is of. */
+static bool has_use(const options *o, const output *what) {
+    const bool is_comparison = what->kind == OUTPUT_REPORT && what->number == COMPARE;
+    const bool is_calibration = what->kind == OUTPUT_REPORT && what->number == EVALUATE;
+    return !(what->is_of_profiles && o->costs != NULL) &&
+           !(what->is_of_one_report && options_are_together(o)) &&
+           !(is_comparison && o->compare == NULL) && !(is_calibration && o->compiled == NULL);
+}
+
 /* Adds the outputs that other options stand for. */
 static popliner_status add_outputs(options *o, popliner_error *error) {
     for (size_t i = 0; i < num_options; i++) {
@@ -565,6 +574,8 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
         const output *what = output_find(own->output, strlen(own->output));
         const repeated *texts = &o->given.texts[i];
         const char *value = texts->count == 0 ? NULL : texts->texts[texts->count - 1];
+        if (!o->given.is_own[i] && !has_use(o, what))
+            continue;
         if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value}))
             return fail_memory(error, "the options");
     }
@@ -583,8 +594,20 @@ static void recognise_input(options *o) {
     o->profile = NULL;
 }
 
+/* Leaves out the outputs of a file of --config that this run has no use for: they wait. */
+static void leave_out_unused(options *o) {
+    const size_t num_of_file = o->given.num_of_file[place_of(offsetof(options, outputs))];
+    size_t count = 0;
+    for (size_t i = 0; i < o->outputs.count; i++)
+        if (i >= num_of_file || has_use(o, o->outputs.items[i].what))
+            o->outputs.items[count++] = o->outputs.items[i];
+    o->outputs.count = count;
+}
+
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
+    recognise_input(o);
+    leave_out_unused(o);
     popliner_status status = add_outputs(o, error);
     for (size_t i = 0; i < num_options; i++)
         o->actions |= o->given.is[i] ? option_table[i].action : 0;
@@ -595,7 +618,6 @@ static popliner_status settle(options *o, popliner_error *error) {
             o->actions |= what->implied;
     }
     o->solve = (o->actions & SOLVE) != 0;
-    recognise_input(o);
     o->has_format = IS_GIVEN(o, format);
     if (!o->has_format && isatty(STDOUT_FILENO))
         o->format = POPLINER_FORMAT_TEXT;
