@@ -770,6 +770,7 @@ static void refuses_formats_that_an_action_has_not(void **state) {
          "a document of its own; print one of them\n"},
         {{"--output=optimum", "--format=csv"}, "--output optimum, which has a format of its own\n"},
         {{"--output=answer", "--format=csv"}, "not for --output answer, which has json alone\n"},
+        {{"--output=answer=x.csv"}, "--output answer=x.csv: answer has json alone\n"},
         {{"--solve", "--format=plot"}, "Give --output tiles, liveness or plan\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

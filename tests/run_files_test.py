@@ -199,6 +199,8 @@ def try_all(runs, is_full):
 REFUSED_ANYWAY = {
     *itertools.product(("costs", "standard input"), set(WRITING) - {
         "standard output", "standard error"} - OF_SPLITS | {"output popliner"}),
+    # it is no .csv
+    *itertools.product(("costs", "standard input"), ("output answer",)),
     *itertools.product(("report all",), set(WRITING) - {
         "standard output", "standard error", "output answer"}),
     *itertools.product(("compiled", "compiled all"), ("output trace", "output page",

@@ -228,7 +228,8 @@ const wanted_output *options_printed(const options *o) {
     return NULL;
 }
 
-popliner_format options_format_of(const options *o, const wanted_output *w) {
+/* The format that the name of a file ends with; -1: none. */
+static int format_of_name(const char *path) {
     static const struct {
         const char *end;
         popliner_format format;
@@ -236,13 +237,19 @@ popliner_format options_format_of(const options *o, const wanted_output *w) {
                 {".tsv", POPLINER_FORMAT_TSV},
                 {".json", POPLINER_FORMAT_JSON},
                 {".txt", POPLINER_FORMAT_TEXT}};
-    const char *name = w->path == NULL ? "" : w->path;
-    const char *slash = strrchr(name, '/');
-    const char *end = strrchr(slash == NULL ? name : slash, '.');
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    const char *end = path == NULL ? NULL : strrchr(slash == NULL ? path : slash, '.');
     for (size_t i = 0; end != NULL && i < sizeof ends / sizeof *ends; i++)
         if (strcmp(end, ends[i].end) == 0)
-            return ends[i].format;
-    return w->path == NULL || o->has_format ? o->format : POPLINER_FORMAT_TSV;
+            return (int)ends[i].format;
+    return -1;
+}
+
+popliner_format options_format_of(const options *o, const wanted_output *w) {
+    const int format = format_of_name(w->path);
+    return format >= 0                        ? (popliner_format)format
+           : w->path == NULL || o->has_format ? o->format
+                                              : POPLINER_FORMAT_TSV;
 }
 
 /* "--output tiles", "--memory-totals". */
@@ -329,13 +336,15 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
         return POPLINER_OK;
     if (w->path == NULL && !o->has_format) /* JSON, whatever a terminal gets otherwise */
         return POPLINER_OK;
-    if (w->path != NULL && w->what->formats == AS_JSON)
+    if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
-    return fail_usage(error, "--format %s: not for --output %s, which has %s", names[format],
-                      w->what->name,
-                      w->what->formats == AS_ITSELF ? "a format of its own"
+    const char *own = w->what->formats == AS_ITSELF ? "a format of its own"
                       : w->what->formats == AS_JSON ? "json alone"
-                                                    : "text, tsv, csv and json");
+                                                    : "text, tsv, csv and json";
+    return format_of_name(w->path) >= 0
+               ? fail_usage(error, "--%s %s: %s has %s", w->option, w->value, w->what->name, own)
+               : fail_usage(error, "--format %s: not for --output %s, which has %s", names[format],
+                            w->what->name, own);
 }
 
 /* Whether there is what outputs show, and no more than one of them is printed. */
