@@ -175,8 +175,8 @@ static size_t list_cuts(size_t num_units, size_t number, size_t *first_units) {
     return num_cuts;
 }
 
-/* What is evaluated is what single measurements say, and nothing that is evaluated is better than
- * what is solved. */
+/* Evaluations agree with single measurements, and no evaluated split is better than the solved
+ * one. */
 static void check_evaluating(popliner_analysis *analysis, popliner_memory_model model) {
     enum { NUM_IPUS = 3 };
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
@@ -281,7 +281,7 @@ static void evaluates_stages_on_one_ipu(void **state) {
 
 enum { NUM_QUESTIONS = 7 };
 
-/* What the stages of a chain need that begin it or end it, the longest ones first. */
+/* The memory of the stages that begin or end the chain, the longest ones first. */
 static char *measure_all(popliner_analysis *analysis, const popliner_request *request) {
     enum { ROOM = 100000 };
     popliner_stage_detail detail;
@@ -353,7 +353,7 @@ static char *ask(popliner_analysis *analysis, size_t question) {
     return text;
 }
 
-/* What each question has for an answer when it is asked first. */
+/* Stores the answer to each question when it is the first one. */
 static void ask_each_first(popliner_analysis *(*open)(const void *), const void *user,
                            char *answers[NUM_QUESTIONS]) {
     for (size_t i = 0; i < NUM_QUESTIONS; i++) {

@@ -1,4 +1,4 @@
-/* What work may take: when it ends, in which threads, and how much memory is counted.
+/* Bounds of work: when it ends, in which threads, and how much memory is counted.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"

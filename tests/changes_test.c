@@ -1,4 +1,4 @@
-/* What changed between two tables: how rows are matched, and what growth is.
+/* Changes between two tables: how rows are matched, and what growth is.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tables/changes_data.h"
@@ -187,7 +187,7 @@ static bool grew(int64_t before, int64_t now, double percent) {
     return pl_change_grew(&item, percent);
 }
 
-/* What the percentages are in decimals, not what a double makes of them. */
+/* Percentages are compared as decimals, not as the nearest doubles. */
 static void growth_is_compared_exactly(void **state) {
     (void)state;
     assert_false(grew(1000, 1000, 0));

@@ -1,4 +1,4 @@
-/* What a small profile claims must not take more than it says.
+/* A small profile that claims to be large must not take much memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"

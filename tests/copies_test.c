@@ -12,7 +12,7 @@
 #include "popliner/costs.h"
 #include "popliner/pipeline.h"
 
-/* What a device does, in order: passes of micro-batches of its chunks. */
+/* The work of a device, in order: passes of micro-batches of its chunks. */
 typedef enum kind { FORWARD, BACKWARD, WEIGHTS } kind;
 typedef struct action {
     kind pass;

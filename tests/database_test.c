@@ -277,7 +277,7 @@ static void reads_text_and_blobs(void **state) {
     assert_int_equal(size, 3);
     assert_int_equal(pl_rows_next(&rows, &more, &error), POPLINER_OK);
     assert_string_equal(pl_rows_text(&rows, 0), "5");
-    /* nothing has a beginning and an end, too: nothing may be added to NULL */
+    /* an empty blob also has a beginning and an end: nothing may be added to NULL */
     assert_non_null(pl_rows_blob(&rows, 1, &size));
     assert_int_equal(size, 0);
     assert_false(pl_rows_is_null(&rows, 1));
@@ -291,7 +291,7 @@ static void reads_text_and_blobs(void **state) {
     free(path);
 }
 
-/* What take_row saw. */
+/* The rows that take_row saw. */
 typedef struct seen {
     char text[200];
     int64_t plain[2];

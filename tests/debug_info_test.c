@@ -844,7 +844,7 @@ static void walks_a_long_way_once(void **state) {
     }
 }
 
-/* What another program does to the file when it is read for the first time. */
+/* Another program, which changes the file when it is read for the first time. */
 typedef struct meddler {
     const char *path;
     const char *other;

@@ -1,5 +1,5 @@
-/* What compiling stages by themselves adds, for every interval and for two of them on one IPU:
- * measured at once, measured by themselves, and by a simple evaluation of the rules in
+/* The memory that compiling stages separately adds, for every interval and for two of them on one
+ * IPU: measured at once, measured separately, and by a simple evaluation of the rules in
  * docs/internals/memory-models.md.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -366,7 +366,7 @@ static void assert_evaluated(const naive_passes *n, pl_stage_meter *meter,
     pl_stage_memory_clear(&memory);
 }
 
-/* What is always so, whatever the rules are in detail. */
+/* Checks properties that do not depend on the details of the rules. */
 static void assert_properties(const naive_passes *n, pl_stage_meter *meter,
                               const popliner_pipeline *pipeline, const popliner_interval *stage) {
     popliner_pipeline other = *pipeline;

@@ -61,7 +61,8 @@ static void add(uint64_t *sums, uint64_t *by_tile, size_t num_tiles) {
     free(by_tile);
 }
 
-/* What programs of any operation touch that are no copies from or to the host. */
+/* Finds the variables that programs of any operation touch, except for copies from or to the
+ * host. */
 static bool *find_computed_on(const golden_case *c) {
     const popliner_profile *p = c->profile;
     bool *computed_on = test_new_array(p->num_variables, sizeof *computed_on);
@@ -81,7 +82,7 @@ static bool *find_computed_on(const golden_case *c) {
     return computed_on;
 }
 
-/* What some operations explain by themselves: groups[NUM_GROUPS][num_tiles], zero before, and
+/* The bytes that some operations alone explain: groups[NUM_GROUPS][num_tiles], zero before, and
  * touched[num_variables]: a copy from or to the host touches only what is not computed on. */
 static void explain(const golden_case *c, const size_t *operations, size_t count,
                     uint64_t *const groups[NUM_GROUPS], bool *touched) {
@@ -146,7 +147,7 @@ static void explain(const golden_case *c, const size_t *operations, size_t count
     free(type_seen);
 }
 
-/* What holds for every stage of a case. */
+/* Expectations for every stage of a case. */
 typedef struct expected_model {
     uint64_t *truth[NUM_GROUPS];
     uint64_t *explained[NUM_GROUPS];
@@ -556,7 +557,8 @@ static void adds_up_where_code_is_explained_wrongly(void **state) {
     assert_true(total_less[CONTROL_CODE] > 0);
 }
 
-/* The same in memory: the rules alone, as the profile's own account is no longer true. */
+/* Like the checks above, in memory: by the rules alone, as the profile's own account no longer
+ * holds. */
 static void check_spoiled_code(const golden_case *original) {
     golden_case c;
     golden_load(&c, original->name);

@@ -212,7 +212,7 @@ static sqlite3_stmt *all_variables(profile *p) {
 
 /* ---- Relations 1 to 4 ----------------------------------------------------------------------- */
 
-/* What one tile should say of itself. */
+/* The expected facts of one tile. */
 typedef struct tile_truth {
     uint64_t total;
     uint64_t including_gaps;

@@ -119,7 +119,7 @@ static void assert_details(const golden_case *c, const popliner_chain *chain,
     popliner_costs_free(costs);
 }
 
-/* What is carried over each cut, by the simple evaluation. */
+/* Compares the bytes over each cut with the simple evaluation. */
 static void assert_cuts(const golden_case *c, const popliner_chain *chain,
                         const popliner_costs *costs) {
     naive_passes n;
@@ -178,7 +178,7 @@ static void agrees_for_interleaved_layers(void **state) {
     golden_for_each(check_interleaved_layers);
 }
 
-/* What the programs explain is more than there is, or less. */
+/* The programs explain more bytes than there are, or fewer. */
 static void check_spoiled_code(const golden_case *c) {
     golden_case spoiled;
     uint64_t random = 41;
@@ -221,8 +221,8 @@ static void agrees_for_the_real_profile(void **state) {
     golden_free(&c);
 }
 
-/* With programs that touch nothing: what only they touched is in every stage that runs while it is
- * live, and is told apart from what is always live. */
+/* With programs that touch nothing: data that only they touched is in every stage that runs
+ * while it is live, and is distinguished from always-live data. */
 static void tells_what_no_operation_touches(void **state) {
     (void)state;
     golden_case c;

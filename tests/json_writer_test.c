@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was written between the brackets of a list. */
+/* Checks the text between the brackets of a list. */
 static void assert_written(pl_json *json, const char *expected) {
     char whole[200];
     pl_put_close(json);

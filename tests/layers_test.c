@@ -387,7 +387,7 @@ static void gives_embeddings_the_first_layer(void **state) {
           {"layer2", "", false, "2", ""});
     /* there is no layer at all */
     CHECK({"Gather", "Embedding_Dict", false, NULL, "inputs_regex_layer_0"});
-    /* the regex may be another; the points of names are slashes for it, too */
+    /* the regex may be another; it also sees slashes for the points of names */
     const made_operation made[] = {{"Gather", "my.table", false, "1", "inputs_regex_layer_0"},
                                    {"Gather", "Embedding_Dict", false, NULL, "0_input_layers"},
                                    {"layer1", "", false, "1", ""}};
@@ -410,7 +410,7 @@ static void takes_what_the_groups_capture(void **state) {
                                   {"Block7/Block8", "Block7", false, "ck7", NULL}};
     check_made(&no_profile, two, 2, true,
                (pl_layer_options){.name_regex = "Blo(c)(?:k)(?<=(k))(\\d)"}, NULL);
-    /* an empty result is a layer, too */
+    /* an empty result is also a layer */
     const made_operation empty[] = {{"x", "", false, "", ""}, {"y", "", false, "", ""}};
     check_made(&no_profile, empty, 2, true, (pl_layer_options){.name_regex = "$"}, NULL);
 }

@@ -25,7 +25,8 @@ static bool expect_live(const popliner_profile *p, size_t variable, size_t step)
     return is_live;
 }
 
-/* What is live at each step on each tile, without what always is: live[step * num_tiles + tile]. */
+/* The bytes that are live at each step on each tile, without always-live data: live[step *
+ * num_tiles + tile]. */
 static uint64_t *expect_bytes(const popliner_profile *p, const uint8_t *selection,
                               uint64_t *always_live) {
     size_t num_tiles = p->target.num_tiles;

@@ -282,7 +282,7 @@ static void names_the_reports_in_a_directory(void **state) {
     char *odd = test_path(*state, "odd/profile.pop");
     char *odd_directory = test_path(*state, "odd");
     mkdir(odd_directory, 0700);
-    mkdir(odd, 0700); /* a directory is no profile */
+    mkdir(odd, 0700); /* a directory is not a profile */
     expect_refused(*state, ": no profile.pop here");
     touch(*state, "training/profile.pop");
     expect_refused(*state, ": no profile.pop here; found training/; pass it");

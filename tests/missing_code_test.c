@@ -27,7 +27,7 @@ static const char *const code_names[NUM_CODES] = {"vertexCode",           "verte
 /* Bytes by owner and tile: item owner * num_tiles + tile. */
 typedef uint64_t *by_owner;
 
-/* What SQL finds; owners are in the order of their tables. */
+/* The results of SQL; owners are in the order of their tables. */
 typedef struct found {
     size_t num_tiles;
     size_t num_programs;
@@ -246,7 +246,7 @@ static size_t num_owners(const found *f, int code) {
     return code == VERTEX ? f->num_types : code >= EXCHANGE ? f->num_programs : f->num_sets;
 }
 
-/* What an owner has on a tile, and whether programs that count explain it. */
+/* The bytes of an owner on a tile, and whether programs that count explain them. */
 static uint64_t bytes_of(const found *f, const bool *program_seen, int code, size_t owner,
                          size_t tile, bool *is_explained) {
     size_t item = owner * f->num_tiles + tile;

@@ -211,7 +211,7 @@ static void assert_debug_ids_known(sqlite3 *db, const debug_information *debug) 
         }
     }
     sqlite3_finalize(statement);
-    /* as in the real file, what was made up has a row, too */
+    /* as in the real file, made-up names also have a row */
     assert_int_equal(sqlite3_prepare_v2(db,
                                         "SELECT count(*) FROM unlowered_vars WHERE id NOT IN "
                                         "(SELECT variable_id FROM debug_ids)",
@@ -451,7 +451,7 @@ static sqlite3 *open_part(const char *name, const char *whole) {
     return db;
 }
 
-/* What operations own, tile by tile; %s is main or whole. */
+/* The bytes of operations, tile by tile; %s is main or whole. */
 static const char executes_sql[] =
     "SELECT c.name AS name, t.name AS type, t.size AS size, i.instances_by_tile AS instances, "
     "p.control_code_bytes_by_tile AS control FROM %s.programs p JOIN %s.program_types k ON k.id = "
@@ -586,7 +586,7 @@ static uint64_t ask_life(sqlite3 *db, const char *edge, const char *what, int la
     return test_ask(db, sql);
 }
 
-/* What comes from another part is there from its copy on; what another part uses, to the end. */
+/* Data from another part lives from its copy on; data that another part uses lives to the end. */
 static void lives_reach_over_the_part(void **state) {
     (void)state;
     make("middle", "--training --layers 4 --tiles 10 --only-layers 1-2");

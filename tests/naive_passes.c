@@ -112,7 +112,7 @@ static void find_passes(naive_passes *n) {
     }
 }
 
-/* What else than host copies touches each variable. */
+/* Finds the variables that programs other than host copies touch. */
 static uint8_t *find_computed_on(const golden_case *c) {
     const popliner_profile *p = c->profile;
     uint8_t *computed_on = calloc(p->num_variables + 1, 1);

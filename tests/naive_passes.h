@@ -31,7 +31,7 @@ void naive_end(naive_passes *n);
 /* The bytes carried over the cut before `unit`, forward and backward together. */
 uint64_t naive_cut(const naive_passes *n, size_t unit);
 
-/* The same by tile and by pass, into forward[num_tiles] and backward[num_tiles]. */
+/* Like naive_cut, by tile and by pass, into forward[num_tiles] and backward[num_tiles]. */
 void naive_cut_by_tile(const naive_passes *n, size_t unit, uint64_t *forward, uint64_t *backward);
 
 /* The bytes of parameters of stages on one IPU by tile, as docs/internals/memory-models.md has it,

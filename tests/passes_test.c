@@ -1,5 +1,5 @@
-/* What the costs of intervals know of the passes of a training: pipelines, cycles, stages on one
- * IPU; and what they leave out when a limit is given. Against the simple evaluation.
+/* The passes of a training in the costs of intervals: pipelines, cycles, stages on one IPU; and
+ * what the costs leave out when a limit is given. Against the simple evaluation.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
@@ -62,7 +62,7 @@ static void for_each_chain(const golden_case *c,
     }
 }
 
-/* The same for `count` chains over the model made by hand, with layers at random. */
+/* Like for_each_chain, for `count` chains over the model made by hand, with random layers. */
 static void for_made_chains(size_t count, uint64_t random,
                             void (*check)(const golden_case *c, const popliner_chain *chain)) {
     golden_case made = made_case();
@@ -155,8 +155,8 @@ static void knows_what_a_pipeline_keeps(void **state) {
     for_made_chains(test_takes_all() ? 50 : 20, 59, check_pipeline);
 }
 
-/* What the file says that copies from the host fill, but for parameters: of a model that is one
- * stage nothing else comes from outside. The host brings it when the model has begun already. */
+/* A model that is one stage gets nothing from outside except for the data that the file lists
+ * for copies from the host, without parameters. The host copies it after the model has begun. */
 static void keeps_what_the_host_feeds(void **state) {
     scratch = *state;
     golden_case c;
@@ -234,7 +234,7 @@ static void assert_about(uint64_t actual, uint64_t expected) {
     assert_true(actual > expected - expected / 50 && actual < expected + expected / 50);
 }
 
-/* Functions do not change what the layers of a model hand on: an activation, and in training its
+/* Functions do not change what the layers of a model send: an activation, and in training its
  * gradient. */
 static void outlining_changes_no_cut(void **state) {
     enum { NUM_LAYERS = 5 };

@@ -127,8 +127,8 @@ static void every_need_has_its_copies(void **state) {
             }
 }
 
-/* What is measured with details has to serve all schedules: as many copies as the most of any, and
- * no more. */
+/* Measurements with details must serve all schedules: as many copies as the most of any, and no
+ * more. */
 static void knows_the_most_copies_of_any(void **state) {
     (void)state;
     static const size_t most[4] = {1, 3, 5, 7};

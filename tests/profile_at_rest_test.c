@@ -44,7 +44,7 @@ static char *make_database(const char *directory, const char *mode) {
     return path;
 }
 
-/* What all rows of `a` are in the connection's state; 0 when they differ. */
+/* Returns the value of all rows of `a` in the connection's state; 0 when they differ. */
 static int value_of(const pl_database *database) {
     sqlite3_stmt *statement = NULL;
     assert_int_equal(
@@ -123,7 +123,7 @@ static void set_time(const char *path, time_t second) {
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* What another process that tries to write gets. */
+/* Returns the result of a write by another process. */
 static int write_in_other_process(const char *path) {
     pid_t child = fork();
     if (child == 0) {
@@ -578,7 +578,7 @@ static void reads_beside_writers_that_come_and_go(void **state) {
     expect_one_state_or_refusal(*state, "WAL", true);
 }
 
-/* Changes the file of which it is told that a part has been read. */
+/* A progress callback that changes the file while it is being read. */
 static void touch(void *user, const char *task, uint64_t done, uint64_t total) {
     (void)task;
     (void)done;
@@ -586,7 +586,7 @@ static void touch(void *user, const char *task, uint64_t done, uint64_t total) {
     set_time(user, 1000000001);
 }
 
-/* What changes between the opening and the end of a reading, whatever the time of its threads. */
+/* The file changes between the opening and the end of a reading, at any time of its threads. */
 static void tells_of_a_profile_that_changes(void **state) {
     char *path = make_profile(*state, "DELETE");
     popliner_error error = {.message = ""};
@@ -624,7 +624,7 @@ static popliner_status store_sample(const char *path, popliner_error *error) {
     return status;
 }
 
-/* What lies there of an earlier file is never mixed with what is stored. */
+/* Files that an earlier database left are never mixed with what is stored. */
 static void stores_nothing_beside_what_is_of_another_file(void **state) {
     static const char *const suffixes[] = {"-journal", "-wal"};
     char *path = test_path(*state, "stored");

@@ -126,7 +126,7 @@ static void reads_the_estimates_of_golden_profiles(void **state) {
     test_each_golden_case(check_golden_profile, NULL);
 }
 
-/* In the sample the compute sets have estimates, too. */
+/* In the sample the compute sets also have estimates. */
 static void reads_the_estimates_of_the_sample(void **state) {
     (void)state;
     assert_true(check_estimates(PROJECT_DIRECTORY "/data/sample/profile.pop") > 500);
@@ -153,7 +153,7 @@ static char *alter(void **state, const char *sql) {
     return path;
 }
 
-/* What such a copy reads as. */
+/* Reads such a copy. */
 static popliner_profile *read_altered(void **state, const char *sql,
                                       const popliner_listener *listener) {
     char *path = alter(state, sql);

@@ -43,7 +43,7 @@ static char *make_pipeline(const char *directory) {
     return path;
 }
 
-/* Of this IPU, or of all for SIZE_MAX. */
+/* Reads the part of this IPU, or of all for SIZE_MAX. */
 static popliner_profile *read_part(const char *path, size_t ipu) {
     const pl_read_options options = {.is_one_ipu = ipu != SIZE_MAX, .ipu = ipu};
     popliner_profile *profile = NULL;

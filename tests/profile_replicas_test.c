@@ -15,7 +15,7 @@
 
 enum { MOST_UNITS = 8, MOST_IPUS = 4, MOST_MEASURED = 20000 };
 
-/* What was measured of the stages on an IPU, in a pipeline of so many stages. */
+/* The measured stages on an IPU, in a pipeline of num_stages stages. */
 typedef struct measured {
     size_t num_stages;
     uint64_t micro_batches;
@@ -25,7 +25,7 @@ typedef struct measured {
     uint64_t parameter_bytes;
 } measured;
 
-/* What is recomputed in pipelines of so many stages and micro-batches takes cycles, too. */
+/* One table for each number of stages and micro-batches: recomputation also takes cycles. */
 enum { MOST_TABLES = 256 };
 typedef struct table {
     size_t num_stages;
@@ -52,7 +52,7 @@ static void assert_ok(popliner_status status, const popliner_error *error) {
         fail_msg("%s", error->message);
 }
 
-/* What is asked of a pipeline of so many stages and micro-batches. */
+/* The request for a pipeline of num_stages stages and micro_batches. */
 static popliner_request request_of(const question *q, size_t num_stages, uint64_t micro_batches) {
     popliner_request request = q->request;
     if (q->follows) {
@@ -239,7 +239,7 @@ static void check_candidate(question *q, const popliner_replicas_candidate *c, v
     }
 }
 
-/* What was seen in all questions. */
+/* Counts over all questions. */
 static size_t num_fitting;
 static size_t num_reasons;
 static size_t num_reduced;
@@ -375,8 +375,8 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
-/* What stages recompute is not chosen with replicas, and PopLiner's memory model has no parameters:
- * there, all that is in no layer is one unit, which seemed to train what layers have. */
+/* Recomputation is not chosen with replicas, and PopLiner's memory model has no parameters:
+ * there, all operations in no layer are one unit, which seemed to train what layers have. */
 static void some_requests_are_refused(void **state) {
     char *directory = test_path(*state, "made");
     popliner_analysis *analysis;

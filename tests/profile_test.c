@@ -130,7 +130,7 @@ static void check_golden_profile(void *user, const test_golden_files *files) {
     assert_int_equal(info.num_steps, json_number(values, "steps"));
     assert_int_equal(info.num_variables, json_number(values, "lowered_variables"));
     assert_int_equal(info.num_tiles, json_number(values, "tiles"));
-    /* the original counts the class 0 of what was not allocated, too */
+    /* the original also counts the class 0 of unallocated variables */
     assert_int_equal(info.num_equivalence_classes + 1, json_number(values, "equivalence_classes"));
     pl_profile_free(profile);
     json_decref(values);

@@ -38,7 +38,7 @@ static void add_list(const subject *s, sqlite3_stmt *statement, int column, uint
     free(values);
 }
 
-/* The same of an RLE blob. */
+/* Like add_list, for an RLE blob. */
 static void add_rle(const subject *s, sqlite3_stmt *statement, int column, uint64_t *by_tile) {
     size_t num_tiles = s->profile->target.num_tiles;
     const void *blob = sqlite3_column_blob(statement, column);

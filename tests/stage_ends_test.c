@@ -1,5 +1,5 @@
-/* What may be a stage, and what stages can reach, against the options read one by one, on thousands
- * of random instances; where needs never shrink, and where some do.
+/* The intervals that may be stages, and the units that stages can reach, against the options read
+ * one by one, on thousands of random instances; where needs never shrink, and where some do.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"

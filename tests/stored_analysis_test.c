@@ -284,7 +284,7 @@ static void keeps_arrays_of_more_than_one_piece(void **state) {
 
 /* ---- Damage --------------------------------------------------------------------------------- */
 
-/* Of any array of the tiny model. */
+/* The largest array of the tiny model. */
 enum { MAX_BYTES = 1024 };
 
 /* A stored analysis of the tiny model, and another file to damage. */
@@ -344,7 +344,7 @@ static void put_array(const damage *d, const char *name, const void *bytes, size
     sqlite3_close(sqlite);
 }
 
-/* The same in a file that is sound otherwise. */
+/* Replaces an array in a file that is otherwise sound. */
 static void replace_array(const damage *d, const char *name, const void *bytes, size_t size,
                           bool honest) {
     test_rewrite_bytes(d->path, d->bytes, d->size);
@@ -598,7 +598,7 @@ static void replace_categories(const damage *d, size_t num_categories) {
     pl_string *names = calloc(num_categories, sizeof *names);
     assert_non_null(names);
     replace_array(d, "category_name", names, size, true);
-    put_array(d, "category", names, num_categories, true); /* zeros, too: none that is known */
+    put_array(d, "category", names, num_categories, true); /* also zeros: none is known */
     put_array(d, "category_memory", NULL, 0, true);
     free(names);
 }
@@ -692,7 +692,7 @@ static void survives_any_length(void **state) {
     end_damage(&d);
 }
 
-/* The same for a file of real size, at random. */
+/* Like the test above, for a file of real size, at random. */
 static void survives_damage_anywhere_in_a_large_file(void **state) {
     damage d = {.path = test_path(*state, "damaged")};
     golden_load(&d.c, "popart-inf");
@@ -870,7 +870,7 @@ static void keeps_modes_and_links(void **state) {
     golden_free(&c);
 }
 
-/* What SQLite would take for something else than a name, and as long as names can be. */
+/* Names that SQLite would take for something else, and the longest possible name. */
 static void takes_any_name(void **state) {
     golden_case c;
     char before[4096];

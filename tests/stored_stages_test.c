@@ -304,7 +304,7 @@ static void finds_nothing_for_other_questions(void **state) {
     end(&s);
 }
 
-/* What is known of the chain is not what the stages were measured for. */
+/* The stages were measured for another chain. */
 static void refuses_stages_of_another_chain(void **state) {
     stored_case s;
     pl_stored_analysis *analysis;

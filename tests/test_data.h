@@ -1,5 +1,5 @@
-/* What tests of reading share: where the data is, files and directories of a test, arrays, and a
- * listener that remembers what it received.
+/* Helpers that tests of reading share: where the data is, files and directories of a test, arrays,
+ * and a listener that remembers what it received.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_TEST_DATA_H
@@ -35,7 +35,8 @@ typedef struct test_golden_files {
  * there is no case. */
 void test_each_golden_case(void (*check)(void *user, const test_golden_files *files), void *user);
 
-/* The same for any file of ../shared/data, and for one of the project, which must be there. */
+/* Like test_golden_file, for a file of ../shared/data, and for a file of the project, which must
+ * exist. */
 char *test_shared_file(const char *file);
 char *test_project_file(const char *file);
 
@@ -54,8 +55,8 @@ char *test_path(const char *directory, const char *name);
 uint8_t *test_read_bytes(const char *path, size_t *size);
 void test_write_bytes(const char *path, const void *bytes, size_t size);
 
-/* The same for a file that is there, in place: file systems hurry to the disk with one that is
- * emptied and written again. */
+/* Like test_write_bytes, for an existing file, in place: file systems hurry to the disk with one
+ * that is emptied and written again. */
 void test_rewrite_bytes(const char *path, const void *bytes, size_t size);
 
 /* A zeroed array; the caller frees it. */

@@ -1,5 +1,5 @@
-/* Reading by several threads: the same bytes, the same errors, and a listener that is told by the
- * calling thread alone.
+/* Reading by several threads: the same bytes, the same errors, and a listener that only the
+ * calling thread calls.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "made_profile.h"

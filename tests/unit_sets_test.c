@@ -97,9 +97,9 @@ static struct {
     size_t also_computed_on;
 } met;
 
-/* What a program, compute set or variable is used by, straight from the operations; unit_of gives
- * the unit of each operation. With an account, copies from and to the host do not count for what
- * anything else touches. */
+/* The units that use a program, compute set or variable, straight from the operations; unit_of
+ * gives the unit of each operation. With an account, copies from and to the host do not count
+ * for what anything else touches. */
 static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const uint32_t *unit_of,
                          bool has_account) {
     const popliner_profile *p = c->profile;
@@ -192,7 +192,8 @@ static void check_usage(const golden_case *c) {
     free(unit_of);
 }
 
-/* The same where every second program copies from the host: what nothing else touches is rare. */
+/* Like check_usage, if every second program copies from the host: data that nothing else touches
+ * is rare. */
 static void check_usage_with_copies(const golden_case *c) {
     const popliner_profile *p = c->profile;
     uint8_t *types = malloc(p->num_programs);

@@ -405,7 +405,7 @@ static void check_vertices(const subject *s, size_t index, sqlite3_stmt *row,
     free(code);
 }
 
-/* The number of vertices is compared with the sets' own lists, too. */
+/* Also compares the number of vertices with the sets' own lists. */
 static void check_compute_sets(const subject *s) {
     uint64_t total_vertices = 0;
     uint64_t total_edges = 0;

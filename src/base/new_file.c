@@ -298,7 +298,7 @@ int pl_new_file_begin_apart(pl_new_file *new_file, const char *path) {
 
 /* ---- Writing and ending --------------------------------------------------------------------- */
 
-int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length) {
+static int add(pl_new_file *new_file, const void *bytes, size_t length) {
     const char *rest = bytes;
     while (length > 0) {
         ssize_t written = write(new_file->file, rest, length);
@@ -398,7 +398,7 @@ popliner_status popliner_file_write(const char *path, const void *bytes, size_t 
     pl_new_file file;
     int fault = pl_new_file_begin(&file, path);
     if (fault == 0)
-        fault = pl_new_file_end(&file, pl_new_file_add(&file, bytes, length));
+        fault = pl_new_file_end(&file, add(&file, bytes, length));
     if (fault == ENOMEM)
         return pl_fail_memory(error, "a file name");
     return fault == 0 ? POPLINER_OK

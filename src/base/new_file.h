@@ -35,8 +35,6 @@ int pl_new_file_begin_apart(pl_new_file *new_file, const char *path);
  * of slashes. */
 const char *pl_last_part(const char *path);
 
-int pl_new_file_add(pl_new_file *new_file, const void *bytes, size_t length);
-
 /* Syncs the file to the disk and moves it to its path, then syncs the directory. If `fault` is not
  * 0, or a step fails, removes the file instead. Returns the first fault. */
 int pl_new_file_end(pl_new_file *new_file, int fault);
