@@ -93,6 +93,9 @@ popliner_script(trace trace_test.py CASES quick full
     ${shared}/firehose)
 popliner_script(plot plot_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample} CASES quick full)
 
+# Reports on terminals, against the JSON of the same questions and screens of the design.
+popliner_script(screen screen_test.py ARGUMENTS ${popliner} ${mkprofile} CASES quick full)
+
 # Comparisons against ones that are made of two tables.
 popliner_script(changes_of_profiles changes_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample}
   CASES quick full)

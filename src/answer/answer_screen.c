@@ -309,20 +309,20 @@ static pl_text cut_text(const popliner_certificate *c, size_t stage) {
     return text;
 }
 
-/* "largest tile, limit 638,976 bytes", shorter on a narrow screen. */
+/* "largest tile, limit 638,976 bytes", or "of 638,976 bytes" where there is less room. */
 static pl_text head_text(const popliner_certificate *c, const pl_layout *layout, bool is_of_need) {
     enum { NARROW = 80 };
-    pl_text text = {0};
-    const uint64_t limit = limit_of(c, 0);
-    const bool is_narrow = layout->screen.width < NARROW || is_of_need;
+    const size_t width = layout->screen.width;
     const char *what = c->input.profile != NULL ? "largest tile" : "memory";
-    if (!has_one_limit(c) || limit >= PL_NO_LIMIT) {
+    const bool is_short = width < PL_MOST_WIDTH || is_of_need;
+    pl_text text = {0};
+    if (!has_one_limit(c) || limit_of(c, 0) >= PL_NO_LIMIT) {
         pl_text_add(&text, is_of_need ? "of the limit" : what);
         return text;
     }
-    pl_text_format(&text, "%s%s", is_narrow ? "of " : what, is_narrow ? "" : ", limit ");
-    pl_text_add_grouped(&text, limit);
-    pl_text_add(&text, layout->screen.width < PL_MOST_WIDTH && is_of_need ? "" : " bytes");
+    pl_text_format(&text, "%s%s", is_short ? "of " : what, is_short ? "" : ", limit ");
+    pl_text_add_grouped(&text, limit_of(c, 0));
+    pl_text_add(&text, width < (is_of_need ? PL_MOST_WIDTH : NARROW) ? "" : " bytes");
     return text;
 }
 

@@ -160,7 +160,7 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
     if (subject_width > 0) {
         pl_text_add(&layout->text, subject);
         indent += subject_width + GAP;
-        if (indent + LEAST_WORDS > layout->screen.width) {
+        if (indent + LEAST_WORDS > layout->screen.width && *words != '\0') {
             indent = PL_LABEL_WIDTH + 2;
             pl_text_add(&layout->text, "\n");
             add_blanks(&layout->text, indent);
@@ -350,12 +350,17 @@ static const char *name_of(const writing *w, size_t column) {
     return name == NULL ? "" : name;
 }
 
-/* Whether the name of a column may reach over the next one. */
-static bool is_spanning(const writing *w, size_t column) {
-    size_t next = column + 1;
-    while (next < w->grid->num_columns && w->widths[next] == 0 && *name_of(w, next) == '\0')
-        next++;
-    return next < w->grid->num_columns && w->widths[next] > 0 && *name_of(w, next) == '\0';
+/* How much room the name of a column has: also that of the columns to its right without names.
+ * *last is the last one of them. */
+static size_t room_of(const writing *w, size_t column, size_t *last) {
+    size_t room = w->widths[column];
+    *last = column;
+    for (size_t i = column + 1; i < w->grid->num_columns && *name_of(w, i) == '\0'; i++)
+        if (w->widths[i] > 0) {
+            *last = i;
+            room += w->grid->columns[i].gap + w->widths[i];
+        }
+    return room;
 }
 
 static size_t width_of_cells(const writing *w, size_t column) {
@@ -389,6 +394,7 @@ static void shrink(const writing *w, pl_grid_kind kind, size_t least) {
         size_t widest = SIZE_MAX;
         for (size_t i = 0; i < w->grid->num_columns; i++)
             if (w->grid->columns[i].kind == kind && w->widths[i] > least &&
+                w->widths[i] > pl_layout_width_of(name_of(w, i)) &&
                 (widest == SIZE_MAX || w->widths[i] > w->widths[widest]))
                 widest = i;
         if (widest == SIZE_MAX)
@@ -401,30 +407,25 @@ static void shrink(const writing *w, pl_grid_kind kind, size_t least) {
 static void widen_for_names(const writing *w) {
     for (size_t i = 0; i < w->grid->num_columns; i++) {
         const size_t name = pl_layout_width_of(name_of(w, i));
-        size_t last = i;
-        size_t room = w->widths[i];
-        if (room == 0)
-            continue;
-        for (size_t k = i + 1; k < w->grid->num_columns && *name_of(w, k) == '\0'; k++)
-            if (w->widths[k] > 0) {
-                last = k;
-                room += w->grid->columns[k].gap + w->widths[k];
-            }
-        if (name > room)
-            w->widths[last] += name - room;
+        size_t last;
+        if (w->widths[i] > 0 && name > room_of(w, i, &last))
+            w->widths[last] += name - room_of(w, i, &last);
     }
 }
 
+/* Bars become short, then names. If that is not enough, there are no bars, and the names have their
+ * room. */
 static void find_widths(const writing *w) {
-    for (size_t i = 0; i < w->grid->num_columns; i++)
-        w->widths[i] = width_of_cells(w, i);
-    widen_for_names(w);
-    shrink(w, PL_GRID_BAR, LEAST_BAR);
-    widen_for_names(w);
-    shrink(w, PL_GRID_NAME, LEAST_NAME);
-    for (size_t i = 0; i < w->grid->num_columns; i++)
-        if (w->grid->columns[i].kind == PL_GRID_BAR && width_of_all(w) > w->layout->screen.width)
-            w->widths[i] = 0;
+    for (int has_bars = 1; has_bars >= 0; has_bars--) {
+        for (size_t i = 0; i < w->grid->num_columns; i++)
+            w->widths[i] =
+                has_bars == 0 && w->grid->columns[i].kind == PL_GRID_BAR ? 0 : width_of_cells(w, i);
+        widen_for_names(w);
+        shrink(w, PL_GRID_BAR, LEAST_BAR);
+        shrink(w, PL_GRID_NAME, LEAST_NAME);
+        if (width_of_all(w) <= w->layout->screen.width)
+            return;
+    }
 }
 
 static uint64_t find_top(const writing *w) {
@@ -476,7 +477,8 @@ static void write_names(const writing *w, size_t first, size_t end) {
         const size_t begin = column + (is_left || name == 0 ? 0 : width - name);
         if (name > 0) {
             add_blanks(text, begin > at ? begin - at : 0);
-            const size_t room = is_spanning(w, i) ? SIZE_MAX : is_left ? width : name;
+            size_t last;
+            const size_t room = room_of(w, i, &last);
             pl_layout_add_name(w->layout, text, name_of(w, i), room);
             at = begin + (name < room ? name : room);
         }

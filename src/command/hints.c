@@ -321,7 +321,8 @@ static popliner_status add_recompute(session *s, const request *r, hint_list *li
             t.fits       ? "Enough"
             : t.is_known ? "Not enough"
                          : "Try",
-            "--recompute auto", words_of(list, &t, ""));
+            "--recompute auto",
+            t.is_known ? words_of(list, &t, "") : "let each stage recompute where that helps");
     return status;
 }
 
@@ -387,19 +388,33 @@ static popliner_status add_without(session *s, const request *r, const popliner_
     return status;
 }
 
+/* Adds a change of limits or of the device map that is enough; others have no option to paste. */
+static void add_remedy(const session *s, const popliner_remedy *remedy, hint_list *list) {
+    if (remedy->kind == POPLINER_REMEDY_IPU_LIMIT)
+        add(list, "Enough",
+            keep(list, "%s %zu=%llu", s->names.max_stage_bytes, remedy->ipu,
+                 (unsigned long long)remedy->bytes),
+            "if there were such tiles");
+    else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
+        add(list, "Enough", keep(list, "%s %zu", s->names.max_stages, remedy->number),
+            keep(list, "without --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
+}
+
 /* Constraints: those of a contradiction, else those that are found to be enough. */
 static popliner_status add_constraints(session *s, const request *r, const popliner_costs *costs,
                                        const popliner_infeasibility *why, hint_list *list,
                                        popliner_error *error) {
+    const bool contradict = why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS;
     popliner_status status = POPLINER_OK;
-    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
-        for (size_t i = 0; status == POPLINER_OK && i < why->num_constraints; i++)
-            status = add_without(s, r, costs, &why->constraints[i], list, error);
-        return status;
+    for (size_t i = 0; status == POPLINER_OK && contradict && i < why->num_constraints; i++)
+        status = add_without(s, r, costs, &why->constraints[i], list, error);
+    for (size_t i = 0; status == POPLINER_OK && i < why->num_remedies; i++) {
+        const popliner_remedy *remedy = &why->remedies[i];
+        if (remedy->kind == POPLINER_REMEDY_CONSTRAINT && !contradict)
+            status = add_without(s, r, costs, &remedy->constraint, list, error);
+        else
+            add_remedy(s, remedy, list);
     }
-    for (size_t i = 0; status == POPLINER_OK && i < why->num_remedies; i++)
-        if (why->remedies[i].kind == POPLINER_REMEDY_CONSTRAINT)
-            status = add_without(s, r, costs, &why->remedies[i].constraint, list, error);
     return status;
 }
 
