@@ -94,7 +94,7 @@ static void profiles_are_split(void **state) {
     EXPECT(0, "{", NULL, stored, "--load-from-file", "--solve", "--num-ipus", "2", "--output",
            "pipeline");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000");
-    EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--sweep", "num-ipus=1..2");
+    EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1..2");
     EXPECT(0, "\t", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--pareto",
            "memory,traffic");
 }
@@ -106,11 +106,11 @@ static void reasons_are_told(void **state) {
            "--require", "together:0,1");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--require",
            "place:0=1,1=0");
-    EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--ipu-mem-per-tile",
-           "0=1000", "--format", "json");
+    EXPECT(1, "{", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "2", "--mem-per-tile", "0=1000",
+           "--format", "json");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--mem-per-tile", "1000", "--objective", "ipus",
            "--slack", "5");
-    EXPECT(1, "m", NULL, CASE_DIRECTORY, "--solve", "--sweep", "mem-per-tile=1000..3000:1000");
+    EXPECT(1, "m", NULL, CASE_DIRECTORY, "--solve", "--mem-per-tile", "1000..3000:1000");
     EXPECT(1, "", NULL, CASE_DIRECTORY, "--diagnose", "--memory-model", "popliner", "--fail-on",
            "unexplained=0%");
     EXPECT(1, "[", NULL, CASE_DIRECTORY, "--solve", "--num-ipus", "1", "--mem-per-tile", "20000");
@@ -122,8 +122,9 @@ static void reasons_are_told(void **state) {
 static void places_are_chosen(void **state) {
     (void)state;
     const char *page = in_scratch("page.html");
-    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--v-shape", "--num-ipus", "2", "--require",
-           "no-cut:0", "--require", "layers:0..", "--output", output_into("page", page));
+    EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--device-map", "v", "--num-ipus", "2",
+           "--require", "no-cut:0", "--require", "layers:0..", "--output",
+           output_into("page", page));
     EXPECT(0, "[", page, CASE_DIRECTORY, "--solve", "--num-ipus", "3", "--require", "cut:0",
            "--require", "no-cut:1", "--require", "place:0=0", "--output",
            output_into("page", page));
@@ -165,7 +166,7 @@ static void files_of_costs_are_split(void **state) {
     EXPECT(0, "\t", NULL, COSTS "intervals.json", "--solve");
     EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--total-ipus", "4",
            "--batch", "8", "--ipu-speed", "0=0.5");
-    EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--link-bandwidth",
+    EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--bandwidth",
            "64,0-1=0.5", "--num-ipus", "4");
     run_command_from(&run, COSTS "additive.json", (const char *const[]){"-", "--solve", NULL});
     assert_int_equal(run.status, 0);
@@ -183,8 +184,8 @@ static void training_is_evaluated(void **state) {
            compiled);
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--schedule", "popart",
            "--recompute", "auto");
-    EXPECT(0, "[", NULL, whole, "--solve", "--num-ipus", "2", "--link-bandwidth", "64",
-           "--objective", "cycles");
+    EXPECT(0, "[", NULL, whole, "--solve", "--num-ipus", "2", "--bandwidth", "64", "--objective",
+           "cycles");
     EXPECT(0, "\n", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
            "--schedule", "popart");
     EXPECT(0, "{", NULL, whole, "--solve", "--num-ipus", "2", "--total-ipus", "4", "--batch", "8",
@@ -245,7 +246,7 @@ static void several_reports_are_split_together(void **state) {
     EXPECT(0, "[", page, directory, "--report", "training", "--solve", "--output",
            output_into("page", page));
     EXPECT(0, "[", NULL, directory, "--report", "training", "--solve", "--num-ipus", "2",
-           "--copies", "1,2,3");
+           "--schedule", "none:1,2,3");
     EXPECT(1, "{", NULL, directory, "--report", "training", "--solve", "--total-ipus", "4",
            "--batch", "8", "--schedule", "popart", "--format", "json", "--mem-per-tile", "30K");
     EXPECT(2, "", NULL, directory, "--report", "none", "--solve");

@@ -132,7 +132,7 @@ def check_comparison(document, path, whole, tests, split, options):
         error = 100 * (stage["predicted"]["with_layout"]["max"] / end["max"] - 1)
         require(math.isclose(stage["error_percent"], error, abs_tol=1e-9), "error", ipu)
         for part, percent in stage["error_percent_without"].items():
-            own = [*options, "--accumulators", "none"]
+            own = [*options, "--effects", "layout,passing,buffers,accumulators"]
             if part != "accumulators":
                 names = ("layout", "passing", "buffers")
                 own = [*options, "--effects", ",".join(set(names) - {part})]

@@ -31,14 +31,20 @@ static const struct {
     {0, "optimal", NULL, true, false, {SAMPLE, "--num-ipus", "2", "--slack", "2.5"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--objective", "cycles,balance,traffic"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--device-map", "0,1,0"}},
-    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "none", "--need", "at-least"}},
-    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "passing,layout", "--need", "at-most"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--effects", "accumulators", "--need", "at-least"}},
+    {0,
+     "optimal",
+     NULL,
+     true,
+     false,
+     {SAMPLE, "--effects", "passing,layout,accumulators", "--need", "at-most"}},
     {0,
      "optimal",
      NULL,
      true,
      true,
-     {TRAINING, "--schedule", "tf-grouped", "--accumulators", "fp32", "--num-ipus", "2"}},
+     {TRAINING, "--schedule", "tf-grouped", "--effects", "all,accumulators=fp32", "--num-ipus",
+      "2"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--time-limit", "100", "--require", "layers:..2"}},
     {0,
      "optimal",
@@ -51,9 +57,9 @@ static const struct {
      NULL,
      true,
      false,
-     {SAMPLE, "--require", "cut:0", "--require", "no-cut:Head", "--ipu-mem-per-tile", "0=50000",
-      "--ipu-speed", "1=0.3,0=2", "--link-bandwidth", "0-1=20"}},
-    {0, "optimal", NULL, true, false, {SAMPLE, "--link-bandwidth", "40,1-0=20.5"}},
+     {SAMPLE, "--require", "cut:0", "--require", "no-cut:Head", "--mem-per-tile", "0=50000",
+      "--ipu-speed", "1=0.3,0=2", "--bandwidth", "0-1=20"}},
+    {0, "optimal", NULL, true, false, {SAMPLE, "--bandwidth", "40,1-0=20.5"}},
     {0, "optimal", NULL, false, false, {SAMPLE, "--memory-model", "popliner"}},
     {0, "feasible", NULL, false, false, {SAMPLE, "--solver", "popliner"}},
     {0, "optimal", NULL, true, false, {SAMPLE, "--solver", "dp", "--num-ipus", "3"}},
@@ -65,27 +71,27 @@ static const struct {
      false,
      {SAMPLE, "--solver", "popliner", "--num-ipus", "2", "--mem-per-tile", "25000"}},
     {0, "optimal", NULL, true, false, {TRAINING, "--schedule", "inference"}},
-    {0, "optimal", NULL, true, true, {TRAINING, "--schedule", "training"}},
+    {0, "optimal", NULL, true, true, {TRAINING, "--schedule", "popart"}},
     {0,
      "optimal",
      NULL,
      true,
      true,
-     {TRAINING, "--schedule", "training", "--recompute", "full", "--device-map", "0,1,2"}},
+     {TRAINING, "--schedule", "popart", "--recompute", "full", "--device-map", "0,1,2"}},
     {1, "infeasible", "layer", true, false, {SAMPLE, "--mem-per-tile", "20000"}},
     {1,
      "infeasible",
      "layer",
      true,
      true,
-     {TRAINING, "--schedule", "training", "--mem-per-tile", "20000", "--num-ipus", "2"}},
+     {TRAINING, "--schedule", "popart", "--mem-per-tile", "20000", "--num-ipus", "2"}},
     {1, "infeasible", "layer", false, false, {REGIONS, "--mem-per-tile", "400"}},
     {1,
      "infeasible",
      "place",
      true,
      false,
-     {SAMPLE, "--num-ipus", "3", "--ipu-mem-per-tile", "0=20000", "--require", "layers:..2"}},
+     {SAMPLE, "--num-ipus", "3", "--mem-per-tile", "0=20000", "--require", "layers:..2"}},
     {1,
      "infeasible",
      "capacity",
@@ -109,7 +115,7 @@ static const struct {
     {1, "infeasible", "unknown", false, false, {ADDITIVE, "--time-limit", "0.0000001"}},
     {0, "optimal", NULL, false, false, {ADDITIVE}},
     {0, "optimal", NULL, false, false, {ADDITIVE, "--objective", "cycles,balance"}},
-    {0, "optimal", NULL, false, false, {REGIONS, "--schedule", "training"}},
+    {0, "optimal", NULL, false, false, {REGIONS, "--schedule", "popart"}},
     {0, "optimal", NULL, false, false, {REGIONS, "--device-map", "0,1,0"}},
     {0, "optimal", NULL, false, false, {INTERVALS, "--objective", "balance,ipus"}},
 };
@@ -183,13 +189,11 @@ static void every_answer_is_as_described(void **state) {
 
 static void every_sweep_is_as_described(void **state) {
     (void)state;
-    json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--require", "cut:0"));
-    json_decref(RUN_JSON(&run, 0, SAMPLE, "--sweep", "mem-per-tile=20000..50000"));
-    json_decref(
-        RUN_JSON(&run, 0, SAMPLE, "--sweep", "num-ipus=1..3", "--memory-model", "popliner"));
-    json_decref(
-        RUN_JSON(&run, 0, ADDITIVE, "--sweep", "num-ipus=1..4", "--objective", "cycles,balance"));
-    json_decref(RUN_JSON(&run, 0, INTERVALS, "--sweep", "mem-per-tile=30..70:10"));
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--num-ipus", "1..3", "--require", "cut:0"));
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--mem-per-tile", "20000..50000"));
+    json_decref(RUN_JSON(&run, 0, SAMPLE, "--num-ipus", "1..3", "--memory-model", "popliner"));
+    json_decref(RUN_JSON(&run, 0, ADDITIVE, "--num-ipus", "1..4", "--objective", "cycles,balance"));
+    json_decref(RUN_JSON(&run, 0, INTERVALS, "--mem-per-tile", "30..70:10"));
 }
 
 static void all_best_compromises_are_as_described(void **state) {
@@ -211,8 +215,8 @@ static void evaluations_have_the_same_needs(void **state) {
     (void)state;
     static const char *const options[][2] = {
         {"--schedule=popart", "--need=at-most"},
-        {"--schedule=tf-grouped", "--effects=layout"},
-        {"--schedule=sequential", "--accumulators=fp32"},
+        {"--schedule=tf-grouped", "--effects=layout,accumulators"},
+        {"--schedule=sequential", "--effects=all,accumulators=fp32"},
         {"--schedule=none", "--mem-per-tile=1"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

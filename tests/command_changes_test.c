@@ -199,7 +199,7 @@ static void other_actions_are_refused(void **state) {
         RUN(&run, OTHER, "--compare", OTHER, others[i]);
         assert_refused(&run, 2, "all that is printed");
     }
-    static const char *const several[] = {"--pareto=memory,traffic", "--sweep=num-ipus=1..2",
+    static const char *const several[] = {"--pareto=memory,traffic", "--num-ipus=1..2",
                                           "--output=lp=x", "--output=mps=x"};
     for (size_t i = 0; i < sizeof several / sizeof *several; i++) {
         RUN(&run, OTHER, "--compare", OTHER, "--solve", several[i]);

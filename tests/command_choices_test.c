@@ -47,44 +47,44 @@ static void assert_same_stages(const char *const *these, const char *const *othe
 static void copies_of_a_profile_are_those_of_schedules(void **state) {
     (void)state;
     ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart"),
-                       TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart", "--copies",
-                       "0,3,5,...");
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "popart:0,3,5,...");
     ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule",
                                  "tf-interleaved", "--recompute", "full"),
-                       TRAINING_DIRECTORY, "--num-ipus", "3", "--recompute", "full", "--copies",
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--recompute", "full", "--schedule",
                        "1f1b");
     ASSERT_SAME_STAGES(
         ARGUMENTS(TRAINING_DIRECTORY, "--device-map", "0,1,0", "--schedule", "tf-interleaved"),
-        TRAINING_DIRECTORY, "--device-map", "0,1,0", "--copies", "0,1,2");
+        TRAINING_DIRECTORY, "--device-map", "0,1,0", "--schedule", "none:0,1,2");
     ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "sequential"),
-                       TRAINING_DIRECTORY, "--num-ipus", "3", "--copies", "gpipe",
+                       TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", "gpipe",
                        "--micro-batches", "1");
     /* more than any schedule keeps */
-    ASSERT_SAME_STAGES(
-        ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "2", "--copies", "20", "--mem-per-tile", "10M"),
-        TRAINING_DIRECTORY, "--num-ipus", "2", "--copies", "gpipe", "--micro-batches", "21",
-        "--mem-per-tile", "10M");
+    ASSERT_SAME_STAGES(ARGUMENTS(TRAINING_DIRECTORY, "--num-ipus", "2", "--schedule", "none:20",
+                                 "--mem-per-tile", "10M"),
+                       TRAINING_DIRECTORY, "--num-ipus", "2", "--schedule", "gpipe",
+                       "--micro-batches", "21", "--mem-per-tile", "10M");
 }
 
 /* A stored analysis is measured anew where it has not as many copies. */
 static void copies_of_a_stored_analysis_are_the_same(void **state) {
     (void)state;
-    static const char *const copies[] = {"1f1b", "0,3,5,...", "40"};
+    static const char *const copies[] = {"1f1b", "none:0,3,5,...", "none:40"};
     const char *file = in_scratch("stored");
     RUN(&run, TRAINING_DIRECTORY, "-q", "--save-to-file", file);
     assert_int_equal(run.status, 0);
     for (size_t i = 0; i < 3; i++)
-        ASSERT_SAME_STAGES(ARGUMENTS(file, "--load-from-file", "--num-ipus", "3", "--copies",
+        ASSERT_SAME_STAGES(ARGUMENTS(file, "--load-from-file", "--num-ipus", "3", "--schedule",
                                      copies[i], "--mem-per-tile", "10M"),
-                           TRAINING_DIRECTORY, "--num-ipus", "3", "--copies", copies[i],
+                           TRAINING_DIRECTORY, "--num-ipus", "3", "--schedule", copies[i],
                            "--mem-per-tile", "10M");
 }
 
 /* Of regions.json: tile 0 of a + b and c + d, tile 1 likewise, and what they keep. */
 static void copies_of_a_file_are_counted(void **state) {
     (void)state;
-    json_t *answer = RUN_JSON(&run, 0, REGIONS, "--num-ipus", "2", "--require", "cut:b",
-                              "--require", "no-cut:a", "--copies", "1,4", "--mem-per-tile", "10K");
+    json_t *answer =
+        RUN_JSON(&run, 0, REGIONS, "--num-ipus", "2", "--require", "cut:b", "--require", "no-cut:a",
+                 "--schedule", "none:1,4", "--mem-per-tile", "10K");
     /* b alone shares 70 and 30; d or a alone 25: 395 + 18 * 4 = 467 and 405 + 4 * 4 = 421;
      * 305 + 10 and 805 + 20 */
     assert_int_equal(NUMBER_AT(answer, "stages", "0", "mem", "max_tile_mem"), 467);
@@ -96,7 +96,7 @@ static void copies_of_a_file_are_counted(void **state) {
     assert_true(json_is_null(JSON_AT(answer, "options", "copies")));
     json_decref(answer);
     /* a list is for no more stages than it has */
-    answer = RUN_JSON(&run, 0, REGIONS, "--copies", "1,4", "--mem-per-tile", "10K");
+    answer = RUN_JSON(&run, 0, REGIONS, "--schedule", "none:1,4", "--mem-per-tile", "10K");
     assert_int_equal(NUMBER_AT(answer, "options", "num_ipus"), 2);
     json_decref(answer);
 }
@@ -107,18 +107,21 @@ static void copies_that_lack_something_are_refused(void **state) {
         const char *arguments[8];
         const char *message;
     } cases[] = {
-        {{"--copies", "1f1c"}, "--copies 1f1c: expected 1f1b, gpipe"},
-        {{"--copies", "gpipe"},
-         "--copies gpipe: every micro-batch of a step is kept; give --micro"},
-        {{"--copies", "interleaved", "--num-ipus", "4"},
-         "--copies interleaved: give a --device-map"},
-        {{"--copies", "interleaved", "--device-map", "0,1,0"}, "give a --device-map in which each"},
-        {{"--copies", "0,1", "--num-ipus", "3"}, "is for 2 stages, but up to 3 stages are asked"},
-        {{"--copies", "0,1", "--device-map", "0,1,0"}, "is for 2 stages, but 3 stages are asked"},
-        {{"--copies", "0,1", "--schedule", "inference"},
-         "not with --schedule inference, which keeps nothing"},
-        {{"--micro-batches", "3"}, "--micro-batches: needs --copies or --total-ipus"},
-        {{"--copies", "1f1b", "--solver", "popliner"}, "--copies: not with --solver popliner"},
+        {{"--schedule", "none:1f1c"}, "--schedule none:1f1c: expected 1f1b, gpipe"},
+        {{"--schedule", "gpipe"},
+         "--schedule gpipe: every micro-batch of a step is kept; give --micro"},
+        {{"--schedule", "interleaved", "--num-ipus", "4"},
+         "--schedule interleaved: needs a --device-map with as many stages"},
+        {{"--schedule", "interleaved", "--device-map", "0,1,0"},
+         "needs a --device-map with as many stages"},
+        {{"--schedule", "none:0,1", "--num-ipus", "3"},
+         "is for 2 stages, but up to 3 stages are asked"},
+        {{"--schedule", "none:0,1", "--device-map", "0,1,0"},
+         "is for 2 stages, but 3 stages are asked"},
+        {{"--schedule", "inference:0,1"}, "inference keeps nothing, so it takes no copies"},
+        {{"--micro-batches", "3"},
+         "--micro-batches: needs --total-ipus, or a --schedule with copies, like 1f1b"},
+        {{"--schedule", "1f1b", "--solver", "popliner"}, "--schedule: not with --solver popliner"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *arguments[12] = {NULL};
@@ -132,9 +135,9 @@ static void copies_that_lack_something_are_refused(void **state) {
         run_command(&run, arguments);
         assert_refused(&run, 2, cases[i].message);
     }
-    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--copies", "0,1");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--schedule", "none:0,1");
     assert_refused(&run, 2, "is for 2 stages, but --evaluate 0,1 has 3");
-    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--copies", "zero-bubble");
+    RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0,1", "--schedule", "zero-bubble");
     assert_int_equal(run.status, 0);
 }
 
@@ -162,38 +165,38 @@ static void stages_choose_what_they_recompute(void **state) {
                                                                  "100.5") "], \"cuts\": [1, 2, 3]}",
         file);
     fclose(file);
-    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--copies", "1,2",
-        "--objective", "cycles", "--mem-per-tile", "310");
+    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--schedule",
+        "none:1,2", "--objective", "cycles", "--mem-per-tile", "310");
     assert_int_equal(run.status, 0);
     assert_string_equal(run.out, "stage\tipu\tfrom\tto\tmemory\tcycles\tcut\trecompute\n"
                                  "0\t0\ta\tb\t280\t231.000000\t2\ta=half,b=half\n"
                                  "1\t1\tc\td\t280\t210.500000\t0\tnone\n");
-    json_t *answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "auto", "--copies",
-                              "1,2", "--objective", "memory,cycles");
+    json_t *answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "auto", "--schedule",
+                              "none:1,2", "--objective", "memory,cycles");
     assert_int_equal(NUMBER_AT(answer, "totals", "memory"), 210);
     assert_string_equal(json_string_value(JSON_AT(answer, "stages", "0", "recompute")), "full");
     assert_string_equal(json_string_value(JSON_AT(answer, "options", "recompute")), "auto");
     json_decref(answer);
     /* all or nothing for all: 256 and 276.5 cycles */
-    answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "full", "--copies", "1,2",
-                      "--mem-per-tile", "270", "--objective", "cycles");
+    answer = RUN_JSON(&run, 0, path, "--num-ipus", "2", "--recompute", "full", "--schedule",
+                      "none:1,2", "--mem-per-tile", "270", "--objective", "cycles");
     assert_true(json_number_value(JSON_AT(answer, "totals", "cycles")) == 276.5);
     json_decref(answer);
-    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--copies", "1,2",
-        "--mem-per-tile", "200");
+    RUN(&run, "-q", path, "--solve", "--num-ipus", "2", "--recompute", "auto", "--schedule",
+        "none:1,2", "--mem-per-tile", "200");
     assert_int_equal(run.status, 1);
 
     static const struct {
         const char *arguments[4];
         const char *message;
     } cases[] = {
-        {{"--sweep", "num-ipus=1..2"}, "--sweep: not with --recompute auto, which cannot"},
+        {{"--num-ipus", "1..2"}, "a range of --num-ipus: not with --recompute auto, which"},
         {{"--slack", "1"}, "--slack: not with --recompute auto"},
         {{"--pareto", "memory,cycles"}, "--pareto: not with --recompute auto"},
         {{"--objective", "balance"}, "--objective balance: not with --recompute auto"},
         {{"--device-map", "0,1,0"},
          "--recompute auto: stages that share an IPU, as --device-map 0,1,0 has them, do not"},
-        {{"--link-bandwidth", "3"}, "--link-bandwidth: not with --recompute auto"},
+        {{"--bandwidth", "3"}, "--bandwidth: not with --recompute auto"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, path, "-q", "--solve", "--recompute", "auto", cases[i].arguments[0],
@@ -233,8 +236,8 @@ static void given_stages_recompute_what_is_said(void **state) {
     json_t *answers[4];
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0", "--schedule", "popart",
-            "--recompute", ways[i], "--format", "json", "--copies", "1,2");
+        RUN(&run, TRAINING_DIRECTORY, "-q", "--evaluate", "0", "--schedule", "popart:1,2",
+            "--recompute", ways[i], "--format", "json");
         assert_int_equal(run.status, 0);
         answers[i] = json_loads(run.out, 0, NULL);
         assert_non_null(answers[i]);
@@ -291,8 +294,8 @@ static void replicas_are_chosen_with_stages(void **state) {
                  "4\t1\t4\toptimal\tno\t8\t60\t110.000000\t1210.000000\t0.000000\t1210.000000\t"
                  "0.00661157025\t[ a | b | c | d ]\n");
     /* 2 * 3 / 4 * 240 bytes at 0.8 in a cycle: 450; 2 * 1 / 2 * 120 at 0.8: 150 */
-    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "16", "--micro-batch-size",
-        "2", "--replica-bandwidth", "0.8", "--format", "json");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "16/2", "--bandwidth",
+        "replicas=0.8", "--format", "json");
     assert_int_equal(run.status, 0);
     char complaint[SCHEMA_COMPLAINT_SIZE];
     json_t *answer = json_loads(run.out, 0, NULL);
@@ -306,7 +309,7 @@ static void replicas_are_chosen_with_stages(void **state) {
                                               "all_reduce_cycles")) == reduce_cycles[i]);
     json_decref(answer);
     /* copies follow the micro-batches: 200 + 7 * 20 of GPipe are too much, 100 + 7 * 10 are not */
-    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "8", "--copies", "gpipe",
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "4", "--batch", "8", "--schedule", "gpipe",
         "--mem-per-tile", "250", "--format", "csv", "--objective", "throughput,memory");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "\n1,0,0,infeasible,no,,,,,,,,\n");
@@ -317,17 +320,20 @@ static void replicas_are_chosen_with_stages(void **state) {
 static void replicas_may_be_interleaved(void **state) {
     (void)state;
     const char *path = write_pipeline();
-    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave", "2",
-        "--replica-bandwidth", "2", "--format", "csv", "--copies", "interleaved");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "2", "--device-map",
+        "interleaved:2", "--bandwidth", "replicas=2", "--format", "csv", "--schedule",
+        "interleaved");
     assert_int_equal(run.status, 0);
     /* 2 * 1 / 2 * 240 at 2 in a cycle: 120 */
     assert_contains(run.out, "\n1,2,2,optimal,yes,1,240,400.500000,400.500000,120.000000,"
                              "520.500000,");
     assert_contains(run.out, "\n2,1,2,optimal,no,2,120,210.000000,525.000000,0.000000,525.000000,"
                              "0.00380952381,[ a | b | c | d ]\n");
-    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "2", "--interleave", "5");
+    RUN(&run, "-q", path, "--solve", "--total-ipus", "2", "--batch", "2", "--device-map",
+        "interleaved:5");
     assert_int_equal(run.status, 1);
-    assert_contains(run.err, "--interleave 5: there are only 4 units for the stages of an IPU.");
+    assert_contains(run.err,
+                    "--device-map interleaved:5: there are only 4 units for the stages of an IPU.");
 }
 
 /* What the log names as enough is enough, and one byte or IPU less is not. */
@@ -351,10 +357,10 @@ static void why_no_replica_fits_is_told(void **state) {
         "--mem-per-tile", "190");
     assert_contains(run.err, ", or with --num-ipus 4.");
     RUN(&run, path, "--solve", "--total-ipus", "2", "--batch", "8", "--mem-per-tile", "190",
-        "--interleave", "2", "--format", "json");
+        "--device-map", "interleaved:2", "--format", "json");
     assert_int_equal(run.status, 1);
     assert_contains(run.err, "No split over these 2 IPUs fits.");
-    assert_contains(run.err, "It would fit with --total-ipus 4 instead of interleave.");
+    assert_contains(run.err, "It would fit with --total-ipus 4 instead of device-map.");
     char complaint[SCHEMA_COMPLAINT_SIZE];
     json_t *answer = json_loads(run.out, 0, NULL);
     if (!certificate_schema_accepts("replicas", answer, complaint))
@@ -371,8 +377,8 @@ static void why_no_replica_fits_is_told(void **state) {
 /* The sample does not train: nothing is added up. */
 static void replicas_of_a_profile_are_chosen(void **state) {
     (void)state;
-    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--batch", "6",
-        "--replica-bandwidth", "8", "--format", "json");
+    RUN(&run, SAMPLE_DIRECTORY, "--solve", "--total-ipus", "3", "--batch", "6", "--bandwidth",
+        "replicas=8", "--format", "json");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "the profile trains no parameters, so the all-reduce takes no time.");
     assert_contains(run.err, "SUCCESS: 3 pipelines on 1 IPU each: 6 micro-batches in ");
@@ -417,14 +423,15 @@ static void replicas_of_a_profile_are_chosen(void **state) {
 /* Interleaved, and with copies by micro-batches, also without the variables at hand. */
 static void replicas_of_a_stored_analysis_are_the_same(void **state) {
     (void)state;
-    static const char *const ways[][5] = {{"--micro-batches=4"},
-                                          {"--batch=4", "--copies=1f1b+1"},
-                                          {"--batch=4", "--copies=gpipe", "--interleave=2"}};
+    static const char *const ways[][5] = {
+        {"--micro-batches=4"},
+        {"--batch=4", "--schedule=1f1b+1"},
+        {"--batch=4", "--schedule=gpipe", "--device-map=interleaved:2"}};
     const char *file = in_scratch("stored");
     RUN(&run, SAMPLE_DIRECTORY, "-q", "--save-to-file", file);
     for (size_t i = 0; i < 3; i++) {
         const char *arguments[12] = {"", "-q", "--solve", "--total-ipus=4",
-                                     "--replica-bandwidth=3"};
+                                     "--bandwidth=replicas=3"};
         for (size_t k = 0; ways[i][k] != NULL; k++)
             arguments[5 + k] = ways[i][k];
         arguments[0] = SAMPLE_DIRECTORY;
@@ -454,25 +461,29 @@ static void replicas_that_lack_something_are_refused(void **state) {
         {{"--total-ipus", "4", "--batch", "4", "--micro-batches", "2"},
          "--micro-batches: not with --batch"},
         {{"--batch", "4"}, "--batch: needs --total-ipus"},
-        {{"--replica-bandwidth", "4"}, "--replica-bandwidth: needs --total-ipus"},
-        {{"--total-ipus", "4", "--batch", "4", "--sweep", "num-ipus=1..2"},
-         "--sweep: not with --total-ipus"},
+        {{"--bandwidth", "replicas=4"}, "--bandwidth replicas: needs --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "4", "--num-ipus", "1..2"},
+         "a range of --num-ipus: not with --total-ipus"},
         {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"},
-         "--device-map: not with --total-ipus"},
-        {{"--total-ipus", "4", "--batch", "5", "--micro-batch-size", "2"}, "is no multiple of"},
-        {{"--total-ipus", "4", "--micro-batches", "5", "--micro-batch-size", "2"},
-         "--micro-batch-size: needs --batch"},
-        {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "0.0"}, "expected bytes in"},
-        {{"--total-ipus", "4", "--batch", "4", "--replica-bandwidth", "1.2.3"},
-         "expected bytes in"},
+         "--device-map I,I,...: not with --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "5/2"}, "is no multiple of"},
+        {{"--total-ipus", "4", "--micro-batches", "5", "--batch", "/2"},
+         "--batch /2: expected samples"},
+        {{"--total-ipus", "4", "--batch", "4", "--bandwidth", "replicas=0.0"},
+         "expected bytes in a cycle"},
+        {{"--total-ipus", "4", "--batch", "4", "--bandwidth", "replicas=1.2.3"},
+         "expected bytes in a cycle"},
         {{"--total-ipus", "4", "--batch", "4", "--objective", "memory"}, "first one is throughput"},
         {{"--objective", "throughput"}, "give --total-ipus, and the throughput first"},
-        {{"--total-ipus", "4", "--batch", "4", "--v-shape"}, "--v-shape: not with --total-ipus"},
-        {{"--total-ipus", "4", "--batch", "4", "--copies", "interleaved"}, "give --interleave"},
-        {{"--total-ipus", "4", "--batch", "4", "--copies", "0,1", "--interleave", "3"},
-         "--copies 0,1: is for 2 stages, but --interleave 3 has as many on one IPU"},
-        {{"--total-ipus", "4", "--batch", "4", "--interleave", "2", "--solver", "dp"},
-         "--solver dp: not with --interleave, whose stages share IPUs"},
+        {{"--total-ipus", "4", "--batch", "4", "--device-map", "v"},
+         "--device-map v: not with --total-ipus"},
+        {{"--total-ipus", "4", "--batch", "4", "--schedule", "interleaved"},
+         "needs a --device-map with as many stages"},
+        {{"--total-ipus", "4", "--batch", "4", "--schedule", "none:0,1", "--device-map",
+          "interleaved:3"},
+         "is for 2 stages, but --device-map interleaved:3 has as many on one IPU"},
+        {{"--total-ipus", "4", "--batch", "4", "--device-map", "interleaved:2", "--solver", "dp"},
+         "--solver dp: not with --device-map interleaved:2, whose stages share IPUs"},
     };
     const char *path = write_pipeline();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -324,7 +324,7 @@ static void evaluation_follows_the_device_map(void **state) {
     }
     json_decref(json);
     json_decref(answer);
-    RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=7,7,7", "--effects=none", "-q");
+    RUN(&run, CASE_PROFILE, "--evaluate=0,2", "--device-map=7,7,7", "--effects=accumulators", "-q");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "Stage 0 on IPU 7: Head to 0\n  with stages 1 and 2: total ");
     assert_contains(run.out, "worst tile 7: 226446 bytes"); /* as below */
@@ -338,8 +338,8 @@ static void evaluation_counts_against_the_limit_of_each_ipu(void **state) {
     (void)state;
     static const char *const maps[] = {"--device-map=1,0", "--device-map=0,1"};
     for (size_t i = 0; i < 2; i++) {
-        RUN(&run, CASE_PROFILE, "--evaluate=0", maps[i], "--ipu-mem-per-tile=0=1000",
-            "--reserve=10%", "--mem-per-tile=1M", "--format=json", "-q");
+        RUN(&run, CASE_PROFILE, "--evaluate=0", maps[i], "--mem-per-tile=1M,0=1000",
+            "--reserve=10%", "--format=json", "-q");
         assert_int_equal(run.status, 1);
         json_t *json = printed_json();
         for (size_t k = 0; k < 2; k++) {
@@ -353,7 +353,7 @@ static void evaluation_counts_against_the_limit_of_each_ipu(void **state) {
         }
         json_decref(json);
     }
-    RUN(&run, CASE_PROFILE, "--evaluate=0", "--ipu-mem-per-tile=2=1000");
+    RUN(&run, CASE_PROFILE, "--evaluate=0", "--mem-per-tile=2=1000");
     assert_int_equal(run.status, 0);
     assert_contains(run.err, "The limit of IPU 2 does nothing: no stage can run there.");
 }
@@ -387,7 +387,7 @@ static void evaluation_cuts_behind_the_head_or_not_at_all(void **state) {
     assert_contains(run.out, "Stage 0: Head\n");
     assert_contains(run.out, "Stage 1: 0 to Tail\n");
     /* the compiler's own account of the whole program has this much on its largest tile */
-    RUN(&run, CASE_PROFILE, "--evaluate", "whole", "--effects", "none", "-q");
+    RUN(&run, CASE_PROFILE, "--evaluate", "whole", "--effects", "accumulators", "-q");
     assert_contains(run.out, "Stage 0: Head to Tail\n");
     assert_contains(run.out, "worst tile 7: 226446 bytes");
     assert_null(strstr(run.out, "Stage 1"));
@@ -440,7 +440,7 @@ static void reserve_lowers_the_limit(void **state) {
     assert_contains(run.out, "limit of 637976\n"); /* the profile's own 638976 */
     /* the solver's limit, too: what is just enough is too little with a reserve */
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446",
-        "--effects=none");
+        "--effects=accumulators");
     assert_int_equal(run.status, 0);
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "-q", "--mem-per-tile=226446",
         "--reserve=1");

@@ -28,24 +28,30 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--pareto", "memory"}, "--pareto memory: a compromise is between two objectives, like "},
         {{"--pareto", "memory,size"}, "--pareto memory,size: expected some of memory, "},
         {{"--pareto", "memory,ipus,memory"}, "each once"},
-        {{"--sweep", "num-ipus=3"}, "--sweep num-ipus=3: expected num-ipus=A..B or "},
-        {{"--sweep", "num-ipus=4..3"}, "--sweep num-ipus=4..3: expected"},
-        {{"--sweep", "mem-per-tile=1..1000000:1"}, "more than 10000 values"},
-        {{"--device-map", "0,1,"}, "--device-map 0,1,: expected the IPU of each stage"},
+        {{"--num-ipus", "four"}, "--num-ipus four: expected a number, like 4, or a range, like "},
+        {{"--num-ipus", "4..3"}, "--num-ipus 4..3: expected a number"},
+        {{"--mem-per-tile", "1..1000000:1"}, "more than 10000 values"},
+        {{"--num-ipus", "1..3", "--mem-per-tile", "1K..2K"},
+         "a range of --mem-per-tile: not with a range of --num-ipus, one range at a time"},
+        {{"--device-map", "0,1,"}, "--device-map 0,1,: expected interleaved:V, v, or the IPU of "},
         {{"--device-map", "0,65536"}, "--device-map 0,65536: expected"},
-        {{"--interleave", "2"}, "--interleave: on how many IPUs? Give --num-ipus"},
-        {{"--v-shape"}, "--v-shape: on how many IPUs? Give --num-ipus"},
-        {{"--interleave", "2", "--device-map", "0,1"}, "--interleave: not with --device-map"},
-        {{"--v-shape", "--device-map", "0,1"}, "--v-shape: not with --device-map"},
-        {{"--interleave", "3", "--v-shape"}, "--v-shape has two stages on each IPU, not 3"},
-        {{"--interleave", "40000", "--num-ipus", "2"},
-         "--interleave: 40000 stages on each of 2 IPUs are more than 65536"},
-        {{"--interleave", "2", "--sweep", "num-ipus=1..2"},
-         "--interleave: not with --sweep num-ipus"},
-        {{"--ipu-mem-per-tile", "0=1,1"}, "--ipu-mem-per-tile 0=1,1: expected IPUs and bytes"},
-        {{"--ipu-mem-per-tile", "0:100"}, "--ipu-mem-per-tile 0:100: expected"},
-        {{"--ipu-speed", "0=2,1"}, "--ipu-speed 0=2,1: expected IPUs and speeds"},
-        {{"--ipu-speed", "0=0"}, "--ipu-speed 0=0: expected IPUs and speeds from 0.001 to 1000"},
+        {{"--device-map", "interleaved"}, "--device-map interleaved: expected"},
+        {{"--device-map", "interleved:2"}, "interleved is unknown; did you mean interleaved?"},
+        {{"--device-map", "interleaved:0"}, "--device-map interleaved:0: expected a number from 1"},
+        {{"--device-map", "interleaved:2"},
+         "--device-map interleaved:2: on how many IPUs? Give --num-ipus"},
+        {{"--device-map", "v"}, "--device-map v: on how many IPUs? Give --num-ipus"},
+        {{"--device-map", "interleaved:40000", "--num-ipus", "2"},
+         "--device-map interleaved:40000: 40000 stages on each of 2 IPUs are more than 65536"},
+        {{"--device-map", "interleaved:2", "--num-ipus", "1..2"},
+         "--device-map: not with a range of --num-ipus"},
+        {{"--mem-per-tile", "1,2"}, "--mem-per-tile 1,2: has two values for all of them"},
+        {{"--mem-per-tile", "0=1,0=2"}, "--mem-per-tile 0=1,0=2: IPU 0 has a limit already"},
+        {{"--mem-per-tile", "0..2=1,1=2"}, "IPU 1 has a limit already"},
+        {{"--mem-per-tile", "0:100"}, "--mem-per-tile 0:100: expected bytes, like 600K or 624KiB"},
+        {{"--mem-per-tile", "2..1=5"}, "--mem-per-tile 2..1=5: expected bytes"},
+        {{"--ipu-speed", "0=2,x"}, "--ipu-speed 0=2,x: expected speeds from"},
+        {{"--ipu-speed", "0=0"}, "--ipu-speed 0=0: expected speeds from 0.001 to 1000"},
         {{"--ipu-speed", "0=-1"}, "--ipu-speed 0=-1: expected"},
         {{"--ipu-speed", "0=0.0009"}, "--ipu-speed 0=0.0009: expected"},
         {{"--ipu-speed", "0=1000.000001"}, "--ipu-speed 0=1000.000001: expected"},
@@ -53,20 +59,18 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
         {{"--ipu-speed", "0=1."}, "--ipu-speed 0=1.: expected"},
         {{"--ipu-speed", "0=1,"}, "--ipu-speed 0=1,: expected"},
         {{"--ipu-speed", "0=1,0=1"}, "--ipu-speed 0=1,0=1: IPU 0 has a speed already"},
-        {{"--ipu-speed", "3=1", "--ipu-speed", "3=2"}, "IPU 3 has a speed already"},
-        {{"--link-bandwidth", "x"}, "--link-bandwidth x: expected bytes in a unit of time above 0"},
-        {{"--link-bandwidth", "0"}, "--link-bandwidth 0: expected bytes"},
-        {{"--link-bandwidth", "0.0"}, "--link-bandwidth 0.0: expected bytes"},
-        {{"--link-bandwidth", "-1"}, "--link-bandwidth -1: expected bytes"},
-        {{"--link-bandwidth", "1."}, "--link-bandwidth 1.: expected bytes"},
-        {{"--link-bandwidth", "0-1"}, "--link-bandwidth 0-1: expected bytes"},
-        {{"--link-bandwidth", "0-1="}, "--link-bandwidth 0-1=: expected bytes"},
-        {{"--link-bandwidth", "1-1=4"}, "--link-bandwidth 1-1=4: expected bytes"},
-        {{"--link-bandwidth", "0-1=4,"}, "--link-bandwidth 0-1=4,: expected bytes"},
-        {{"--link-bandwidth", "0.1234567891"}, "--link-bandwidth 0.1234567891: expected bytes"},
-        {{"--link-bandwidth", "4,5"}, "--link-bandwidth 4,5: all links have a bandwidth already"},
-        {{"--link-bandwidth", "4", "--link-bandwidth", "4"}, "all links have a bandwidth already"},
-        {{"--link-bandwidth", "0-1=4,1-0=5"}, "the link of IPUs 1 and 0 has one already"},
+        {{"--bandwidth", "x"}, "--bandwidth x: expected bytes in a cycle, like 64 or 34.6"},
+        {{"--bandwidth", "0"}, "--bandwidth 0: expected bytes"},
+        {{"--bandwidth", "0.0"}, "--bandwidth 0.0: expected bytes"},
+        {{"--bandwidth", "-1"}, "--bandwidth -1: expected bytes"},
+        {{"--bandwidth", "1."}, "--bandwidth 1.: expected bytes"},
+        {{"--bandwidth", "0-1"}, "--bandwidth 0-1: expected bytes"},
+        {{"--bandwidth", "0-1="}, "--bandwidth 0-1=: expected bytes"},
+        {{"--bandwidth", "1-1=4"}, "--bandwidth 1-1=4: expected bytes"},
+        {{"--bandwidth", "0-1=4,"}, "--bandwidth 0-1=4,: expected bytes"},
+        {{"--bandwidth", "0.1234567891"}, "--bandwidth 0.1234567891: expected bytes"},
+        {{"--bandwidth", "4,5"}, "--bandwidth 4,5: has two values for all of them"},
+        {{"--bandwidth", "0-1=4,1-0=5"}, "the link of IPUs 1 and 0 has a bandwidth already"},
         {{"--require", "place:3"}, "--require place:3: expected LAYER=IPU, like place:3=0,5=1"},
         {{"--require", "place:3:1"}, "place:3:1: expected LAYER=IPU; did you mean place:3=1?"},
         {{"--require", "place:0=0,3"}, "--require place:0=0,3: expected LAYER=IPU"},
@@ -98,9 +102,9 @@ static void refuses_wrong_values_before_anything_is_read(void **state) {
     assert_holds(in_scratch(""), "");
     /* right ones are not in the way */
     RUN(&run, missing, "--solve", "--objective", "ipus,memory", "--require", "together:0,1",
-        "--require", "place:a\\=b=0", "--ipu-mem-per-tile", "0=1,3=5", "--ipu-speed",
-        "0=0.001,3=2,1=1000", "--layer-name-regex", "x(\\d)", "--link-bandwidth", "64K,0-1=34.6",
-        "--link-bandwidth", "5-4=0.000000001");
+        "--require", "place:a\\=b=0", "--mem-per-tile", "0=1,3=5", "--ipu-speed",
+        "0=0.001,3=2,1=1000", "--layer-name-regex", "x(\\d)", "--bandwidth",
+        "64K,0-1=34.6,5-4=0.000000001");
     assert_refused(&run, 3, "missing.pop: cannot be read");
 }
 
@@ -109,8 +113,8 @@ static void refuses_wrong_values_before_costs_are_read(void **state) {
     const char *missing = in_scratch("missing.json");
     RUN(&run, missing, "--solve", "--objective", "size");
     assert_refused(&run, 2, "--objective size: expected");
-    RUN(&run, missing, "--solve", "--sweep", "ipus=1..3");
-    assert_refused(&run, 2, "--sweep ipus=1..3: expected");
+    RUN(&run, missing, "--solve", "--num-ipus", "1..3x");
+    assert_refused(&run, 2, "--num-ipus 1..3x: expected");
 }
 
 /* ---- What an action ignores ----------------------------------------------------------------- */
@@ -126,11 +130,11 @@ static const struct {
     {"--num-ipus", "2", "--solve --evaluate", true},
     {"--mem-per-tile", "600K", "--solve --evaluate", true},
     {"--reserve", "5%", "--solve --evaluate", false},
-    {"--schedule", "training", "--solve --evaluate", false},
+    {"--schedule", "popart", "--solve --evaluate", false},
     {"--recompute", "none", "--solve --evaluate", false},
-    {"--copies", "1f1b", "--solve --evaluate", false},
-    {"--effects", "none", "--solve --evaluate", false},
-    {"--accumulators", "none", "--solve --evaluate", false},
+    {"--schedule", "1f1b", "--solve --evaluate", false},
+    {"--effects", "accumulators", "--solve --evaluate", false},
+    {"--effects", "layout,passing,buffers", "--solve --evaluate", false},
     {"--need", "expected", "--solve --evaluate", false},
     {"--memory-model", "full",
      "--solve --evaluate --diagnose --memory-totals --operation-breakdown --layer-breakdown "
@@ -142,12 +146,11 @@ static const struct {
     {"--objective", "memory", "--solve", false},
     {"--slack", "1", "--solve", false},
     {"--device-map", "0", "--solve --evaluate", false},
-    {"--interleave", "1", "--solve --evaluate", false},
-    {"--v-shape", NULL, "--solve --evaluate", false},
-    {"--ipu-mem-per-tile", "0=1K", "--solve --evaluate", false},
+    {"--device-map", "interleaved:1", "--solve --evaluate", false},
+    {"--device-map", "v", "--solve --evaluate", false},
+    {"--mem-per-tile", "0=1K", "--solve --evaluate", true},
     {"--ipu-speed", "0=2", "--solve", false},
-    {"--link-bandwidth", "64", "--solve", false},
-    {"--sweep", "num-ipus=1..2", "--solve", false},
+    {"--bandwidth", "64", "--solve", false},
     {"--pareto", "memory,ipus", "--solve", false},
     {"--require", "layers:1..", "--solve", false},
     {"--require", "layers:..1", "--solve", false},
@@ -195,8 +198,8 @@ static void refuses_options_that_no_action_uses(void **state) {
             size_t count = 2;
             if (uses[i].value != NULL)
                 arguments[count++] = uses[i].value;
-            bool is_of_ipus = strcmp(uses[i].option, "--interleave") == 0 ||
-                              strcmp(uses[i].option, "--v-shape") == 0;
+            bool is_of_ipus = uses[i].value != NULL && (strncmp(uses[i].value, "inter", 5) == 0 ||
+                                                        strcmp(uses[i].value, "v") == 0);
             if (is_used && is_of_ipus)
                 arguments[count++] = "--num-ipus=2";
             arguments[count++] = actions[k].name;
@@ -267,26 +270,25 @@ static void tells_what_costs_leave_no_use_for(void **state) {
     assert_refused(&run, 2, "--threads: not with a file of costs, as it is for profiles");
     RUN(&run, file, "-q", "--solve", "--reserve=1");
     assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
-    RUN(&run, file, "-q", "--solve", "--reserve=1", "--sweep=num-ipus=1..2");
+    RUN(&run, file, "-q", "--solve", "--reserve=1", "--num-ipus=1..2");
     assert_refused(&run, 2, "--reserve: the costs have no limit of memory ");
-    static const char *const limits[] = {"--mem-per-tile=8", "--ipu-mem-per-tile=0=8",
-                                         "--sweep=mem-per-tile=8..9"};
+    static const char *const limits[] = {"--mem-per-tile=8..9,0=8"};
     for (size_t i = 0; i < 3; i++) {
         RUN(&run, file, "-q", "--solve", "--reserve=1", limits[i]);
         assert_int_equal(run.status, 0);
     }
-    RUN(&run, file, "--solve", "--schedule=training");
+    RUN(&run, file, "--solve", "--schedule=popart");
     assert_int_equal(run.status, 0);
-    assert_contains(run.err, "WARNING --schedule training: the costs have no stash ");
+    assert_contains(run.err, "WARNING --schedule popart: the costs have no stash ");
     RUN(&run, file, "--solve", "--schedule=inference");
     assert_lacks(run.err, "WARNING");
     test_write_bytes(file, graph, strlen(graph));
-    RUN(&run, file, "--solve", "--schedule=training");
+    RUN(&run, file, "--solve", "--schedule=popart");
     assert_int_equal(run.status, 0);
-    assert_contains(run.err, "WARNING --schedule training: a graph has no stash, ");
-    RUN(&run, STASH, "--solve", "--schedule=training");
+    assert_contains(run.err, "WARNING --schedule popart: a graph has no stash, ");
+    RUN(&run, STASH, "--solve", "--schedule=popart");
     assert_lacks(run.err, "WARNING");
-    RUN(&run, STASH, "--solve", "--schedule=training", "--recompute=full");
+    RUN(&run, STASH, "--solve", "--schedule=popart", "--recompute=full");
     assert_lacks(run.err, "WARNING");
 }
 
@@ -311,7 +313,7 @@ static void tells_the_order_of_a_graph(void **state) {
     RUN(&run, file, "--solve", "--num-ipus=1", "--format=json");
     assert_contains(run.out, "\"value\": 18.458,");
     assert_contains(run.err, "INFO    The units make a chain by number;");
-    RUN(&run, file, "--solve", "--sweep=num-ipus=1..2", "--format=json");
+    RUN(&run, file, "--solve", "--num-ipus=1..2", "--format=json");
     assert_contains(run.out, "\"order\": \"depth first\",");
     assert_contains(run.err, "WARNING The units make a chain depth first;");
 }
@@ -393,6 +395,8 @@ static void warns_of_two_values(void **state) {
         {{"--slack=1", "--slack=2"}, "--slack was given twice: 2 counts, not 1.\n"},
         {{"--reserve=1%", "--reserve=gaps"}, "--reserve was given twice: gaps counts, not 1%.\n"},
         {{"--effects=none", "--effects=all"}, "--effects was given twice: all counts, not none.\n"},
+        {{"--ipu-speed=0=2", "--ipu-speed=0=3"},
+         "--ipu-speed was given twice: 0=3 counts, not 0=2.\n"},
         {{"--time-limit=1", "--time-limit=9"}, "--time-limit was given twice: 9 counts, not 1.\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -427,10 +431,10 @@ static void names_the_nearest_value(void **state) {
         {{"--effects", "layuot"}, "--effects layuot: layuot is unknown; did you mean layout?\n"},
         {{"--effects", "layout,bufers"}, "bufers is unknown; did you mean buffers?\n"},
         {{"--effects", "layout,none"}, "--effects layout,none: none is given alone\n"},
-        {{"--effects", "layout,"}, "expected none, all, or some of layout,passing,buffers"},
-        {{"--effects", "layoutlayoutlayout"},
-         "expected none, all, or some of layout,passing,buffers"},
-        {{"--accumulators", "fp61"}, "fp61 is unknown; did you mean fp16?\n"},
+        {{"--effects", "layout,"}, "expected all, none, or some of layout, passing, buffers, acc"},
+        {{"--effects", "layoutlayoutlayout"}, "expected all, none, or some of layout, passing"},
+        {{"--effects", "accumulators=fp61"}, "expected accumulators, accumulators=fp16 or acc"},
+        {{"--effects", "layout=fp16"}, "--effects layout=fp16: layout has no value\n"},
         {{"--need", "atmost"}, "atmost is unknown; did you mean at-most?\n"},
         {{"--layer-order", "step"}, "step is unknown; did you mean steps?\n"},
         {{"--objective", "memroy"}, "separated by commas; did you mean memory?\n"},
@@ -448,11 +452,10 @@ static void names_the_nearest_value(void **state) {
 /* Only the full model knows effects, and the greedy algorithm does not use it. */
 static void effects_are_of_the_full_model(void **state) {
     (void)state;
-    static const char *const options[] = {"--effects=layout", "--accumulators=auto",
-                                          "--need=expected"};
+    static const char *const options[] = {"--effects=layout,accumulators", "--need=expected"};
     RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", "--total-ipus=2",
-        "--micro-batches=2", "--replica-bandwidth=1");
-    assert_refused(&run, 2, "--replica-bandwidth: not with --memory-model popliner");
+        "--micro-batches=2", "--bandwidth=replicas=1");
+    assert_refused(&run, 2, "--bandwidth replicas: not with --memory-model popliner");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         RUN(&run, CASE_PROFILE, "--solve", "--memory-model=popliner", options[i]);
         assert_refused(&run, 2, ": not with --memory-model popliner, which");
@@ -592,11 +595,11 @@ static void takes_sizes_with_units(void **state) {
 static void takes_sizes_of_single_ipus_and_sweeps(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--format=json",
-        "--ipu-mem-per-tile=1=0.2M,0=200KiB");
+        "--mem-per-tile=1=0.2M,0=200KiB");
     assert_contains(run.out, "\"1\": 200000");
     assert_contains(run.out, "\"0\": 204800");
-    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--sweep",
-        "mem-per-tile=200K..0.3M:50KiB", "--format=csv");
+    RUN(&run, CASE_PROFILE, "-q", "--solve", "--num-ipus=2", "--mem-per-tile", "200K..0.3M:50KiB",
+        "--format=csv");
     assert_int_equal(run.status, 0);
     assert_contains(run.out, "mem-per-tile,status,");
     assert_contains(run.out, "\n200000,");
@@ -615,7 +618,6 @@ static void refuses_what_is_no_size(void **state) {
                                         ".5M",
                                         "1.M",
                                         "1.5.5",
-                                        "1..5",
                                         "1K5",
                                         "0K",
                                         "1.5",
@@ -634,25 +636,23 @@ static void refuses_what_is_no_size(void **state) {
         if (!test_takes_case(i, 3))
             continue;
         RUN(&run, "missing.pop", "--solve", "--mem-per-tile", sizes[i]);
-        assert_refused(&run, 2,
-                       "expected a whole number of bytes from 1 to 9223372036854775807, "
-                       "like 638976, 624KiB or 1.5M");
+        assert_refused(&run, 2, "expected bytes, like 600K or 624KiB");
         if (strcmp(sizes[i], "0K") != 0) {
             snprintf(limits, sizeof limits, "0=1M,1=%s", sizes[i]);
-            RUN(&run, "missing.pop", "--solve", "--ipu-mem-per-tile", limits);
-            assert_refused(&run, 2, "expected IPUs and bytes, like 0=500000,3=600K");
+            RUN(&run, "missing.pop", "--solve", "--mem-per-tile", limits);
+            assert_refused(&run, 2, "expected bytes, like 600K or 624KiB, of single IPUs");
             RUN(&run, "missing.pop", "--solve", "--reserve", sizes[i]);
             assert_refused(&run, 2, "like 60000 or 60K, a percentage, like 5%, or gaps");
         }
-        snprintf(sweep, sizeof sweep, "mem-per-tile=1..%s", sizes[i]);
-        RUN(&run, "missing.pop", "--solve", "--sweep", sweep);
-        assert_refused(&run, 2, "like num-ipus=2..8 or mem-per-tile=200K..600K:50K");
+        snprintf(sweep, sizeof sweep, "1..%s", sizes[i]);
+        RUN(&run, "missing.pop", "--solve", "--mem-per-tile", sweep);
+        assert_refused(&run, 2, "or a range 400K..600K:50K");
     }
     /* numbers that are no sizes have no units */
     RUN(&run, "missing.pop", "--solve", "--num-ipus=1K");
-    assert_refused(&run, 2, "--num-ipus 1K: expected a whole number");
-    RUN(&run, "missing.pop", "--solve", "--sweep=num-ipus=1..1K");
-    assert_refused(&run, 2, "--sweep num-ipus=1..1K: expected");
+    assert_refused(&run, 2, "--num-ipus 1K: expected a number, like 4");
+    RUN(&run, "missing.pop", "--solve", "--num-ipus=1..1K");
+    assert_refused(&run, 2, "--num-ipus 1..1K: expected a number");
     RUN(&run, "--help");
     assert_contains(run.out, "K = 1000, KiB = 1024");
 }
@@ -793,7 +793,7 @@ static void says_what_helps_behind_a_long_value(void **state) {
     assert_refused(&run, 2, "; there are Head, 0 to 3, Tail\n");
     assert_non_null(strstr(run.err, " [...] xxx"));
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", value);
-    assert_refused(&run, 2, "xxx: expected a whole number");
+    assert_refused(&run, 2, "xxx: expected a number, like 4");
     snprintf(path, sizeof path, "/tmp/%s", value);
     RUN(&run, "--config", path);
     assert_refused(&run, 3, "xxx: cannot be read: File name too long\n");

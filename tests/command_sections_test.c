@@ -40,8 +40,8 @@ static void plans_are_solved_for(void **state) {
     assert_string_equal(run.out, other.out);
     RUN(&run, SAMPLE, "--solve", "--evaluate", "0", "--output", "plan");
     assert_refused(&run, 2, "--output plan: of --solve, or of --evaluate? Give one of them");
-    RUN(&run, SAMPLE, "--solve", "--sweep", "num-ipus=1..2", "--output", "plan");
-    assert_refused(&run, 2, "--output plan: is of one split; leave out --sweep");
+    RUN(&run, SAMPLE, "--solve", "--num-ipus", "1..2", "--output", "plan");
+    assert_refused(&run, 2, "--output plan: is of one split; leave out --num-ipus");
     RUN(&run, SAMPLE, "--solve", "--pareto", "memory,traffic", "--output", option);
     assert_refused(&run, 2, "leave out --pareto");
     assert_holds(in_scratch(""), "");

@@ -48,18 +48,17 @@ static const char *const prints[][MOST_OPTIONS] = {
     {"--solve", "--num-ipus=3", "--format=json", "--memory-model=popliner"},
     {"--solve", "--num-ipus=3", "--format=json", "--schedule=inference",
      "--objective=memory,balance"},
-    {"--solve", "--num-ipus=3", "--format=json", "--schedule=training"},
-    {"--solve", "--num-ipus=3", "--format=json", "--schedule=training", "--recompute=full"},
-    {"--solve", "--num-ipus=3", "--format=json", "--schedule=training", "--mem-per-tile=100000"},
-    {"--solve", "--num-ipus=3", "--schedule=training", "--mem-per-tile=1"},
-    {"--solve", "--device-map=1,0", "--format=json", "--schedule=training"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=popart"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=popart", "--recompute=full"},
+    {"--solve", "--num-ipus=3", "--format=json", "--schedule=popart", "--mem-per-tile=100000"},
+    {"--solve", "--num-ipus=3", "--schedule=popart", "--mem-per-tile=1"},
+    {"--solve", "--device-map=1,0", "--format=json", "--schedule=popart"},
     {"--solve", "--device-map=0,1,0", "--format=json"},
-    {"--solve", "--sweep=num-ipus=1..3", "--reserve=gaps"},
-    {"--solve", "--sweep=num-ipus=1..3", "--schedule=training", "--format=json"},
+    {"--solve", "--num-ipus=1..3", "--reserve=gaps"},
+    {"--solve", "--num-ipus=1..3", "--schedule=popart", "--format=json"},
     {"--solve", "--num-ipus=3", "--evaluate=whole", "--reserve=2%"},
-    {"--solve", "--device-map=0,1", "--schedule=training", "--require=layers:..1", "--format=json"},
-    {"--solve", "--device-map=0,1,0", "--schedule=training", "--require=place:0=1",
-     "--format=json"},
+    {"--solve", "--device-map=0,1", "--schedule=popart", "--require=layers:..1", "--format=json"},
+    {"--solve", "--device-map=0,1,0", "--schedule=popart", "--require=place:0=1", "--format=json"},
 };
 
 /* Runs the command over `first` (and `second`) with the given options before them. */
@@ -142,7 +141,7 @@ static void each_schedule_has_stages_of_its_own(void **state) {
         {"--solve", "--num-ipus=2", "--mem-per-tile=20M", "--schedule=popart"},
         {"--solve", "--num-ipus=2", "--mem-per-tile=20M", "--schedule=tf-grouped"},
         {"--solve", "--num-ipus=2", "--mem-per-tile=20M", "--schedule=tf-interleaved"},
-        {"--solve", "--num-ipus=2", "--mem-per-tile=20M", "--copies=1f1b"},
+        {"--solve", "--num-ipus=2", "--mem-per-tile=20M", "--schedule=1f1b"},
     };
     const char *stored = in_scratch("stored");
     const char *profile = GOLDEN_DIRECTORY "popart-train/profile.pop";
@@ -165,10 +164,10 @@ static void solving_again_needs_no_variables(void **state) {
         {"--solve", "--format=json"},
         {"--solve", "--format=json", "--num-ipus=2", "--objective=traffic,memory"},
         {"--solve", "--format=json", "--mem-per-tile=1"},
-        {"--solve", "--format=json", "--schedule=training"},
-        {"--solve", "--format=json", "--schedule=training", "--recompute=full"},
-        {"--solve", "--format=json", "--schedule=training", "--mem-per-tile=1"},
-        {"--solve", "--sweep=num-ipus=1..4"},
+        {"--solve", "--format=json", "--schedule=popart"},
+        {"--solve", "--format=json", "--schedule=popart", "--recompute=full"},
+        {"--solve", "--format=json", "--schedule=popart", "--mem-per-tile=1"},
+        {"--solve", "--num-ipus=1..4"},
     };
     const char *stored = in_scratch("stored");
     char profile[500];
@@ -189,7 +188,7 @@ static void solving_again_needs_no_variables(void **state) {
     /* without a backward pass it does not matter what is recomputed */
     RUN(&run, CASE_PROFILE, CASE_DEBUG, "--save-to-file", stored, "-q");
     change_database(stored, "DELETE FROM arrays WHERE name LIKE 'variable%'");
-    RUN(&loaded, stored, "--load-from-file", "--solve", "--schedule=training", "--recompute=full",
+    RUN(&loaded, stored, "--load-from-file", "--solve", "--schedule=popart", "--recompute=full",
         "-q");
     assert_int_equal(loaded.status, 0);
     RUN(&run, CASE_PROFILE, CASE_DEBUG, "--solve", "-q");
@@ -230,14 +229,16 @@ static void every_schedule_is_answered_alike(void **state) {
         {"--solve", "--format=json", "--schedule=tf-grouped", "--num-ipus=3"},
         {"--solve", "--format=json", "--schedule=tf-interleaved", "--num-ipus=3"},
         {"--solve", "--format=json", "--schedule=sequential", "--num-ipus=3"},
-        {"--solve", "--format=json", "--effects=none"},
-        {"--solve", "--format=json", "--effects=layout", "--schedule=popart"},
-        {"--solve", "--format=json", "--effects=passing,buffers", "--schedule=tf-grouped"},
-        {"--solve", "--format=json", "--accumulators=fp32", "--schedule=popart"},
+        {"--solve", "--format=json", "--effects=accumulators"},
+        {"--solve", "--format=json", "--effects=layout,accumulators", "--schedule=popart"},
+        {"--solve", "--format=json", "--effects=passing,buffers,accumulators",
+         "--schedule=tf-grouped"},
+        {"--solve", "--format=json", "--effects=all,accumulators=fp32", "--schedule=popart"},
         {"--solve", "--format=json", "--schedule=popart", "--recompute=standard"},
         {"--solve", "--format=json", "--reserve=1000", "--schedule=popart", "--need=at-most"},
         {"--evaluate=0", "--format=json", "--schedule=popart"},
-        {"--evaluate=0", "--format=json", "--effects=buffers", "--schedule=tf-grouped"},
+        {"--evaluate=0", "--format=json", "--effects=buffers,accumulators",
+         "--schedule=tf-grouped"},
     };
     static const char *const cases[] = {"popart-train-outline", "popart-train", "tensorflow-inf",
                                         "tensorflow-train", "poptorch-train-outline"};
@@ -267,7 +268,7 @@ static void every_schedule_is_answered_alike(void **state) {
         /* those of a pipeline that nothing was stored for do need the variables */
         if (strstr(cases[k], "train") == NULL)
             continue;
-        static const char *const others[] = {"--effects=none", "--accumulators=fp32"};
+        static const char *const others[] = {"--effects=accumulators=fp32"};
         for (size_t i = 0; i < 2; i++) {
             RUN(&run, stored, "--load-from-file", "--solve", "--schedule=popart", others[i], "-q");
             /* there may be a warning of the layers before */

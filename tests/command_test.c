@@ -52,9 +52,9 @@ static void help_tells_options_defaults_and_statuses(void **state) {
         "--interlayer-communication\n",
         "--save-to-file FILE",
         "--load-from-file ",
-        "--num-ipus N",
+        "--num-ipus N|A..B",
         "(default: the fewest that fit, up to",
-        "--mem-per-tile BYTES",
+        "--mem-per-tile [I=]BYTES,...",
         "638976",
         "--solver auto|ilp|dp|popliner",
         "--memory-model full|popliner",
@@ -122,13 +122,15 @@ static void refuses_options_without_their_value(void **state) {
         snprintf(with_equals, sizeof with_equals, "%s=", name);
         RUN(&run, CASE_PROFILE, "--solve", name);
         assert_refused(&run, 2, needs_value);
-        RUN(&run, CASE_PROFILE, "--solve", name, "");
-        assert_refused(&run, 2, needs_value);
-        RUN(&run, CASE_PROFILE, "--solve", with_equals);
-        assert_refused(&run, 2, needs_value);
         RUN(&run, CASE_PROFILE, name, "--solve");
         assert_refused(&run, 2, needs_value);
         RUN(&run, CASE_PROFILE, "--solve", name, "-q");
+        assert_refused(&run, 2, needs_value);
+        if (strcmp(name, "--mem-per-tile") == 0)
+            continue; /* an empty list clears it */
+        RUN(&run, CASE_PROFILE, "--solve", name, "");
+        assert_refused(&run, 2, needs_value);
+        RUN(&run, CASE_PROFILE, "--solve", with_equals);
         assert_refused(&run, 2, needs_value);
     }
 }
@@ -161,7 +163,7 @@ static void refuses_values_that_make_no_sense(void **state) {
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", "1000001");
     assert_refused(&run, 2, "--num-ipus 1000001: expected a number from 1 to 1000000");
     RUN(&run, CASE_PROFILE, "--solve", "--mem-per-tile", "9223372036854775808");
-    assert_refused(&run, 2, "from 1 to 9223372036854775807");
+    assert_refused(&run, 2, "expected at most 9223372036854775807 bytes");
     RUN(&run, CASE_PROFILE, "--solve", "--solver", "simplex");
     assert_refused(&run, 2, "--solver simplex: expected one of auto|ilp|dp|popliner");
     RUN(&run, CASE_PROFILE, "--solve", "--memory-model", "half");
@@ -671,7 +673,7 @@ static void solves_in_the_full_model(void **state) {
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1");
     assert_string_equal(run.out, whole);
     free(whole);
-    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--effects=none");
+    RUN(&run, CASE_PROFILE, "--solve", "--num-ipus=1", "--effects=accumulators");
     /* on one IPU head and tail are in the one stage, which ends with the last layer */
     json_t *stages = parse_stages(true);
     assert_int_equal(json_array_size(stages), 1);

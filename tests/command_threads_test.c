@@ -38,12 +38,12 @@ static const question questions[] = {
      {"--solve", "--num-ipus=3", "--memory-model=popliner", "--layer-breakdown",
       "--operation-breakdown", "--memory-totals", "--memory-affinity",
       "--interlayer-communication"}},
-    {false, false, true, {"--solve", "--num-ipus=3", "--schedule=training", "--format=json"}},
+    {false, false, true, {"--solve", "--num-ipus=3", "--schedule=popart", "--format=json"}},
     {false,
      true,
      false,
-     {"--solve", "--device-map=0,1,2", "--schedule=training", "--require=layers:0..",
-      "--effects=none", "--accumulators=none"}},
+     {"--solve", "--device-map=0,1,2", "--schedule=popart", "--require=layers:0..",
+      "--effects=none"}},
     {false, false, false, {"--diagnose", "--evaluate"}},
 };
 

@@ -108,9 +108,9 @@ def draw_options(rng, file):
         texts.append("%s=%s" % (pair, options["links"][pair]))
     rng.shuffle(texts)
     if texts and rng.random() < 0.5:
-        words.append("--link-bandwidth=" + ",".join(texts))
+        words.append("--bandwidth=" + ",".join(texts))
     else:
-        words += ["--link-bandwidth=" + text for text in texts]
+        words += ["--bandwidth=" + text for text in texts]
     if options["slack"] > 0:
         words.append("--slack=%d" % options["slack"])
     return options, words

@@ -713,7 +713,7 @@ def check_plan(asked, split, plan):
     asked_for = {}
     for name in FORMATS:
         reason = refused(plan, name, asked.path, asked.head, asked.tail,
-                         any(word.startswith(("--device-map", "--interleave", "--v-shape"))
+                         any(word.startswith("--device-map")
                              for word in split))
         for kind in kinds_of(plan):
             was_read = asked.kinds.setdefault(kind, {}).get(name, False)
@@ -765,8 +765,8 @@ def splits_of(units):
         yield ["--evaluate", cuts[1], "--device-map", "0,0"]
     if len(cuts) >= 3:
         four = f"{cuts[0]}|{cuts[1]}|{cuts[2]}"
-        yield ["--evaluate", four, "--interleave", "2", "--num-ipus", "2"]
-        yield ["--evaluate", four, "--v-shape", "--num-ipus", "2"]
+        yield ["--evaluate", four, "--device-map", "interleaved:2", "--num-ipus", "2"]
+        yield ["--evaluate", four, "--device-map", "v", "--num-ipus", "2"]
 
 
 def check_kinds(asked, kinds):
@@ -831,7 +831,7 @@ def check_stored(asked, directory):
                             "vllm is printed already"),
                            (["--output", "vllm", "--memory-totals"], "vllm is printed already"),
                            (["--output", "vllm", "--format", "json"], "--format"),
-                           (["--output", "vllm", "--sweep", "num-ipus=1..2"], "--sweep"),
+                           (["--output", "vllm", "--num-ipus", "1..2"], "--num-ipus"),
                            (["--output", "vllm", "--evaluate", "0"], "Give one of them"),
                            (["--output", "nothing"], "no such output"),
                            (["--output", "pipeline="], "into which file"),
@@ -930,10 +930,10 @@ def check_replicas(asked, rng):
     with open(path, "w", encoding="utf-8") as out:
         json.dump(file, out)
     split = [path, "--solve", "--total-ipus", str(rng.randrange(1, 9)),
-             "--micro-batches", str(rng.randrange(1, 20)), "--replica-bandwidth", "7",
+             "--micro-batches", str(rng.randrange(1, 20)), "--bandwidth", "replicas=7",
              "--mem-per-tile", str(rng.choice([5, 10, 100]))]
     if rng.random() < 0.3:
-        split += ["--interleave", "2"]
+        split += ["--device-map", "interleaved:2"]
     done = run(asked, *split, "--format", "json", "-q")
     answer = json.loads(done.stdout)
     if answer["best"] is None:

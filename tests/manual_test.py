@@ -44,11 +44,12 @@ def own_choices(popliner):
 
     def listed(*words):
         return told(r"expected some of ([a-z, ]+), each once", *words).split(", ")
-    rules = told(r"expected ([a-z0-9, -]+) \(", "--copies", "no").replace(" or ", ", ")
+    rules = told(r"expected ([a-z0-9, -]+) \(", "--schedule", "none:no").replace(" or ", ", ")
     return {"objective": listed("--objective", "no") + ["throughput"],
             "pareto": listed("--pareto", "no,no"),
-            "sweep": re.findall(r"([a-z-]+)=A", told(r"(expected .*)", "--sweep", "no")),
-            "copies": rules.split(", ")}
+            "effects": told(r"some of ([a-z, ]+)", "--effects", "no").split(", ") + ["all", "none"],
+            "schedule": ["none", "inference", "sequential", "popart", "tf-grouped", "tf-interleaved",
+                         *rules.split(", ")]}
 
 
 def words_of(text):
@@ -127,8 +128,7 @@ def check_bash(options, path, folder, own):
 
 
 # as the documents say
-REPEATED = {"report", "output", "ipu-mem-per-tile", "ipu-speed", "link-bandwidth",
-            "fail-on", "require"}
+REPEATED = {"report", "output", "mem-per-tile", "ipu-speed", "bandwidth", "fail-on", "require"}
 ZSH = r"""
 _arguments() { print -rl -- "$@" }
 _files() { : }

@@ -33,7 +33,7 @@ stored=$scratch/sample.popliner
 check 0 "$sample" --solve --num-ipus 2
 check 0 "$sample" --solve --num-ipus 3 --objective cycles,memory --format json
 check 0 "$sample" --solve --device-map 0,1,0
-check 0 "$sample" --solve --sweep num-ipus=1..3
+check 0 "$sample" --solve --num-ipus 1..3
 check 1 "$sample" --solve --num-ipus 2 --mem-per-tile 30000
 check 1 "$sample" --diagnose
 check 0 "$sample" --evaluate 1,2

@@ -66,10 +66,12 @@ class Settings:
         self.accumulators = "none"
         self.options = ["--schedule", self.schedule, "--recompute", self.recompute]
         if has_effects:
-            self.options += ["--effects", self.effects]
             if self.schedule in memory_model.TRAINING_SCHEDULES and has_accumulators:
                 self.accumulators = chance.choice(ACCUMULATORS)
-            self.options += ["--accumulators", self.accumulators]
+            own = ([] if self.effects == "none" else [self.effects]) + \
+                {"none": [], "auto": ["accumulators"]}.get(
+                    self.accumulators, [f"accumulators={self.accumulators}"])
+            self.options += ["--effects", ",".join(own) or "none"]
         self.arguments = (self.schedule, self.recompute,
                           () if self.effects == "none" else self.effects.split(","),
                           self.accumulators)
@@ -204,7 +206,7 @@ class Comparison:
 
 def look(command, place, seed, number, features):
     """A few random splits of the profile, with random options, and the best one."""
-    comparison = Comparison(command, place, "--effects" in features, "--accumulators" in features)
+    comparison = Comparison(command, place, "--effects" in features, "accumulators" in features)
     comparison.operations()
     num_units = comparison.model.num_units
     chance = random.Random(seed)
@@ -308,7 +310,7 @@ def shake_and_look(command, folder, seed, number, features):
         shake(os.path.join(place, "profile.pop"), random.Random(seed))
         if "-inf" in os.path.basename(folder):
             # it trains by accident: no document says what its last layer's forward operations are
-            features = features.replace("--accumulators", "")
+            features = features.replace("accumulators", "")
         counts, problems = look(command, place, seed, number, features)
         return counts, [p.replace(place, f"{folder} shaken by {seed}") for p in problems]
 

@@ -103,7 +103,7 @@ def sweep_memory(rng, world):
 
 ACTIONS = ("diagnose", "memory-totals", "operation-breakdown", "layer-breakdown",
            "memory-affinity", "interlayer-communication")
-LISTS = ("require", "mem-per-tile", "fail-on", "bandwidth")  # values of several items add up
+LISTS = ("require", "fail-on")  # values of several items add up
 
 # What is tried: as the table calls it, and how it is drawn: {option: value}, first its own one.
 ITEMS = {
@@ -115,11 +115,11 @@ ITEMS = {
                                      **{"total-ipus": "4", "micro-batches": "6"}),
     "--slack": one_of("slack", "10", "50", "12.5"),
     "--mem-per-tile": lambda rng, world: {"mem-per-tile": world.bytes(rng)},
-    "--ipu-mem-per-tile": limits_of_ipus,
+    "--mem-per-tile I=": limits_of_ipus,
     "--ipu-speed": one_of("ipu-speed", "0=0.5", "1=2", "0=0.3,1=1.25"),
-    "--link-bandwidth": one_of("link-bandwidth", "64", "2.5,0-1=0.5", "1-0=3"),
-    "--sweep num-ipus": one_of("sweep", "num-ipus=1..4", "num-ipus=2..3"),
-    "--sweep mem-per-tile": sweep_memory,
+    "--bandwidth": one_of("link-bandwidth", "64", "2.5,0-1=0.5", "1-0=3"),
+    "--num-ipus A..B": one_of("sweep", "num-ipus=1..4", "num-ipus=2..3"),
+    "--mem-per-tile A..B": sweep_memory,
     "--pareto": one_of("pareto", "cycles,traffic", "memory,cycles", "memory,traffic,cycles",
                        "ipus,memory"),
     "--output lp=FILE": written("write-lp", "@out.lp"),
@@ -142,29 +142,29 @@ ITEMS = {
     "--device-map": one_of("device-map", "1,0", "2,1,0", "1,0,2"),
     "--device-map, shared": one_of("device-map", "0,1,0,1", "0,0,1,1", "1,0,1,0", "1,0,0,1"),
     "--device-map, uneven": one_of("device-map", "0,1,0", "1,0,1", "0,0,1"),
-    "--interleave": one_of("interleave", "2", **{"num-ipus": "2"}),
-    "--v-shape": flag("v-shape", **{"num-ipus": "2"}),
+    "--device-map interleaved:V": one_of("interleave", "2", **{"num-ipus": "2"}),
+    "--device-map v": flag("v-shape", **{"num-ipus": "2"}),
     "--schedule": one_of("schedule", "popart", "tf-grouped", "tf-interleaved"),
     "--schedule inference": one_of("schedule", "inference"),
     "--schedule sequential": one_of("schedule", "sequential", "none"),
     "--recompute full": one_of("recompute", "full", schedule="popart"),
     "--recompute standard": one_of("recompute", "standard", schedule="popart"),
     "--recompute auto": one_of("recompute", "auto", schedule="popart"),
-    "--copies RULE": one_of("copies", "1f1b", "1f1b+1", "zero-bubble"),
-    "--copies gpipe": one_of("copies", "gpipe", "gpipe+1", **{"micro-batches": "3"}),
-    "--copies interleaved": one_of("copies", "interleaved", "interleaved+1",
-                                   **{"num-ipus": "2", "interleave": "2"}),
-    "--copies LIST": one_of("copies", "0,1,...", "1,2,3,5", "1,3,...", "2"),
+    "--schedule RULE": one_of("copies", "1f1b", "1f1b+1", "zero-bubble"),
+    "--schedule gpipe": one_of("copies", "gpipe", "gpipe+1", **{"micro-batches": "3"}),
+    "--schedule interleaved": one_of("copies", "interleaved", "interleaved+1",
+                                     **{"num-ipus": "2", "interleave": "2"}),
+    "--schedule NAME:LIST": one_of("copies", "0,1,...", "1,2,3,5", "1,3,...", "2"),
     "--micro-batches": one_of("micro-batches", "2", "5", copies="1f1b"),
     "--effects": one_of("effects", "none", "layout", "passing,buffers", "all"),
-    "--accumulators": one_of("accumulators", "none", "fp16", "fp32", schedule="popart"),
+    "--effects accumulators": one_of("accumulators", "none", "fp16", "fp32", schedule="popart"),
     "--need": one_of("need", "at-most", "at-least", "expected"),
     "--total-ipus": one_of("total-ipus", "3", "4", "6", **{"micro-batches": "5"}),
     "--batch": one_of("batch", "6", "12", **{"total-ipus": "4"}),
-    "--micro-batch-size": one_of("micro-batch-size", "2", "3",
-                                 **{"total-ipus": "4", "batch": "12"}),
-    "--replica-bandwidth": one_of("replica-bandwidth", "3", "0.5",
-                                  **{"total-ipus": "4", "micro-batches": "5"}),
+    "--batch N/SIZE": one_of("micro-batch-size", "2", "3",
+                             **{"total-ipus": "4", "batch": "12"}),
+    "--bandwidth replicas": one_of("replica-bandwidth", "3", "0.5",
+                                   **{"total-ipus": "4", "micro-batches": "5"}),
     "--compiled": written("compiled", "@pipeline"),
     "--calibration": written("calibration", "@calibration.json"),
     "--ipu": one_of("ipu", "0"),
@@ -209,6 +209,16 @@ ITEMS = {
 OUTPUTS = {"section": ["--output={}"], "emit": ["--output={}"], "html": ["--output=page={}"],
            "plot": ["--output={}", "--format=plot"], "trace": ["--output=trace={}"],
            "write-lp": ["--output=lp={}"], "write-mps": ["--output=mps={}"]}
+# Options by what is asked here, where that is called otherwise.
+NAMES = {**{key: ("output",) for key in OUTPUTS}, "sweep": ("num-ipus", "mem-per-tile"),
+         "ipu-mem-per-tile": ("mem-per-tile",), "link-bandwidth": ("bandwidth",),
+         "replica-bandwidth": ("bandwidth",), "interleave": ("device-map",),
+         "v-shape": ("device-map",), "copies": ("schedule",), "accumulators": ("effects",),
+         "micro-batch-size": ("batch",)}
+# What one option says together; of others with the same name the last one counts.
+COMBINED = [{"mem-per-tile", "ipu-mem-per-tile"}, {"ipu-mem-per-tile", "sweep"},
+            {"schedule", "copies"}, {"effects", "accumulators"}, {"batch", "micro-batch-size"},
+            {"link-bandwidth", "replica-bandwidth"}, {"require"}, {"fail-on"}]
 # These are not asked with --solve: it is what they are paired with, or they end the command.
 LEFT_OUT = {"solve", "help", "version"}
 
@@ -219,7 +229,7 @@ def check_items(popliner):
     options = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", done.stdout, re.M))
     world = World(COSTS, list("abcde"), [True] * 5, "", 100, {})
     tried = {next(iter(draw(random.Random(0), world))) for draw in ITEMS.values()}
-    tried = tried - set(OUTPUTS) | {"output"}
+    tried = {own for key in tried for own in NAMES.get(key, (key,))}
     if options != tried | LEFT_OUT:
         sys.exit(f"ITEMS has not all options of --help, or others: "
                  f"{sorted(options ^ (tried | LEFT_OUT))}")
@@ -245,9 +255,50 @@ def merged(rng, world, labels):
     return options
 
 
+def effects_of(options):
+    """The value of --effects for effects and accumulators; None if neither is said."""
+    effects, accumulators = options.get("effects"), options.get("accumulators")
+    if effects is None and accumulators is None:
+        return None
+    usual = ["passing", "buffers"] if "reserve" in options else ["layout", "passing", "buffers"]
+    own = usual if effects is None else ["layout", "passing", "buffers"] if effects == "all" else \
+        [] if effects == "none" else effects.split(",")
+    own = own + {None: ["accumulators"], "none": []}.get(accumulators,
+                                                          [f"accumulators={accumulators}"])
+    return ",".join(own) or "none"
+
+
+def as_given(options):
+    """The options of the command for what is asked here."""
+    own = {key: value for key, value in options.items() if key not in NAMES or key in OUTPUTS}
+    what, _, span = options.get("sweep", "").partition("=")
+    if what == "num-ipus":
+        own["num-ipus"] = span
+    memory = [span if what == "mem-per-tile" else options.get("mem-per-tile"),
+              options.get("ipu-mem-per-tile")]
+    replicas = options.get("replica-bandwidth")
+    bandwidth = [options.get("link-bandwidth"), replicas and "replicas=" + replicas]
+    for name, parts in (("mem-per-tile", memory), ("bandwidth", bandwidth)):
+        if any(parts):
+            own[name] = ",".join(part for part in parts if part)
+    if "interleave" in options or "v-shape" in options:
+        own["device-map"] = "interleaved:" + options["interleave"] if "interleave" in options \
+            else "v"
+    if "copies" in options:
+        schedule, copies = options.get("schedule", "none"), options["copies"]
+        own["schedule"] = copies if schedule == "none" and not copies[0].isdigit() else \
+            f"{schedule}:{copies}"
+    own.pop("effects", None)
+    if effects_of(options) is not None:
+        own["effects"] = effects_of(options)
+    if "micro-batch-size" in options:
+        own["batch"] = f"{options['batch']}/{options['micro-batch-size']}"
+    return own
+
+
 def words_of(options):
     words = []
-    for name, value in options.items():
+    for name, value in as_given(options).items():
         for own in value if isinstance(value, list) else [value]:
             if name in OUTPUTS:
                 words += [word.format(own) for word in OUTPUTS[name]]
@@ -259,7 +310,7 @@ def words_of(options):
 def config_of(options):
     """The same for a file of --config."""
     own, outputs = {}, []
-    for name, value in options.items():
+    for name, value in as_given(options).items():
         for word in OUTPUTS.get(name, []):
             key, _, said = word.format(value)[2:].partition("=")
             if key == "output":
@@ -452,7 +503,7 @@ class Profile:
                  self.where(request, len(cuts) + 1),
                  *("--require=cut:" + self.names[cut - 1] for cut in cuts)]
         if request.bandwidth is not None or request.links:
-            words.append(f"--link-bandwidth={NO_TIME}")
+            words.append(f"--bandwidth={NO_TIME}")
         if request.micro_batches is not None and "copies" in {**self.options, **options}:
             words.append(f"--micro-batches={request.micro_batches}")
         stages = self.ask(words, **options)["stages"]
@@ -1113,7 +1164,8 @@ class Tester:
                  if "DEBUG   Total" not in line]
         if len(lines) != 1 or "ERROR" not in lines[0]:
             raise AssertionError(f"refused after work: {done.stderr}")
-        if not any("--" + ("output" if name in OUTPUTS else name) in lines[0] for name in options):
+        names = {own for key in options for own in NAMES.get(key, (key,))}
+        if not any("--" + name in lines[0] for name in names):
             raise AssertionError(f"names none of the options: {lines[0]}")
         path = re.compile(re.escape(self.scratch) + r"/(root\S*|@stored|costs\.json)$")
         # of costs another file, as what a file is shows in its first bytes
@@ -1133,7 +1185,10 @@ def option_of(label):
 
 
 def all_pairs():
-    return [(a, b) for a, b in itertools.combinations(ITEMS, 2) if option_of(a) != option_of(b)]
+    world = World(COSTS, list("abcde"), [True] * 5, "", 100, {})
+    keys = {label: next(iter(draw(random.Random(0), world))) for label, draw in ITEMS.items()}
+    return [(a, b) for a, b in itertools.combinations(ITEMS, 2)
+            if option_of(a) != option_of(b) or {keys[a], keys[b]} in COMBINED]
 
 
 # ---- what the documents say ----

@@ -331,10 +331,10 @@ def check_stage_tiles(words):
 
 def check_wishes():
     """What was asked for is in the page: units count from the head."""
-    words = [sample, "--require", "place:1=0", "--ipu-mem-per-tile", "1=20K,2=30K"]
+    words = [sample, "--require", "place:1=0", "--mem-per-tile", "1=20K,2=30K"]
     data = json.loads(data_of(make(
         *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
-        "--ipu-speed", "0=0.333", "--link-bandwidth", "1-0=3.5", "--require", "cut:1")))
+        "--ipu-speed", "0=0.333", "--bandwidth", "1-0=3.5", "--require", "cut:1")))
     own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
            "slack_percent": 0.5, "objectives": ["memory", "balance", "cycles"],
            "ipu_speeds": [[0, 333000]],
@@ -345,7 +345,7 @@ def check_wishes():
     assert data["wishes"]["links"] == {
         "all": ["64000000000", str(clock)], "all_is_asked_for": False,
         "single": [[1, 0, "35", "10"]]}, data["wishes"]["links"]
-    data = json.loads(data_of(make(*words, "--device-map", "2,0,1", "--link-bandwidth", "64")))
+    data = json.loads(data_of(make(*words, "--device-map", "2,0,1", "--bandwidth", "64")))
     assert data["wishes"]["device_map"] == [2, 0, 1]
     assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
     data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
@@ -396,8 +396,8 @@ def check_messages():
                             (["--num-ipus", "2", "--mem-per-tile", "30000"], 1),
                             (["--mem-per-tile", "9000"], 1),
                             (["--num-ipus", "2", "--require", "cut:1", "--require", "together:1,2"], 1),
-                            (["--num-ipus", "3", "--ipu-mem-per-tile", "0=9K,1=9K,2=9K"], 1),
-                            (["--num-ipus", "3", "--ipu-mem-per-tile", "1=9000"], 0),
+                            (["--num-ipus", "3", "--mem-per-tile", "0=9K,1=9K,2=9K"], 1),
+                            (["--num-ipus", "3", "--mem-per-tile", "1=9000"], 0),
                             (["--num-ipus", "3", "--schedule", "popart"], 0)):
         words = [sample, "--solve", *options]
         printed = run(*words, "--format", "json", status=status)
@@ -421,7 +421,7 @@ def check_beginnings():
     split = "|".join(solved["chain"]["labels"][unit - 1] for unit in solved["plan"])
     evaluated = json.loads(data_of(make(sample, "--evaluate", split)))
     assert evaluated["plan"] == solved["plan"]
-    swept = json.loads(data_of(make(sample, "--solve", "--sweep", "num-ipus=1..2")))
+    swept = json.loads(data_of(make(sample, "--solve", "--num-ipus", "1..2")))
     assert swept["plan"] is None
     mapped = json.loads(data_of(make(sample, "--solve", "--device-map", "0,1,0")))
     assert mapped["wishes"]["unknown"] == ["stages that share IPUs"]
@@ -454,7 +454,7 @@ if others:
     check_stage_tiles([others[0], "--solve", "--num-ipus", "2", "--schedule", "popart"])
 check_measurements(sample, "--solve", "--num-ipus", "3")
 check_measurements(sample, "--solve", "--num-ipus", "2", "--mem-per-tile", "1000", exit_status=1)
-check_measurements(sample, "--solve", "--sweep", "num-ipus=1..2")
+check_measurements(sample, "--solve", "--num-ipus", "1..2")
 for other in cases.some(others, 3):
     check_measurements(other, "--solve", "--num-ipus", "2")
     check_measurements(other, "--solve", "--num-ipus", "2", "--schedule", "popart",

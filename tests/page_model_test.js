@@ -499,7 +499,7 @@ function calibration() {
 // A page of stages that share IPUs has the verdicts of its plan from the command, and of other cuts
 // none that is better than what is known.
 function checkShared() {
-    const words = [sample, '--solve', '--num-ipus', '2', '--interleave', '2'];
+    const words = [sample, '--solve', '--num-ipus', '2', '--device-map', 'interleaved:2'];
     const fitting = new Set();
     for (const limit of takesAll ? ['30000', '36000', '100000']
         : ['30000', '100000']) {
@@ -567,18 +567,18 @@ const cases = [
     [sample],
     [path.join(golden, 'popart-train'), '--schedule', 'tf-grouped'],
     [path.join(golden, 'popart-train'), '--schedule', 'popart', '--recompute', 'full'],
-    [path.join(golden, 'poptorch-inf'), '--effects', 'none', '--require', 'layers:0..'],
-    [make('training', ...small, '--training'), '--copies', '1f1b+1', '--micro-batches', '3'],
-    [path.join(scratch, 'training'), '--copies', 'zero-bubble', '--micro-batches', '3'],
+    [path.join(golden, 'poptorch-inf'), '--effects', 'accumulators', '--require', 'layers:0..'],
+    [make('training', ...small, '--training'), '--schedule', '1f1b+1', '--micro-batches', '3'],
+    [path.join(scratch, 'training'), '--schedule', 'zero-bubble', '--micro-batches', '3'],
     [path.join(scratch, 'training'), '--schedule', 'tf-grouped', '--recompute', 'full'],
     [make('inference', ...small, '--inference'), '--require', 'no-cut:1', '--require',
         'layers:..3'],
-    [make('skips', ...small, '--training', '--skips', '1'), '--accumulators', 'fp32'],
+    [make('skips', ...small, '--training', '--skips', '1'), '--effects', 'all,accumulators=fp32'],
     [make('popliner', ...small, '--inference'), '--memory-model', 'popliner'],
     [make('linked', ...small, '--training', '--execution'), '--schedule', 'popart',
-        '--link-bandwidth', '3.5,0-1=64', '--objective', 'cycles,balance,traffic', '--slack', '4'],
+        '--bandwidth', '3.5,0-1=64', '--objective', 'cycles,balance,traffic', '--slack', '4'],
     [path.join(scratch, 'linked'), '--ipu-speed', '1=0.5', '--recompute', 'full',
-        '--schedule', 'tf-grouped', '--ipu-mem-per-tile', '0=400K', '--link-bandwidth', '0-1=3.5',
+        '--schedule', 'tf-grouped', '--mem-per-tile', '0=400K', '--bandwidth', '0-1=3.5',
         '--objective', 'cycles'],
     [path.join(scratch, 'training'), '--schedule', 'popart', '--calibration', calibration()],
 ];

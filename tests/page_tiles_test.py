@@ -288,7 +288,7 @@ for folder in (*training, made):
     if takes_all or folder == training[0]:
         check_needs(folder, model, "--schedule", "popart", "--recompute", "full")
     if takes_all or folder == training[-1]:
-        check_needs(folder, model, "--schedule", "tf-grouped", "--accumulators", "auto")
+        check_needs(folder, model, "--schedule", "tf-grouped", "--effects", "all")
     check_places(folder, model)
 if takes_all:
     check_large(os.path.join(scratch, "large"))

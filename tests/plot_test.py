@@ -205,7 +205,7 @@ def check_terminal(popliner, directory):
 def check_refusals(popliner, directory):
     for arguments in (["plan", "--solve", "--evaluate", "whole"],
                       ["tiles", "--output", "liveness"],
-                      ["plan", "--solve", "--sweep", "num-ipus=1..2"],
+                      ["plan", "--solve", "--num-ipus", "1..2"],
                       ["layers"], ["optimum"], ["tile"]):
         run([popliner, directory, "--format", "plot", "--output", *arguments], statuses=(2,))
     run([popliner, directory, "--solve", "--format", "plot"], statuses=(2,))

@@ -24,7 +24,7 @@ MODELS = ("--framework popart --layers 4 --seed 21",
           "--framework poptorch --layers 4 --outline --skips 1 --seed 23",
           "--framework popart --layers 5 --accumulate --seed 24")
 PIPELINES = (["--schedule", "popart"], ["--schedule", "tf-grouped", "--need", "at-most"],
-             ["--copies", "1f1b+1"], ["--schedule", "tf-interleaved", "--effects", "none"])
+             ["--schedule", "1f1b+1"], ["--schedule", "tf-interleaved", "--effects", "accumulators"])
 OBJECTIVES = ("memory,cycles", "cycles,memory", "memory,traffic", "traffic,cycles,memory",
               "ipus,cycles")
 
@@ -139,7 +139,8 @@ def main():
                           for count in range(len(layers))
                           for cuts in itertools.combinations(layers[:-1], count)}
                 for rows, _ in splits.values():
-                    if "--copies" not in pipeline:
+                    if not any("1f1b" in own or own[:1].isdigit() or ":" in own or own in
+                               ("gpipe", "zero-bubble") for own in pipeline):
                         check_rows(rows)
                 peaks = sorted(row[0] for rows, _ in splits.values() for way in WAYS
                                for row in rows[way])

@@ -53,15 +53,15 @@ def ask(popliner, costs, asked, directory):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(costs, file)
     command = [popliner, "-q", path, "--solve", "--format", "json",
-               "--total-ipus", str(asked["total"]), "--interleave", str(asked["chunks"])]
+               "--total-ipus", str(asked["total"]), "--device-map", f"interleaved:{asked['chunks']}"]
     if asked["chunks"] == 1:
         command = command[:-2]
-    for key, option in (("memory", "mem-per-tile"), ("bandwidth", "replica-bandwidth"),
+    for key, option in (("memory", "mem-per-tile"), ("bandwidth", "bandwidth=replicas"),
                         ("micro-batches", "micro-batches"), ("batch", "batch")):
         if asked.get(key) is not None:
-            command += ["--" + option, str(asked[key])]
+            command.append(f"--{option}={asked[key]}")
     if asked["copies"] is not None:
-        command += ["--copies", asked["copies"] + ("+1" if asked["more"] else "")]
+        command += ["--schedule", asked["copies"] + ("+1" if asked["more"] else "")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise AssertionError(f"{command}: {done.stderr}")

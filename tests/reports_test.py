@@ -26,8 +26,8 @@ MODELS = (("--framework popart --layers 4 --tiles 4 --seed 31", 4),
           ("--framework tensorflow --layers 3 --tiles 4 --seed 32", 3),
           ("--framework poptorch --layers 4 --tiles 4 --outline --skips 1 --seed 33", 4))
 PIPELINES = ((), ("--schedule", "popart"), ("--schedule", "tf-grouped", "--recompute", "full"),
-             ("--copies", "1f1b+1", "--need", "at-most"), ("--copies", "zero-bubble"), ("--schedule", "inference", "--effects",
-                                                       "none"), ("--memory-model", "popliner"))
+             ("--schedule", "1f1b+1", "--need", "at-most"), ("--schedule", "zero-bubble"), ("--schedule", "inference", "--effects",
+                                                       "accumulators"), ("--memory-model", "popliner"))
 OBJECTIVES = ("memory,traffic", "cycles,memory", "traffic,memory", "ipus,cycles")
 
 
@@ -139,7 +139,7 @@ def solve(root, schema, pipeline, objectives, num_ipus, limit, min_layers=1, ipu
     own_limit = dict(ipu_limits)
     options = ["--num-ipus", str(num_ipus), "--objective", ",".join(objectives),
                "--require", f"layers:{str(min_layers)}..", "--mem-per-tile", str(limit)]
-    options += [word for ipu, most in ipu_limits for word in ("--ipu-mem-per-tile",
+    options += [word for ipu, most in ipu_limits for word in ("--mem-per-tile",
                                                               f"{ipu}={most}")]
     options += [word for cut in wanted for word in ("--require", f"cut:{cut}")]
     splits = [(places, cuts, told) for places, cuts, told in
@@ -309,12 +309,12 @@ def refused(command, tool):
                       ["--output", "page=x"], ["--compare", "x"], ["--output", "trace=x"],
                       ["--output", "tiles", "--format", "plot"],
                       ["--save-to-file", "x"], ["--output", "tiles=x"], ["--layer-breakdown"],
-                      ["--solve", "--sweep", "num-ipus=1..2"],
+                      ["--solve", "--num-ipus", "1..2"],
                       ["--solve", "--pareto", "memory,cycles"], ["--solve", "--total-ipus", "4",
                                                                  "--micro-batches", "2"],
-                      ["--solve", "--device-map", "0,1,0"], ["--solve", "--v-shape"],
-                      ["--solve", "--interleave", "2"], ["--solve", "--output", "lp=x"],
-                      ["--solve", "--link-bandwidth", "3"], ["--solve", "--solver", "popliner"],
+                      ["--solve", "--device-map", "0,1,0"], ["--solve", "--device-map", "v"],
+                      ["--solve", "--device-map", "interleaved:2"], ["--solve", "--output", "lp=x"],
+                      ["--solve", "--bandwidth", "3"], ["--solve", "--solver", "popliner"],
                       ["--evaluate", "0", "--compiled", "x"], ["--solve", "--calibration", "x"],
                       ["--solve", "--recompute", "auto", "--schedule", "popart"],
                       ["--solve", "--ipu", "0"]):

@@ -25,7 +25,8 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "NAME", "text|tsv|csv|json|plot", "auto|always|never", "RULE,...", "RULE", "[only:]A..B|all", "NAME,...", "N", "LIST", "PERCENT",
+    "NAME", "text|tsv|csv|json|plot", "auto|always|never", "RULE,...", "RULE", "[only:]A..B|all", "N|A..B", "[I=]BYTES,...", "[I=]FACTOR,...", "[WHERE=]BYTES,...",
+    "I,I,...|interleaved:V|v", "NAME[:COPIES]", "NAME,...|all|none", "N[/SIZE]", "TIME", "NAME,...", "N", "LIST", "PERCENT",
     "BYTES", "I=BYTES,...", "I=FACTOR,...", "[I-J=]BYTES,...", "WHAT=A..B", "A,B",
     "auto|ilp|dp|popliner", "full|popliner", "BYTES|N%|gaps", "I,I,...", "V",
     "none|standard|full|auto", "NAME|N,N,...", "M", "LIST|all|none", "none|fp16|fp32|auto",
@@ -254,7 +255,7 @@ def nothing_before_what_can_be_checked(popliner, sample, place):
             (2, "--layers x", ["--save-to-file", new, "--diagnose", "--layers", "x..x"]),
             (2, "--require no-cut:x", ["--compare", sample, "--output", f"tiles={new}", "--solve",
                                  "--require", "no-cut:x"]),
-            (2, "--copies x", ["--layer-breakdown", "--solve", "--copies", "x"]),
+            (2, "--schedule none:x", ["--layer-breakdown", "--solve", "--schedule", "none:x"]),
             (2, "has 1 stage", ["--layer-breakdown", "--evaluate", "whole", "--device-map",
                                 "0,1"]),
             (3, "--compiled", ["--layer-breakdown", "--evaluate", "whole", "--compiled", empty]),

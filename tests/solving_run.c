@@ -70,8 +70,12 @@ json_t *run_json(command_run *r, int status, const char *const *arguments) {
     for (; arguments[count] != NULL; count++) {
         assert_true(count < MOST_ASKED + 20);
         all[count] = arguments[count];
-        if (strcmp(all[count], "--sweep") == 0 || strcmp(all[count], "--pareto") == 0)
+        if (strcmp(all[count], "--pareto") == 0)
             what = all[count] + 2;
+        else if (count > 0 && strstr(all[count], "..") != NULL && *all[count] != '-' &&
+                 (strcmp(all[count - 1], "--num-ipus") == 0 ||
+                  strcmp(all[count - 1], "--mem-per-tile") == 0))
+            what = "sweep";
     }
     all[count++] = "--solve";
     all[count++] = "--format";
@@ -242,15 +246,13 @@ void measure_subject(subject *s, const char *directory, popliner_schedule schedu
     *s = (subject){.arguments = {directory}, .cycles_per_time_unit = 1};
     if (trains) {
         s->pipeline[0] = "--schedule";
-        s->pipeline[1] = "training";
+        s->pipeline[1] = "popart";
         s->pipeline[2] = recompute == POPLINER_RECOMPUTE_FULL ? "--recompute" : NULL;
         s->pipeline[3] = "full";
     }
     if (trains && !with_effects) {
         s->arguments[1] = "--effects";
         s->arguments[2] = "none";
-        s->arguments[3] = "--accumulators";
-        s->arguments[4] = "none";
     }
     name_units(s);
     assert_int_equal(
@@ -336,7 +338,7 @@ void ask_reserve(asked *a, uint64_t bytes) {
     add_argument(a, "--reserve", "%" PRIu64, bytes);
     /* the costs were measured with the layout, in whose place the reserve would be */
     if (a->s->arguments[1] == NULL)
-        add_argument(a, "--effects", "%s", "all");
+        add_argument(a, "--effects", "layout,passing,buffers,accumulators");
 }
 
 void ask_ipu_memory(asked *a, size_t ipu, uint64_t bytes) {
@@ -345,7 +347,7 @@ void ask_ipu_memory(asked *a, size_t ipu, uint64_t bytes) {
         i++;
     a->options.num_ipu_limits += i == a->options.num_ipu_limits;
     a->ipu_limits[i] = (popliner_ipu_limit){ipu, bytes};
-    add_argument(a, "--ipu-mem-per-tile", "%zu=%" PRIu64, ipu, bytes);
+    add_argument(a, "--mem-per-tile", "%zu=%" PRIu64, ipu, bytes);
 }
 
 void ask_least_layers(asked *a, size_t count) {

@@ -219,7 +219,7 @@ def check_profile(popliner, directory, work):
     half = model.labels[(model.num_units - 1) // 2]
     changes = 0
     for split in ("whole", half):
-        run(popliner, directory, "-q", "--evaluate", split, "--effects", "none", "--output",
+        run(popliner, directory, "-q", "--evaluate", split, "--effects", "accumulators", "--output",
             f"trace={path}",
             "--output", f"plan={plan_path}")
         with open(path, encoding="utf-8") as file:

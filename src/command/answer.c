@@ -305,7 +305,7 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
     /* nobody asked for the 16 that are usual; the original's algorithm says it all the same, and
      * always of "IPUs" */
     const bool is_original = s->options.solver == SOLVER_GREEDY;
-    const bool was_requested = s->options.num_ipus > 0 || is_original;
+    const bool was_requested = s->options.num_ipus.number > 0 || is_original;
     if (r->solver.num_mapped_stages > 0 || !was_requested || num_used >= requested ||
         wants_few_ipus(plan))
         return POPLINER_OK;

@@ -88,7 +88,7 @@ static bool has_layer(const popliner_layers *layers) {
 popliner_status can_split(session *s, bool *can, popliner_error *error) {
     const popliner_layers *layers = NULL;
     popliner_status status = popliner_analysis_layers(s->analysis, &layers, error);
-    *can = status == POPLINER_OK && (s->options.num_ipus == 1 || has_layer(layers));
+    *can = status == POPLINER_OK && (s->options.num_ipus.number == 1 || has_layer(layers));
     if (status != POPLINER_OK || *can)
         return status;
     s->failed_softly = true;

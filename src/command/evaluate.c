@@ -222,11 +222,11 @@ popliner_status read_calibration(session *s, popliner_error *error) {
     if (status != POPLINER_OK)
         return status;
     s->calibration = made_with.calibration;
-    const char *other = made_with.schedule != o->schedule           ? "schedule"
-                        : made_with.recompute != o->recompute.way   ? "recompute"
-                        : made_with.effects != o->effects           ? "effects"
-                        : made_with.accumulators != o->accumulators ? "accumulators"
-                                                                    : NULL;
+    const char *other = made_with.schedule != o->schedule.order             ? "schedule"
+                        : made_with.recompute != o->recompute.way           ? "recompute"
+                        : made_with.effects != o->effects.mask              ? "effects"
+                        : made_with.accumulators != o->effects.accumulators ? "effects"
+                                                                            : NULL;
     if (other != NULL)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--calibration %s was made with another --%s: its correction may not be right "
@@ -242,15 +242,17 @@ static popliner_status check_num_stages(const options *o, const request *r, size
                                         popliner_error *error) {
     if (r->solver.num_mapped_stages > 0 && r->solver.num_mapped_stages != num_stages)
         return fail_usage(error, "--evaluate %s: has %zu stages, but %s%s%s has %zu", o->evaluate,
-                          num_stages, options_map_name(o), o->device_map == NULL ? "" : " ",
-                          o->device_map == NULL ? "" : o->device_map, r->solver.num_mapped_stages);
-    if (options_map_name(o) == NULL && o->num_ipus > 0 && num_stages > o->num_ipus)
+                          num_stages, options_map_name(o), o->device_map.text == NULL ? "" : " ",
+                          o->device_map.text == NULL ? "" : o->device_map.text,
+                          r->solver.num_mapped_stages);
+    if (options_map_name(o) == NULL && o->num_ipus.number > 0 && num_stages > o->num_ipus.number)
         return fail_usage(error, "--evaluate %s: has %zu stages, more than --num-ipus %zu",
-                          o->evaluate, num_stages, o->num_ipus);
-    size_t known = o->copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
+                          o->evaluate, num_stages, o->num_ipus.number);
+    size_t known =
+        o->schedule.copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
     if (num_stages > known && r->asked.copies.rule == POPLINER_COPIES_LIST)
-        return fail_usage(error, "--copies %s: is for %zu stages, but --evaluate %s has %zu",
-                          o->copies, known, o->evaluate, num_stages);
+        return fail_usage(error, "--schedule %s: is for %zu stages, but --evaluate %s has %zu",
+                          o->schedule.text, known, o->evaluate, num_stages);
     return POPLINER_OK;
 }
 

@@ -86,14 +86,6 @@ static bool parse_word(const char *text, const option *row, void *field, problem
 KIND_OF_WORDS(kind_solver, {"auto", SOLVER_AUTO}, {"ilp", SOLVER_ILP}, {"dp", SOLVER_DP},
               {"popliner", SOLVER_GREEDY});
 KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL}, {"popliner", MODEL_POPLINER});
-KIND_OF_WORDS(kind_schedule, {"none", POPLINER_SCHEDULE_NONE},
-              {"inference", POPLINER_SCHEDULE_INFERENCE}, {"training", POPLINER_SCHEDULE_POPART},
-              {"popart", POPLINER_SCHEDULE_POPART}, {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED},
-              {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED},
-              {"sequential", POPLINER_SCHEDULE_SEQUENTIAL});
-KIND_OF_WORDS(kind_accumulators, {"none", POPLINER_ACCUMULATORS_NONE},
-              {"fp16", POPLINER_ACCUMULATORS_FP16}, {"fp32", POPLINER_ACCUMULATORS_FP32},
-              {"auto", POPLINER_ACCUMULATORS_AUTO});
 KIND_OF_WORDS(kind_need, {"at-most", POPLINER_NEED_MOST}, {"expected", POPLINER_NEED_EXPECTED},
               {"at-least", POPLINER_NEED_LEAST});
 KIND_OF_WORDS(kind_layer_order, {"steps", POPLINER_LAYER_ORDER_STEPS},
@@ -148,20 +140,12 @@ const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PA
 /* The rest is checked where it is used. */
 const value_kind kind_objectives = {.word_at = objective_at, .parse = parse_text};
 const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text};
-const value_kind kind_sweep = {
-    .words = (const kind_word[]){{"num-ipus", 0}, {"mem-per-tile", 0}, {NULL, 0}},
-    .parse = parse_text};
-const value_kind kind_copies = {
-    .words =
-        (const kind_word[]){
-            {"1f1b", 0}, {"gpipe", 0}, {"zero-bubble", 0}, {"interleaved", 0}, {NULL, 0}},
-    .parse = parse_text};
 
 /* ---- numbers ---- */
 
 static bool parse_number(const char *text, const option *row, void *field, problem *why) {
     enum { MOST = 1000000 };
-    const uint64_t min = row->kind == &kind_count;
+    const uint64_t min = row->kind != &kind_number;
     uint64_t number = 0;
     const char *end = NULL;
     if (*text == '\0' || strspn(text, "0123456789") != strlen(text))
@@ -172,11 +156,39 @@ static bool parse_number(const char *text, const option *row, void *field, probl
     return true;
 }
 
+static bool parse_ipus(const char *text, const option *row, void *field, problem *why) {
+    asked_ipus *asked = field;
+    *asked = (asked_ipus){.number = 0};
+    if (strstr(text, "..") == NULL)
+        return parse_number(text, row, &asked->number, why);
+    const char *end = range_take(text, true, &asked->range);
+    if (end == NULL || *end != '\0')
+        return false;
+    return range_count(&asked->range) != SIZE_MAX ||
+           problem_is(why, "has more than %d values; give a larger step", MAX_ROWS);
+}
+
+/* "N", or "N/SIZE". */
+static bool parse_batch(const char *text, const option *row, void *field, problem *why) {
+    asked_batch *batch = field;
+    const char *slash = strchr(text, '/');
+    char samples[24] = "";
+    if (slash != NULL && (size_t)(slash - text) < sizeof samples)
+        memcpy(samples, text, (size_t)(slash - text));
+    *batch = (asked_batch){.samples = 0};
+    if (!parse_number(slash == NULL ? text : samples, row, &batch->samples, why) ||
+        (slash != NULL && !parse_number(slash + 1, row, &batch->of_micro_batch, why)))
+        return false;
+    return slash == NULL || batch->samples % batch->of_micro_batch == 0 ||
+           problem_is(why, "%s is no multiple of %s", samples, slash + 1);
+}
+
 static bool parse_bytes(const char *text, const option *row, void *field, problem *why) {
     (void)row;
-    (void)why;
     const char *end = popliner_size_take(text, field);
-    return end != NULL && *end == '\0' && *(uint64_t *)field > 0;
+    if (end != NULL && *end == '\0' && *(uint64_t *)field > 0)
+        return true;
+    return is_above_sizes(text, strlen(text)) && problem_is(why, LARGEST_SIZE);
 }
 
 static bool parse_percent(const char *text, const option *row, void *field, problem *why) {
@@ -185,26 +197,42 @@ static bool parse_percent(const char *text, const option *row, void *field, prob
     return percent_take(text, field);
 }
 
+/* A bare number is seconds. */
 static bool parse_time(const char *text, const option *row, void *field, problem *why) {
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
     double *seconds = field;
+    const size_t length = strspn(text, "0123456789.");
     char *end = NULL;
     (void)row;
     (void)why;
-    *seconds = strtod(text, &end);
-    return strspn(text, "0123456789.") == strlen(text) && *end == '\0' && *seconds > 0;
+    *seconds = length > 0 ? strtod(text, &end) : 0;
+    if (length == 0 || end != text + length || !(*seconds > 0))
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end + (*end == ' '), units[i].unit) == 0) {
+            *seconds *= units[i].seconds;
+            return true;
+        }
+    return false;
 }
 
 const value_kind kind_number = {
     .parse = parse_number, .size = sizeof(size_t), .expected = "a whole number"};
 const value_kind kind_count = {
     .parse = parse_number, .size = sizeof(size_t), .expected = "a whole number"};
-const value_kind kind_bytes = {
-    .parse = parse_bytes,
-    .expected = "a whole number of bytes from 1 to 9223372036854775807, like 638976, 624KiB or "
-                "1.5M"};
+const value_kind kind_ipus = {.parse = parse_ipus,
+                              .expected = "a number, like 4, or a range, like 1..8"};
+const value_kind kind_batch = {.parse = parse_batch,
+                               .expected = "samples, like 64, or 64/4 in micro-batches of 4"};
+const value_kind kind_bytes = {.parse = parse_bytes,
+                               .expected = "bytes, like 638976, 624KiB or 1.5M"};
 const value_kind kind_percent = {.parse = parse_percent,
                                  .expected = "a percentage from 0 to 100, like 2.5 or 2.5%"};
-const value_kind kind_time = {.parse = parse_time, .expected = "a number of seconds above 0"};
+const value_kind kind_time = {.parse = parse_time,
+                              .expected = "a time above 0, like 90s, 5min or 250ms"};
 
 static bool parse_reserve(const char *text, const option *row, void *field, problem *why) {
     asked_reserve *reserve = field;
@@ -228,9 +256,7 @@ static bool parse_reserve(const char *text, const option *row, void *field, prob
 }
 
 const value_kind kind_reserve = {
-    .parse = parse_reserve,
-    .expected = "a whole number of bytes up to 9223372036854775807, like 60000 or 60K, a "
-                "percentage, like 5%, or gaps"};
+    .parse = parse_reserve, .expected = "bytes, like 60000 or 60K, a percentage, like 5%, or gaps"};
 
 /* ---- lists of words ---- */
 
@@ -267,32 +293,123 @@ const value_kind kind_recompute = {
                                  {"auto", POPLINER_RECOMPUTE_AUTO},
                                  {NULL, 0}}};
 
+/* What --effects has beside the effects. */
+enum { EFFECTS_OF_ACCUMULATORS = POPLINER_EFFECTS_ALL + 1, EFFECTS_ALL };
+
+static const value_kind sizes_of_accumulators = {
+    .words = (const kind_word[]){
+        {"fp16", POPLINER_ACCUMULATORS_FP16}, {"fp32", POPLINER_ACCUMULATORS_FP32}, {NULL, 0}}};
+
 static bool parse_effects(const char *text, const option *row, void *field, problem *why) {
-    unsigned *effects = field;
-    *effects = 0;
+    asked_effects *effects = field;
+    *effects = (asked_effects){0, POPLINER_ACCUMULATORS_NONE};
     for (const char *name = text; name != NULL;) {
-        const size_t length = strcspn(name, ",");
+        const size_t length = strcspn(name, ",=");
+        const size_t whole = strcspn(name, ",");
         const int effect = kind_find(row->kind, name, length);
-        const bool is_alone = effect == 0 || effect == (int)POPLINER_EFFECTS_ALL;
         if (effect < 0)
             return no_word(row->kind, name, length, why);
-        if (is_alone && strlen(text) != length)
-            return problem_is(why, "%.*s is given alone", (int)length, name);
-        *effects |= (unsigned)effect;
-        name = name[length] == '\0' ? NULL : name + length + 1;
+        if (effect == 0 && strlen(text) != length)
+            return problem_is(why, "none is given alone");
+        if (whole > length && effect != EFFECTS_OF_ACCUMULATORS)
+            return problem_is(why, "%.*s has no value", (int)length, name);
+        if (effect >= EFFECTS_OF_ACCUMULATORS) {
+            const int size = whole > length ? kind_find(&sizes_of_accumulators, name + length + 1,
+                                                        whole - length - 1)
+                                            : (int)POPLINER_ACCUMULATORS_AUTO;
+            if (size < 0)
+                return problem_is(why,
+                                  "expected accumulators, accumulators=fp16 or accumulators=fp32");
+            effects->accumulators = (popliner_accumulators)size;
+        }
+        effects->mask |= effect == EFFECTS_ALL               ? POPLINER_EFFECTS_ALL
+                         : effect == EFFECTS_OF_ACCUMULATORS ? 0u
+                                                             : (unsigned)effect;
+        name = name[whole] == '\0' ? NULL : name + whole + 1;
     }
     return true;
 }
 
-const value_kind kind_effects = {.parse = parse_effects,
-                                 .size = sizeof(int),
-                                 .expected = "none, all, or some of layout,passing,buffers",
-                                 .words = (const kind_word[]){{"layout", POPLINER_EFFECT_LAYOUT},
-                                                              {"passing", POPLINER_EFFECT_PASSING},
-                                                              {"buffers", POPLINER_EFFECT_BUFFERS},
-                                                              {"none", 0},
-                                                              {"all", (int)POPLINER_EFFECTS_ALL},
-                                                              {NULL, 0}}};
+const value_kind kind_effects = {
+    .parse = parse_effects,
+    .size = sizeof(asked_effects),
+    .expected = "all, none, or some of layout, passing, buffers, accumulators",
+    .words = (const kind_word[]){{"layout", POPLINER_EFFECT_LAYOUT},
+                                 {"passing", POPLINER_EFFECT_PASSING},
+                                 {"buffers", POPLINER_EFFECT_BUFFERS},
+                                 {"accumulators", EFFECTS_OF_ACCUMULATORS},
+                                 {"all", EFFECTS_ALL},
+                                 {"none", 0},
+                                 {NULL, 0}}};
+
+/* ---- the pipeline ---- */
+
+/* The IPU of each stage, "interleaved:V" or "v". */
+static bool parse_map(const char *text, const option *row, void *field, problem *why) {
+    static const char interleaved[] = "interleaved:";
+    asked_map *map = field;
+    *map = (asked_map){.text = text, .is_v = strcmp(text, "v") == 0};
+    if (map->is_v)
+        return true;
+    if (strncmp(text, interleaved, strlen(interleaved)) == 0)
+        return parse_number(text + strlen(interleaved), row, &map->interleaved, why);
+    for (const char *rest = text;; rest++) {
+        uint64_t ipu;
+        if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
+            return kind_find(row->kind, text, strlen(text)) >= 0
+                       ? problem_is(why, "expected interleaved:V, like interleaved:2")
+                       : no_word(row->kind, text, strcspn(text, ":"), why);
+        if (*rest == '\0')
+            return true;
+    }
+}
+
+const value_kind kind_map = {.parse = parse_map,
+                             .expected = "interleaved:V, v, or the IPU of each stage, like 0,1,2,0",
+                             .words = (const kind_word[]){{"interleaved", 0}, {"v", 0}, {NULL, 0}}};
+
+/* A rule for copies among the schedules. */
+enum { SCHEDULE_RULE = -2 };
+
+/* "NAME", "NAME:COPIES", or a rule for copies, with "+N" if wanted. */
+static bool parse_schedule(const char *text, const option *row, void *field, problem *why) {
+    asked_schedule *asked = field;
+    popliner_copies copies = POPLINER_COPIES_UNSET;
+    popliner_error told = {.message = ""};
+    const size_t length = strcspn(text, ":+");
+    const int order = kind_find(row->kind, text, length);
+    *asked = (asked_schedule){.text = text, .order = POPLINER_SCHEDULE_NONE};
+    if (order == SCHEDULE_RULE && text[length] != ':')
+        asked->copies = text;
+    else if (order < 0 || text[length] == '+')
+        return no_word(row->kind, text, strcspn(text, ":"), why);
+    else if (text[length] == ':')
+        asked->copies = text + length + 1;
+    if (order >= 0)
+        asked->order = (popliner_schedule)order;
+    if (asked->copies != NULL && asked->order == POPLINER_SCHEDULE_INFERENCE)
+        return problem_is(why, "inference keeps nothing, so it takes no copies");
+    if (asked->copies == NULL ||
+        popliner_copies_parse(asked->copies, &copies, &told) == POPLINER_OK)
+        return true;
+    const char *sentence = strstr(told.message, ": "); /* after the library's own subject */
+    return problem_is(why, "%s", sentence == NULL ? told.message : sentence + 2);
+}
+
+const value_kind kind_schedule = {
+    .parse = parse_schedule,
+    .size = sizeof(char *) + sizeof(int), /* up to the text */
+    .words = (const kind_word[]){{"none", POPLINER_SCHEDULE_NONE},
+                                 {"inference", POPLINER_SCHEDULE_INFERENCE},
+                                 {"sequential", POPLINER_SCHEDULE_SEQUENTIAL},
+                                 {"popart", POPLINER_SCHEDULE_POPART},
+                                 {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED},
+                                 {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED},
+                                 {"1f1b", SCHEDULE_RULE},
+                                 {"gpipe", SCHEDULE_RULE},
+                                 {"zero-bubble", SCHEDULE_RULE},
+                                 {"interleaved", SCHEDULE_RULE},
+                                 {NULL, 0}}};
 
 /* "growth=5%", "unexplained=5%" or "contradiction", or several of them with commas between. */
 static bool parse_failures(const char *text, const option *row, void *field, problem *why) {
@@ -434,7 +551,15 @@ static bool parse_place(const char *text, size_t length, asked_rule *rule, probl
                       (int)colon, text, (int)(length - colon - 1), text + colon + 1);
 }
 
+/* Adds a rule, unless it says the contrary of another. */
 static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
+    for (size_t i = 0; rule->kind <= RULE_NO_CUT && i < rules->count; i++) {
+        const asked_rule *other = &rules->items[i];
+        if (other->kind <= RULE_NO_CUT && other->kind != rule->kind &&
+            other->lengths[0] == rule->lengths[0] &&
+            memcmp(other->names[0], rule->names[0], rule->lengths[0]) == 0)
+            return problem_is(why, "contradicts --require %s", other->value);
+    }
     asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
     if (items == NULL)
         return lacks_memory(why);

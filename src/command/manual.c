@@ -20,7 +20,8 @@ static bool is_path(const option_described *o) {
 
 /* Whether there is a value that is a list of the choices, separated by ','. */
 static bool is_list(const option_described *o) {
-    return o->value != NULL && (strstr(o->value, "LIST") != NULL || strcmp(o->value, "A,B") == 0);
+    return o->value != NULL && (strstr(o->value, "LIST") != NULL ||
+                                strncmp(o->value, "NAME,", 5) == 0 || strcmp(o->value, "A,B") == 0);
 }
 
 /* What follows one of the choices: "=" where more has to come, as in SECTION=FILE; nothing where it

@@ -51,8 +51,9 @@ const option option_table[] = {
          "all: --solve\nfinds one split for them together, and --evaluate tells\nwhat each needs "
          "(docs/reports.md)"},
     {.name = "Solving"},
-    {&kind_count, 0, "num-ipus", "N", AT(num_ipus),
-     .help = "most IPUs to use (default: the fewest that fit, up to\n16)",
+    {&kind_ipus, 'n', "num-ipus", "N|A..B", AT(num_ipus),
+     .help = "most IPUs to use (default: the fewest that fit, up to\n"
+             "16); a range: with --solve, a table of the best splits",
      .uses = SPLITS | OR_WARNED},
     {&kind_objectives, 0, "objective", "LIST", AT(objective),
      .help = "what is to be smallest, one within the best for those\nbefore it: memory (the "
@@ -66,30 +67,26 @@ const option option_table[] = {
     {&kind_percent, 0, "slack", "PERCENT", AT(slack_percent),
      .help = "how far each objective may miss its best for the sake\nof the next (default: 0)",
      .uses = SOLVING},
-    {&kind_bytes, 0, "mem-per-tile", "BYTES", AT(mem_per_tile_bytes),
+    {&kind_memory_by_ipu, 'm', "mem-per-tile", "[I=]BYTES,...", AT(mem_per_tile),
      .help = "memory that a stage may use on a tile, like 638976 or\n"
-             "624KiB: K = 1000, KiB = 1024, so also KB, M, MB, MiB,\nG, ..., for all BYTES "
-             "(default: the "
-             "profile's own,\n"
-             "638976 on a Mk2 IPU)",
+             "624KiB: K = 1000, KiB = 1024, so also KB, M, MB, MiB,\n"
+             "G, ..., for all BYTES; I=, I..J=: of single IPUs; with\n"
+             "--solve a range 400K..600K:50K: a table (default: the\n"
+             "profile's own, 638976 on a Mk2 IPU)",
      .uses = SPLITS | OR_WARNED},
-    {&kind_texts, 0, "ipu-mem-per-tile", "I=BYTES,...", AT(ipu_mem_per_tile),
-     .help = "the same for single IPUs, counted from 0", .uses = SPLITS},
-    {&kind_texts, 0, "ipu-speed", "I=FACTOR,...", AT(ipu_speed),
-     .help =
-         "speeds of single IPUs, like 0=0.5,3=2 (others: 1): the\ncycles of a stage are divided by "
-         "that of its IPU",
+    {&kind_speeds, 0, "ipu-speed", "[I=]FACTOR,...", AT(ipu_speed),
+     .help = "speeds of the IPUs, or of single ones, like 0=0.5,3=2:\nthe cycles of a stage are "
+             "divided by that of its IPU\n(default: 1)",
      .uses = SOLVING},
-    {&kind_texts, 0, "link-bandwidth", "[I-J=]BYTES,...", AT(link_bandwidth),
-     .help = "what the links between IPUs carry in a unit of time, and\nthose of single ones, like "
-             "64,1-2=0.5: the cycles of an\nIPU are more by what its cuts take; not where "
-             "stages\nshare "
-             "IPUs (default: of a profile 64 GB/s, of costs no\nlimit)",
+    {&kind_bandwidths, 0, "bandwidth", "[WHERE=]BYTES,...", AT(bandwidth),
+     .help = "what links between IPUs carry in a unit of the costs'\n"
+             "time (of a profile, a cycle), or single ones, like\n"
+             "64,1-2=0.5: the cycles of an IPU are more by what its\n"
+             "cuts take; not where stages share IPUs (default: of a\n"
+             "profile 64 GB/s, of costs no limit); replicas=BYTES, with\n"
+             "--total-ipus: what an IPU exchanges with the other\n"
+             "pipelines to add up gradients (default: no limit)",
      .uses = SOLVING},
-    {&kind_sweep, 0, "sweep", "WHAT=A..B", AT(sweep),
-     .help = "with --solve: a table of the best splits for num-ipus\nor mem-per-tile from A to B; "
-             "mem-per-tile=200K..600K:50K",
-     .uses = SOLVE},
     {&kind_pareto, 0, "pareto", "A,B", AT(pareto),
      .help = "with --solve, instead of --objective: a table of all best\ncompromises of two "
              "objectives; "
@@ -120,20 +117,21 @@ const option option_table[] = {
              "place:L=I,... on IPU I; layers:A..B layers of a stage\n"
              "(default: layers:1..; with 0.. an IPU may be for Head or\nTail alone)",
      .uses = SOLVING, .copied = COPIED_CONSTRAINT},
-    {&kind_text, 0, "device-map", "I,I,...", AT(device_map),
-     .help = "the IPU of each stage, of exactly so many; stages on the\nsame one share its memory "
-             "(default: 0,1,2,...)",
+    {&kind_map, 0, "device-map", "I,I,...|interleaved:V|v", AT(device_map),
+     .help = "the IPU of each stage, of exactly so many; stages on the\n"
+             "same one share its memory; interleaved:V: V stages on\n"
+             "each of the --num-ipus N IPUs, in turn, 0,1,...,N-1, V\n"
+             "times; v: two on each, there and back (default: 0,1,2,...)",
      .uses = SPLITS},
-    {&kind_count, 0, "interleave", "V", AT(interleave),
-     .help = "V stages on each of the --num-ipus N IPUs: the device\nmap 0,1,...,N-1, V times",
-     .uses = SPLITS},
-    {&kind_flag, 0, "v-shape", NULL, AT(v_shape),
-     .help = "two stages on each, there and back: the device map\n0,1,...,N-1,N-1,...,1,0",
-     .uses = SPLITS},
-    {&kind_schedule, 0, "schedule", "NAME", AT(schedule),
-     .help = "of the pipeline: popart (or training), tf-grouped,\n"
-             "tf-interleaved, sequential, inference or none; the first\n"
-             "three add the activations that early stages keep\n(default: none)",
+    {&kind_schedule, 0, "schedule", "NAME[:COPIES]", AT(schedule),
+     .help = "of the pipeline: popart, tf-grouped and tf-interleaved\n"
+             "add the activations that early stages keep; sequential,\n"
+             "inference and none do not; 1f1b, gpipe, zero-bubble and\n"
+             "interleaved (+N: N more) are rules for the copies that a\n"
+             "stage keeps, also after another schedule (popart:gpipe);\n"
+             "or your own numbers for the last stage, the one before\n"
+             "it, ...: none:1,2,3,5, or none:0,1,... if it goes on like\n"
+             "that (default: none)",
      .uses = SPLITS, .copied = COPIED_PIPELINE},
     {&kind_recompute, 0, "recompute", "none|standard|full|auto", AT(recompute),
      .help = "full: keep only the inputs of each stage, and take the\n"
@@ -145,27 +143,17 @@ const option option_table[] = {
              "alone; with --evaluate also one for each stage, like\n"
              "full,none (default: none)",
      .uses = SPLITS, .copied = COPIED_PIPELINE},
-    {&kind_copies, 0, "copies", "NAME|N,N,...", AT(copies),
-     .help =
-         "copies of its activations that a stage keeps, instead of\nthose of --schedule: 1f1b, "
-         "gpipe, "
-         "zero-bubble,\ninterleaved (+N: N more), or your own numbers for the\nlast stage, the one "
-         "before it, ...: 1,2,3,5, or 0,1,...\nif it goes on like that",
-     .uses = SPLITS, .copied = COPIED_PIPELINE},
     {&kind_count, 0, "micro-batches", "M", AT(micro_batches),
-     .help = "micro-batches of a step in each pipeline: no stage keeps\nmore by a rule of --copies "
+     .help = "micro-batches of a step in each pipeline: no stage keeps\nmore by a rule for copies "
              "(N,N,... and +N are as given)",
      .uses = SPLITS, .copied = COPIED_PIPELINE},
-    {&kind_effects, 0, "effects", "LIST|all|none", AT(effects),
+    {&kind_effects, 0, "effects", "NAME,...|all|none", AT(effects),
      .help = "what compiling a stage by itself adds: layout, passing,\n"
-             "buffers (default: all; without layout if --reserve is\n"
-             "given; none with PopLiner's memory model)",
-     .uses = SPLITS, .copied = COPIED_MEMORY},
-    {&kind_accumulators, 0, "accumulators", "none|fp16|fp32|auto", AT(accumulators),
-     .help = "of gradients, in a pipeline that trains: auto adds as\n"
-             "many bytes as the parameters where the profile has none,\n"
-             "fp16 the same in any case, fp32 twice as many (default:\n"
-             "auto)",
+             "buffers; accumulators: of gradients, in a pipeline that\n"
+             "trains, as many bytes as the parameters where the profile\n"
+             "has none, accumulators=fp16 the same in any case, =fp32\n"
+             "twice as many (default: all; without layout if --reserve\n"
+             "is given; none with PopLiner's memory model)",
      .uses = SPLITS, .copied = COPIED_MEMORY},
     {&kind_need, 0, "need", "at-most|expected|at-least", AT(need),
      .help = "which estimate of a stage's memory is held against the\n"
@@ -178,15 +166,9 @@ const option option_table[] = {
          "(--objective\nthroughput,...) on N IPUs; with\n--micro-batches, of each pipeline, or "
          "--batch",
      .uses = SOLVE},
-    {&kind_count, 0, "batch", "N", AT(batch),
-     .help = "samples of a step in all pipelines together, of which\neach takes the same number",
-     .uses = SOLVE},
-    {&kind_count, 0, "micro-batch-size", "N", AT(micro_batch_size),
-     .help = "samples of a micro-batch (default: 1)", .uses = SOLVE},
-    {&kind_text, 0, "replica-bandwidth", "BYTES", AT(replica_bandwidth),
-     .help =
-         "what an IPU exchanges with other pipelines in a unit of\nthe costs' time (of a profile, "
-         "a cycle), to add up\ngradients (default: no end to it)",
+    {&kind_batch, 0, "batch", "N[/SIZE]", AT(batch),
+     .help = "samples of a step in all pipelines together, of which\neach takes the same number; "
+             "SIZE: samples of a\nmicro-batch (default: 1)",
      .uses = SOLVE},
     {.name = "Profiles of pipelines"},
     {&kind_reports, 0, "compiled", "DIR", AT(compiled),
@@ -261,7 +243,7 @@ const option option_table[] = {
      .help = "threads that read and measure (default: one for each\nprocessor); the result is the "
              "same for "
              "any number"},
-    {&kind_time, 0, "time-limit", "SECONDS", AT(time_limit_seconds),
+    {&kind_time, 0, "time-limit", "TIME", AT(time_limit_seconds),
      .help = "for each solve, for all of --pareto: then print the best\nknown, as Ctrl-C does; and "
              "for all "
              "else, with --solve at\nleast 5: then end with status 1"},
@@ -366,8 +348,8 @@ const option_described *options_describe(size_t i, option_described *described) 
 
 const options options_usual = {.fail_on = {.unexplained_percent = 5},
                                .require = {.min_layers = MIN_LAYERS_USUAL},
-                               .accumulators = POPLINER_ACCUMULATORS_AUTO,
-                               .effects = POPLINER_EFFECTS_ALL,
+
+                               .effects = {POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO},
                                .ipu = ALL_IPUS};
 
 const char *options_shown_path(const options *o, const char *path) {

@@ -33,6 +33,9 @@ typedef struct value_kind {
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
     bool (*parse)(const char *text, const option *row, void *field, problem *why);
+    /* Of a list by IPU: reads the value of one, and what messages call it. */
+    const char *(*take)(const char *text, popliner_bandwidth *amount);
+    const char *what;
     size_t
         size; /* of a member that is compared with the usual one; 0: what is given is not usual */
     bool has_names; /* it is a list of names of layers */
@@ -45,8 +48,9 @@ typedef struct value_kind {
 extern const value_kind kind_flag, kind_text, kind_split, kind_read, kind_reports, kind_count,
     kind_number, kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve,
     kind_effects, kind_time, kind_texts, kind_rules, kind_output, kind_color, kind_objectives,
-    kind_pareto, kind_sweep, kind_solver, kind_memory_model, kind_schedule, kind_recompute,
-    kind_copies, kind_accumulators, kind_need, kind_layer_order, kind_format;
+    kind_pareto, kind_ipus, kind_memory_by_ipu, kind_speeds, kind_bandwidths, kind_map, kind_batch,
+    kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order,
+    kind_format;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */

@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "command/values.h"
 #include "popliner/changes.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
 #include "popliner/report.h"
+#include "popliner/solver.h"
 
 typedef enum model_choice { MODEL_DEFAULT, MODEL_FULL, MODEL_POPLINER } model_choice;
 
@@ -28,6 +30,52 @@ typedef struct asked_reserve {
     reserve_kind kind;
     uint64_t amount; /* bytes or hundredths of a percent */
 } asked_reserve;
+
+typedef struct asked_ipus {
+    size_t number;     /* 0: not said */
+    value_range range; /* instead */
+} asked_ipus;
+
+/* What is said of an IPU, or of the link of two. */
+typedef struct ipu_value {
+    size_t ipu;
+    size_t second_ipu;         /* of a link; else SIZE_MAX */
+    popliner_bandwidth amount; /* `bytes` alone, unless it is a bandwidth */
+    const char *text;          /* of the option */
+} ipu_value;
+
+/* Values by IPU, or by link. */
+typedef struct by_ipu {
+    ipu_value *items;
+    size_t count;
+    popliner_bandwidth all;      /* of the others; 0: not said */
+    popliner_bandwidth replicas; /* between replicas; 0: not said */
+    const char *all_text;        /* of the option */
+    value_range range;           /* instead of `all` */
+} by_ipu;
+
+/* The IPU of each stage. */
+typedef struct asked_map {
+    const char *text;   /* NULL: not said; "I,I,...", unless it is one of the next */
+    size_t interleaved; /* so many stages on each IPU, in turn; 0: not so */
+    bool is_v;          /* two stages on each, there and back */
+} asked_map;
+
+typedef struct asked_schedule {
+    const char *copies; /* a rule, or numbers separated by ','; NULL: those of the schedule */
+    popliner_schedule order;
+    const char *text;
+} asked_schedule;
+
+typedef struct asked_batch {
+    size_t samples;        /* of a step in all pipelines; 0: not said */
+    size_t of_micro_batch; /* 0: not said */
+} asked_batch;
+
+typedef struct asked_effects {
+    unsigned mask; /* popliner_effect */
+    popliner_accumulators accumulators;
+} asked_effects;
 
 typedef struct asked_recompute {
     popliner_recompute way;
@@ -180,34 +228,26 @@ typedef struct options {
     asked_reserve reserve;
     asked_layers layers;
     asked_failures fail_on;
-    size_t ipu;            /* ALL_IPUS, or the one whose tiles alone count */
-    size_t num_ipus;       /* 0: 16, or what the file of costs says */
+    size_t ipu; /* ALL_IPUS, or the one whose tiles alone count */
+    asked_ipus num_ipus;
     const char *objective; /* names separated by ',' */
     double slack_percent;
-    repeated ipu_mem_per_tile; /* "I=BYTES,..." each */
-    repeated ipu_speed;        /* "I=FACTOR,..." each */
-    repeated link_bandwidth;   /* "BYTES", "I-J=BYTES" or several of them each */
+    by_ipu mem_per_tile;
+    by_ipu ipu_speed;
+    by_ipu bandwidth;
     asked_rules require;
-    const char *device_map; /* "I,I,..." */
-    size_t interleave;      /* stages on each IPU; 0: not said */
-    bool v_shape;
-    popliner_schedule schedule;
-    const char *schedule_name; /* as it was given */
+    asked_map device_map;
+    asked_schedule schedule;
     asked_recompute recompute;
-    const char *copies;   /* a rule, or numbers separated by ',' */
     size_t micro_batches; /* of a step in each pipeline; 0: not said */
     size_t total_ipus;    /* 0: one pipeline */
-    size_t batch;         /* of a step in all pipelines; 0: not said */
-    size_t micro_batch_size;
-    const char *replica_bandwidth; /* bytes in a unit of time */
-    unsigned effects;              /* popliner_effect */
-    popliner_accumulators accumulators;
+    asked_batch batch;
+    asked_effects effects;
     popliner_need need;
-    double time_limit_seconds;   /* 0: none */
-    uint64_t max_memory_bytes;   /* 0: none */
-    const char *sweep;           /* "num-ipus=A..B" or "mem-per-tile=A..B:STEP" */
-    const char *pareto;          /* as the objectives: two, and those that decide between equals */
-    uint64_t mem_per_tile_bytes; /* 0: that of the profile's target */
+    double time_limit_seconds; /* 0: none */
+    uint64_t max_memory_bytes; /* 0: none */
+    const value_range *sweep;  /* what a table is asked for of; NULL: none */
+    const char *pareto;        /* as the objectives: two, and those that decide between equals */
     popliner_layer_order layer_order;
     const char *layer_name_regex;
     const char *inputs_regex_layer_0;

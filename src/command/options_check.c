@@ -31,12 +31,26 @@ static const char *given_value(const options *o, size_t offset) {
 #define IS_GIVEN(o, member) ((o)->given.is[place_of(offsetof(options, member))])
 #define GIVEN_VALUE(o, member) given_value(o, offsetof(options, member))
 
-/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". */
+static bool is_word(const char *word, size_t length, const char *own) {
+    return length == strlen(own) && memcmp(word, own, length) == 0;
+}
+
+/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". The
+ * words "list", "single" and "range" stand for what looks like that. */
 static bool has_word(const char *value, const char *word, size_t length) {
     if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
         return true;
-    if (length == strlen("list") && strncmp(word, "list", length) == 0)
-        return strchr(value, ',') != NULL && strncmp(value, "auto:", 5) != 0;
+    if (is_word(word, length, "list"))
+        return (strchr(value, ',') != NULL && strncmp(value, "auto:", 5) != 0) ||
+               (*value >= '0' && *value <= '9');
+    if (is_word(word, length, "single"))
+        return strchr(value, '=') != NULL;
+    for (const char *own = value; is_word(word, length, "range") && own != NULL;
+         own = strchr(own, ','), own += own != NULL) {
+        const char *dots = strstr(own, "..");
+        if (dots != NULL && dots < own + strcspn(own, ",="))
+            return true;
+    }
     for (; value != NULL; value = strchr(value, ','), value += value != NULL)
         if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
             return true; /* strchr finds the end, too */
@@ -77,7 +91,7 @@ static const option *find_given(const options *o, const char *list, bool is_own,
                 strlen(own->name) != name_size || memcmp(own->name, name, name_size) != 0)
                 continue;
             if (*length == 0 ||
-                (strncmp(*word, "several", *length) == 0
+                (is_word(*word, *length, "several")
                      ? options_are_together(o)
                      : any_has_word(own, texts, is_own ? o->given.num_of_file[i] : 0, *word,
                                     *length)))
@@ -98,6 +112,9 @@ static const char *first_given(const options *o, const char *list) {
 
 /* ---- relations ---- */
 
+/* What asks for a table with a row for each value. */
+#define RANGES "num-ipus=range mem-per-tile=range"
+
 /* What goes with what. The sentence is made: only the reason is written. */
 static const struct relation {
     const char *subject; /* for find_given */
@@ -107,53 +124,46 @@ static const struct relation {
     const char *reason;
 } relations[] = {
     {"solver=popliner", NOT,
-     "output=page objective slack ipu-mem-per-tile ipu-speed link-bandwidth sweep pareto costs "
-     "output=lp "
-     "output=mps require device-map interleave "
-     "v-shape schedule recompute copies micro-batches effects accumulators calibration total-ipus "
-     "report=several",
+     "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
+     "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "
+     "micro-batches effects calibration total-ipus report=several",
      "which cannot take it into account"},
     {"solver=popliner", NOT, "need", "whose memory model has no bounds"},
     {"memory-model=popliner", NOT, "need", "which has no bounds"},
-    {"memory-model=popliner", NOT, "effects accumulators compiled calibration replica-bandwidth",
+    {"memory-model=popliner", NOT, "effects compiled calibration bandwidth=replicas",
      "which cannot take it into account"},
     {"pareto", NOT, "objective", "which lists the objectives itself"},
     {"pareto", NOT, "slack", "whose compromises are exact"},
-    {"pareto", NOT, "sweep", "which has compromises of its own for each value"},
+    {"pareto", NOT, RANGES, "which has compromises of its own for each value"},
     {"pareto", NOT, "output=lp output=mps", "which has an integer program for each compromise"},
-    {"sweep", NOT, "output=lp output=mps", "which has an integer program for each value"},
-    {"sweep=num-ipus", NOT, "device-map interleave v-shape",
-     "as the map says how many stages there are"},
-    {"sweep=num-ipus", NOT, "num-ipus", "which goes through it"},
-    {"sweep=mem-per-tile", NOT, "mem-per-tile", "which goes through it"},
-    {"device-map", NOT, "interleave v-shape", "as both say which IPU each stage is on"},
-    {"device-map", NOT, "num-ipus", "which says what IPUs there are"},
-    {"total-ipus", NOT, "slack sweep pareto output=lp output=mps",
+    {RANGES, NEEDS_OWN, "solve", NULL},
+    {RANGES, NOT, "output=lp output=mps", "which has an integer program for each value"},
+    {"num-ipus=range", NOT, "mem-per-tile=range", "one range at a time"},
+    {"num-ipus=range", NOT, "device-map", "as the map says how many stages there are"},
+    {"device-map=list", NOT, "num-ipus", "which says what IPUs there are"},
+    {"total-ipus", NOT, "slack " RANGES " pareto output=lp output=mps",
      "which compares the splits of several pipelines"},
-    {"total-ipus", NOT, "device-map v-shape", "as each pipeline has its own number of IPUs"},
+    {"total-ipus", NOT, "device-map=list device-map=v",
+     "as each pipeline has its own number of IPUs"},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says how many there are"},
-    {"batch micro-batch-size replica-bandwidth", NEEDS, "total-ipus", NULL},
-    {"micro-batch-size", NEEDS, "batch", NULL},
-    {"micro-batches", NEEDS, "copies total-ipus", NULL},
+    {"batch", NEEDS, "total-ipus", NULL},
+    {"bandwidth=replicas", NEEDS, "total-ipus", NULL},
     {"recompute=auto", NOT,
-     "objective=balance slack ipu-speed link-bandwidth sweep pareto output=lp output=mps "
-     "total-ipus",
+     "objective=balance slack ipu-speed bandwidth " RANGES
+     " pareto output=lp output=mps total-ipus",
      "which cannot take it into account; say one way, like full"},
     {"evaluate", NOT, "recompute=auto",
      "which takes one way, or one for each stage, like full,none"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
-    {"compiled", NOT, "copies", "which takes the copies of --schedule"},
-    {"compiled", NOT, "device-map interleave v-shape",
-     "which compares one stage with each IPU, in order"},
-    {"schedule=inference", NOT, "copies", "which keeps nothing"},
+    {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says itself what there is to choose from; give auto"},
     {"costs", NOT_OWN,
-     "report memory-model effects accumulators need compiled calibration ipu layers "
+     "report memory-model effects need compiled calibration ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
      "no-notes threads",
      "as it is for profiles"},
@@ -161,7 +171,7 @@ static const struct relation {
     {"fail-on=unexplained", NEEDS_OWN, "diagnose", NULL},
     {"fail-on=growth.stages", NEEDS_OWN, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
-     "link-bandwidth sweep pareto output=lp output=mps device-map interleave v-shape total-ipus "
+     "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
      "compiled calibration ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which have one split together; give one --report"},
@@ -174,8 +184,12 @@ static const char *name_given(const option *own, const char *word, size_t length
     const bool is_prefix = length > 0 && word[length - 1] == ':';
     if (own == &costs_row)
         snprintf(text, 100, "a file of costs");
-    else if (strncmp(word, "several", length) == 0 && length > 0)
+    else if (is_word(word, length, "several"))
         snprintf(text, 100, "several --%s", own->name);
+    else if (is_word(word, length, "range"))
+        snprintf(text, 100, "a range of --%s", own->name);
+    else if (is_word(word, length, "single") || is_word(word, length, "list"))
+        snprintf(text, 100, "--%s I%s", own->name, *word == 's' ? "=" : ",I,...");
     else
         snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length - is_prefix,
                  word);
@@ -298,8 +312,8 @@ static bool is_of_split(const options *o, const output *what) {
 }
 
 /* What has no single split whose stages could be shown, or written for a framework. */
-#define SEVERAL "sweep pareto total-ipus compiled"
-#define NO_PLAN "compare sweep pareto compiled"
+#define SEVERAL RANGES " pareto total-ipus compiled"
+#define NO_PLAN "compare " RANGES " pareto compiled"
 
 /* Whether there is what an output shows. */
 static popliner_status check_output(const options *o, const output *what, popliner_error *error) {
@@ -392,55 +406,57 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
 }
 
 const char *options_map_name(const options *o) {
-    if (o->total_ipus > 0) /* --interleave: one map for each number of IPUs */
-        return NULL;
-    return o->device_map != NULL ? "--device-map"
-           : o->interleave > 0   ? "--interleave"
-           : o->v_shape          ? "--v-shape"
-                                 : NULL;
+    /* with --total-ipus there is a map for each number of IPUs */
+    return o->total_ipus == 0 && o->device_map.text != NULL ? "--device-map" : NULL;
 }
 
-/* Whether a device map is given in one way, and what is to be known for it. */
+/* Whether what is to be known for a device map is there. */
 static popliner_status check_map(const options *o, popliner_error *error) {
     enum { V_SHAPED = 2, MOST_STAGES = 65536 };
-    const char *name = options_map_name(o);
-    if (name == NULL)
+    const asked_map *map = &o->device_map;
+    const size_t num_rounds = map->interleaved > 0 ? map->interleaved : V_SHAPED;
+    if (options_map_name(o) == NULL || (map->interleaved == 0 && !map->is_v))
         return POPLINER_OK;
-    bool is_short = o->interleave > 0 || o->v_shape;
-    if (o->v_shape && o->interleave > 0 && o->interleave != V_SHAPED)
-        return fail_usage(error,
-                          "--v-shape has two stages on each IPU, not %zu as --interleave says",
-                          o->interleave);
-    if (is_short && o->num_ipus == 0 && (o->actions & (SOLVE | EVALUATE)) != 0)
-        return fail_usage(error, "%s: on how many IPUs? Give --num-ipus", name);
-    size_t num_rounds = o->interleave > 0 ? o->interleave : V_SHAPED;
-    if (o->num_ipus > 0 && is_short && num_rounds > MOST_STAGES / o->num_ipus)
-        return fail_usage(error, "%s: %zu stages on each of %zu IPUs are more than %d", name,
-                          num_rounds, o->num_ipus, MOST_STAGES);
+    if (o->num_ipus.number == 0 && (o->actions & (SOLVE | EVALUATE)) != 0)
+        return fail_usage(error, "--device-map %s: on how many IPUs? Give --num-ipus", map->text);
+    if (o->num_ipus.number > 0 && num_rounds > MOST_STAGES / o->num_ipus.number)
+        return fail_usage(error, "--device-map %s: %zu stages on each of %zu IPUs are more than %d",
+                          map->text, num_rounds, o->num_ipus.number, MOST_STAGES);
     return POPLINER_OK;
 }
 
 size_t options_chunks(const options *o) {
-    return o->interleave > 0 ? o->interleave : 1;
+    return o->device_map.interleaved > 0 ? o->device_map.interleaved : 1;
 }
 
 bool options_keep_activations(const options *o) {
-    return o->copies != NULL || o->schedule == POPLINER_SCHEDULE_POPART ||
-           o->schedule == POPLINER_SCHEDULE_TF_GROUPED ||
-           o->schedule == POPLINER_SCHEDULE_TF_INTERLEAVED;
+    return o->schedule.copies != NULL || o->schedule.order == POPLINER_SCHEDULE_POPART ||
+           o->schedule.order == POPLINER_SCHEDULE_TF_GROUPED ||
+           o->schedule.order == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
 /* Settles which effects there are. */
 static void settle_effects(options *o) {
+    const char *effects = GIVEN_VALUE(o, effects);
     /* what is kept free takes the place of what the layout wastes */
-    if (!IS_GIVEN(o, effects) && o->reserve.kind != RESERVE_NOTHING)
-        o->effects &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
+    if (o->reserve.kind != RESERVE_NOTHING && (effects == NULL || has_word(effects, "all", 3)))
+        o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
 }
 
 /* What relations do not say of solving. */
 static popliner_status check_solving(const options *o, popliner_error *error) {
-    if (o->interleave > 1 && o->total_ipus > 0 && o->solver == SOLVER_DP)
-        return fail_usage(error, "--solver dp: not with --interleave, whose stages share IPUs");
+    if (o->device_map.interleaved > 1 && o->total_ipus > 0 && o->solver == SOLVER_DP)
+        return fail_usage(error, "--solver dp: not with --device-map %s, whose stages share IPUs",
+                          o->device_map.text);
+    if (o->micro_batches > 0 && o->schedule.copies == NULL && o->total_ipus == 0)
+        return fail_usage(error,
+                          "--micro-batches: needs --total-ipus, or a --schedule with copies, "
+                          "like 1f1b");
+    if (o->compiled != NULL && o->schedule.copies != NULL)
+        return fail_usage(error,
+                          "--schedule %s: not with --compiled, whose copies are those of a "
+                          "schedule, like popart",
+                          o->schedule.text);
     const bool recomputes =
         o->recompute.way != POPLINER_RECOMPUTE_NONE || o->recompute.each != NULL;
     if (recomputes && !options_keep_activations(o) &&
@@ -630,7 +646,9 @@ static popliner_status settle(options *o, popliner_error *error) {
     o->has_format = IS_GIVEN(o, format);
     if (!o->has_format && isatty(STDOUT_FILENO))
         o->format = POPLINER_FORMAT_TEXT;
-    o->schedule_name = GIVEN_VALUE(o, schedule);
+    o->sweep = o->num_ipus.range.last > 0       ? &o->num_ipus.range
+               : o->mem_per_tile.range.last > 0 ? &o->mem_per_tile.range
+                                                : NULL;
     return status;
 }
 

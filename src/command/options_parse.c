@@ -509,8 +509,6 @@ static void set_aside(options *result) {
         const char *begin; /* of its value */
         size_t loser;
     } pairs[] = {
-        {offsetof(options, sweep), "num-ipus", offsetof(options, num_ipus)},
-        {offsetof(options, sweep), "mem-per-tile", offsetof(options, mem_per_tile_bytes)},
         {offsetof(options, pareto), "", offsetof(options, objective)},
     };
     const given *g = &result->given;
@@ -529,9 +527,13 @@ static popliner_status take_values(options *result, popliner_error *error) {
     const char *path = result->config_path;
     for (size_t i = 0; i < num_options; i++)
         for (size_t k = 0; k < g->texts[i].count; k++) {
-            if (take_value(&option_table[i], g->texts[i].texts[k], result, error) == POPLINER_OK)
-                continue;
-            return k < g->num_of_file[i] ? in_config(path, error) : error->status;
+            const overridden told = result->overridden;
+            const char *text = g->texts[i].texts[k];
+            if (take_value(&option_table[i], text, result, error) != POPLINER_OK)
+                return k < g->num_of_file[i] ? in_config(path, error) : error->status;
+            for (size_t own = 0; own < g->num_of_file[i]; own++)
+                if (result->overridden.before == g->texts[i].texts[own])
+                    result->overridden = told; /* what a file says yields in silence */
         }
     return POPLINER_OK;
 }
@@ -640,6 +642,9 @@ void options_free(options *o) {
         free(o->given.texts[i].texts);
     }
     free(o->require.items);
+    free(o->mem_per_tile.items);
+    free(o->ipu_speed.items);
+    free(o->bandwidth.items);
     free(o->outputs.items);
     config_free(&o->config);
 }

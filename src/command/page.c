@@ -116,9 +116,9 @@ static popliner_status make_text(session *s, const request *r,
     told.recompute = "--recompute";
     told.slack = "--slack";
     told.device_map = "--device-map";
-    told.ipu_limits = "--ipu-mem-per-tile";
+    told.ipu_limits = "--mem-per-tile";
     told.ipu_speeds = "--ipu-speed";
-    told.links = "--link-bandwidth";
+    told.links = "--bandwidth";
     told.needs[POPLINER_NEED_LEAST] = "--need at-least";
     told.needs[POPLINER_NEED_EXPECTED] = "";
     told.needs[POPLINER_NEED_MOST] = "--need at-most";

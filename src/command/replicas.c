@@ -16,15 +16,15 @@ static popliner_replicas_options ask(const session *s, const request *r,
                                      uint64_t cycles_per_time_unit) {
     const options *o = &s->options;
     popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
-    uint64_t times = 1;
     asked.solver = &r->solver;
     asked.total_ipus = o->total_ipus;
     asked.micro_batches = o->micro_batches;
-    asked.batch = o->micro_batch_size > 0 ? o->batch / o->micro_batch_size : o->batch;
+    asked.batch =
+        o->batch.of_micro_batch > 0 ? o->batch.samples / o->batch.of_micro_batch : o->batch.samples;
     asked.chunks = options_chunks(o);
-    if (o->replica_bandwidth != NULL &&
-        bandwidth_take(o->replica_bandwidth, &asked.bandwidth_bytes, &times) != NULL)
-        asked.bandwidth_cycles = times * cycles_per_time_unit;
+    asked.bandwidth_bytes = o->bandwidth.replicas.bytes;
+    if (asked.bandwidth_bytes > 0)
+        asked.bandwidth_cycles = o->bandwidth.replicas.cycles * cycles_per_time_unit;
     return asked;
 }
 
@@ -48,11 +48,11 @@ static popliner_solver_options options_of(const session *s, const request *r, si
 /* Options as the user gave them, or might. */
 static popliner_option_names replicas_names_of(const options *o) {
     popliner_option_names names = names_of(o);
-    if (o->num_ipus == 0) {
+    if (o->num_ipus.number == 0) {
         names.max_stages = "--total-ipus";
         names.constraints[POPLINER_CONSTRAINT_MAX_STAGES] = "total-ipus";
     }
-    names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "interleave";
+    names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map";
     return names;
 }
 
@@ -98,9 +98,10 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
                     ? "STOPPED: no pipeline was found yet, and none is ruled out."
                     : "FAILURE: Unable to fit model on IPUs, with any number of stages.");
     if (summary->num_candidates == 0)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--interleave %zu: there are only %zu units for the stages of an IPU.",
-                    s->options.interleave, r->num_units);
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "--device-map interleaved:%zu: there are only %zu units for the stages of an IPU.",
+            s->options.device_map.interleaved, r->num_units);
     return summary->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 
@@ -164,7 +165,7 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
                                   const popliner_costs **costs, popliner_error *error) {
     source *own = user;
     popliner_pipeline pipeline = {
-        .schedule = own->s->options.schedule,
+        .schedule = own->s->options.schedule.order,
         .recompute = own->s->options.recompute.way,
         .max_stages = num_stages,
         .copies = own->r->asked.copies,
@@ -196,17 +197,18 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r) && strcmp(o->costs, "-") == 0)
         return fail_usage(error,
-                          "standard input: with --copies %s the costs are read again for each "
+                          "standard input: with --schedule %s the costs are read again for each "
                           "pipeline; give a file",
-                          o->copies);
+                          o->schedule.text);
     if (is_costs_of_each(r)) {
         asked.costs = find_costs;
         asked.costs_user = &own;
     }
-    if (o->replica_bandwidth != NULL && info->parameter_bytes == NULL)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--replica-bandwidth: the costs have no parameters, so the all-reduce takes no "
-                    "time.");
+    if (o->bandwidth.replicas.bytes > 0 && info->parameter_bytes == NULL)
+        log_message(
+            &s->log, POPLINER_LEVEL_WARNING,
+            "--bandwidth replicas: the costs have no parameters, so the all-reduce takes no "
+            "time.");
     double start = log_seconds();
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_replicas_solve(info->costs, &asked, &replicas, error);
@@ -240,9 +242,10 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
     popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
     if (status == POPLINER_OK)
         status = popliner_analysis_solve_replicas(s->analysis, &r->asked, &asked, &replicas, error);
-    if (status == POPLINER_OK && s->options.replica_bandwidth != NULL && !has_parameters(replicas))
+    if (status == POPLINER_OK && s->options.bandwidth.replicas.bytes > 0 &&
+        !has_parameters(replicas))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--replica-bandwidth: the profile trains no parameters, so the all-reduce "
+                    "--bandwidth replicas: the profile trains no parameters, so the all-reduce "
                     "takes no time.");
     names.costs = costs;
     names.options = &r->solver;

@@ -228,7 +228,7 @@ static popliner_status check_members(const session *s, group *g, popliner_error 
     popliner_status status = POPLINER_OK;
     for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++) {
         const member *m = &g->members[i];
-        if (s->options.mem_per_tile_bytes == 0 &&
+        if (s->options.mem_per_tile.all.bytes == 0 &&
             m->info.bytes_per_tile != first->info.bytes_per_tile)
             status = fail_usage(error,
                                 "--report: a tile has %llu bytes in %.200s and %llu in %.200s; "
@@ -317,21 +317,19 @@ static bool are_kept(const group *g, const options *o) {
 /* What a schedule means to which report. */
 static void tell_schedule(session *s, const group *g) {
     const options *o = &s->options;
-    const char *option = o->copies != NULL ? "copies" : "schedule";
-    const char *value = o->copies != NULL ? o->copies : o->schedule_name;
     if (!options_keep_activations(o))
         return;
     if (!are_kept(g, o)) {
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--%s %s: no report trains, so nothing is kept for a backward pass.", option,
-                    value);
+                    "--schedule %s: no report trains, so nothing is kept for a backward pass.",
+                    o->schedule.text);
         return;
     }
     for (size_t i = 0; i < g->names.count; i++)
         if (!g->members[i].is_training)
             log_message(&s->log, POPLINER_LEVEL_INFO,
-                        "--%s %s: %s does not train, so nothing is kept there.", option, value,
-                        g->members[i].name);
+                        "--schedule %s: %s does not train, so nothing is kept there.",
+                        o->schedule.text, g->members[i].name);
 }
 
 /* The same for a member, whose units may be others: of the solver's options the limits alone. */

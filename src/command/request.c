@@ -25,44 +25,43 @@ static size_t count_ipus(const request *r) {
     return count;
 }
 
-/* Parses --copies, if it is there. Errors: USAGE. */
+/* Parses the copies of --schedule, if they are there. Errors: USAGE. */
 static popliner_status copies_parse(const options *o, popliner_copies *copies,
                                     popliner_error *error) {
     popliner_error told = {.message = ""};
-    return o->copies == NULL || popliner_copies_parse(o->copies, copies, &told) == POPLINER_OK
+    return o->schedule.copies == NULL ||
+                   popliner_copies_parse(o->schedule.copies, copies, &told) == POPLINER_OK
                ? POPLINER_OK
-               : fail_usage(error, "--%s", told.message);
+               : fail_usage(error, "--schedule %s: %s", o->schedule.text, told.message);
 }
 
-/* Puts --copies into what is asked for, if it is given; the device map has to be there. Errors:
+/* Puts the copies of --schedule into what is asked for, if it is given; the device map has to be there. Errors:
  * USAGE, which names the option that is missing. */
 static popliner_status copies_take(request *r, const options *o, popliner_error *error) {
     popliner_copies *copies = &r->asked.copies;
     size_t num_mapped = r->solver.num_mapped_stages;
     popliner_status status = copies_parse(o, copies, error);
-    if (status != POPLINER_OK || o->copies == NULL)
+    if (status != POPLINER_OK || o->schedule.copies == NULL)
         return status;
-    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch;
-    size_t num_ipus = o->num_ipus > 0 ? o->num_ipus : o->total_ipus;
+    copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch.samples;
+    size_t num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
     /* with --total-ipus these are told again for each pipeline */
     copies->num_stages = num_mapped > 0 ? num_mapped : chunks * num_ipus;
     copies->num_ipus = num_mapped > 0 ? count_ipus(r) : num_ipus;
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return fail_usage(error,
-                          "--copies %s: every micro-batch of a step is kept; give "
+                          "--schedule %s: every micro-batch of a step is kept; give "
                           "--micro-batches",
-                          o->copies);
-    bool is_interleaved = o->total_ipus > 0 ? o->interleave > 0
+                          o->schedule.text);
+    bool is_interleaved = o->total_ipus > 0 ? o->device_map.interleaved > 0
                                             : num_mapped > 0 && copies->num_ipus > 0 &&
                                                   num_mapped % copies->num_ipus == 0;
     if (copies->rule == POPLINER_COPIES_INTERLEAVED && !is_interleaved)
         return fail_usage(error,
-                          o->total_ipus > 0
-                              ? "--copies %s: give --interleave"
-                              : "--copies %s: give a --device-map in which each IPU has as many "
-                                "stages, like 0,1,0,1",
-                          o->copies);
+                          "--schedule %s: needs a --device-map with as many stages on each IPU, "
+                          "like interleaved:2",
+                          o->schedule.text);
     return POPLINER_OK;
 }
 
@@ -70,19 +69,20 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
  * smaller, one that was asked for is refused. Errors: USAGE. */
 static popliner_status copies_limit(request *r, const options *o, popliner_error *error) {
     size_t num_mapped = r->solver.num_mapped_stages;
-    size_t known = o->copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
-    size_t wanted = num_mapped > 0 ? num_mapped : o->num_ipus;
+    size_t known =
+        o->schedule.copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
+    size_t wanted = num_mapped > 0 ? num_mapped : o->num_ipus.number;
     if (known < wanted)
         return fail_usage(error,
-                          "--copies %s: is for %zu stages, but %s%zu stages are asked for; give "
+                          "--schedule %s: is for %zu stages, but %s%zu stages are asked for; give "
                           "a number for each, or end with ',...' if it goes on like that",
-                          o->copies, known, num_mapped > 0 ? "" : "up to ", wanted);
+                          o->schedule.text, known, num_mapped > 0 ? "" : "up to ", wanted);
     size_t max_ipus = o->total_ipus > 0 ? known / options_chunks(o) : known;
     if (max_ipus == 0)
         return fail_usage(error,
-                          "--copies %s: is for %zu stages, but --interleave %zu has as many on "
+                          "--schedule %s: is for %zu stages, but --device-map %s has as many on "
                           "one IPU",
-                          o->copies, known, o->interleave);
+                          o->schedule.text, known, o->device_map.text);
     if (r->solver.max_stages > max_ipus)
         r->solver.max_stages = max_ipus;
     return POPLINER_OK;
@@ -174,17 +174,18 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
     }
 }
 
-/* The device map of --interleave or --v-shape. */
+/* The device map of interleaved:V or v. */
 static popliner_status make_device_map(const options *o, size_t **map, size_t *count,
                                        popliner_error *error) {
-    size_t num_ipus = o->num_ipus;
-    size_t num_rounds = o->interleave > 0 ? o->interleave : 2;
+    size_t num_ipus = o->num_ipus.number;
+    size_t num_rounds = o->device_map.interleaved > 0 ? o->device_map.interleaved : 2;
     *count = num_rounds * num_ipus;
     *map = new_array(*count, sizeof **map);
     if (*map == NULL)
         return fail_memory(error, "the constraints");
     for (size_t stage = 0; stage < *count; stage++)
-        (*map)[stage] = o->v_shape && stage >= num_ipus ? *count - 1 - stage : stage % num_ipus;
+        (*map)[stage] =
+            o->device_map.is_v && stage >= num_ipus ? *count - 1 - stage : stage % num_ipus;
     return POPLINER_OK;
 }
 
@@ -196,8 +197,9 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
     } others[] = {
         {o->solver == SOLVER_DP, "--solver dp: stages that share an IPU, as %s%s%s has them, are "
                                  "beyond a dynamic program; auto and ilp solve for them"},
-        {o->link_bandwidth.count > 0, "--link-bandwidth: stages cannot share an IPU, as %s%s%s has "
-                                      "them, where links have bandwidths; leave out one of both"},
+        {o->bandwidth.count > 0 || o->bandwidth.all.bytes > 0,
+         "--bandwidth: stages cannot share an IPU, as %s%s%s has "
+         "them, where links have bandwidths; leave out one of both"},
         {o->recompute.way == POPLINER_RECOMPUTE_AUTO,
          "--recompute auto: stages that share an IPU, as %s%s%s has them, do not choose; leave out "
          "one of both, or say one way, like --recompute full"},
@@ -205,16 +207,16 @@ static popliner_status check_shared(const options *o, popliner_error *error) {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].is_given)
             return fail_usage(error, others[i].text, options_map_name(o),
-                              o->device_map == NULL ? "" : " ",
-                              o->device_map == NULL ? "" : o->device_map);
+                              o->device_map.text == NULL ? "" : " ",
+                              o->device_map.text == NULL ? "" : o->device_map.text);
     return POPLINER_OK;
 }
 
 popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    if (o->device_map != NULL)
-        status =
-            parse_device_map(o->device_map, &r->device_map, &r->solver.num_mapped_stages, error);
+    if (o->device_map.text != NULL && o->device_map.interleaved == 0 && !o->device_map.is_v)
+        status = parse_device_map(o->device_map.text, &r->device_map, &r->solver.num_mapped_stages,
+                                  error);
     else if (options_map_name(o) != NULL)
         status = make_device_map(o, &r->device_map, &r->solver.num_mapped_stages, error);
     r->solver.device_map = r->device_map;
@@ -235,11 +237,11 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     popliner_status status = request_take_map(r, o, error);
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
-    r->asked.schedule = o->schedule;
+    r->asked.schedule = o->schedule.order;
     r->asked.recompute = o->recompute.way;
     r->asked.recompute_ways = o->recompute.ways;
-    r->asked.effects = o->effects;
-    r->asked.accumulators = o->accumulators;
+    r->asked.effects = o->effects.mask;
+    r->asked.accumulators = o->effects.accumulators;
     r->asked.need = o->need;
     r->asked.calibration = s->calibration;
     r->asked.solver = &r->solver;
@@ -401,16 +403,12 @@ static popliner_status add_pair(request *r, const asked_rule *rule, popliner_pai
 /* Refuses to place a unit where no stage can run. */
 static popliner_status add_place(request *r, const options *o, const asked_rule *rule, size_t unit,
                                  popliner_error *error) {
-    sweep_range range = {.of_ipus = false};
-    popliner_status status = o->sweep == NULL ? POPLINER_OK : sweep_parse(o->sweep, &range, error);
     const char *map = options_map_name(o);
-    if (status != POPLINER_OK)
-        return status;
     for (size_t i = 0; i < r->solver.num_placements; i++)
         if (r->placements[i].unit == unit)
             return fail_usage(error, "--require %s: layer %.*s has an IPU already", rule->value,
                               (int)rule->lengths[0], rule->names[0]);
-    if (!range.of_ipus && !request_has_ipu(r, rule->ipu))
+    if ((o->sweep == NULL || !o->sweep->of_ipus) && !request_has_ipu(r, rule->ipu))
         return fail_usage(error, "--require %s: no stage can run on IPU %zu; see %s", rule->value,
                           rule->ipu,
                           map != NULL         ? map
@@ -461,26 +459,8 @@ static popliner_status check_chosen(const request *r, const options *o, popliner
     return POPLINER_OK;
 }
 
-/* Refuses a bandwidth that is none, and a batch that its micro-batches do not divide. */
-static popliner_status check_replicas(const options *o, popliner_error *error) {
-    uint64_t bytes;
-    uint64_t times;
-    const char *end;
-    if (o->replica_bandwidth != NULL &&
-        ((end = bandwidth_take(o->replica_bandwidth, &bytes, &times)) == NULL || *end != '\0'))
-        return fail_usage(error,
-                          "--replica-bandwidth %s: expected bytes in a unit of time above 0, "
-                          "like 64, 34.6 or 64K",
-                          o->replica_bandwidth);
-    if (o->micro_batch_size > 0 && o->batch % o->micro_batch_size != 0)
-        return fail_usage(error, "--batch %zu: is no multiple of --micro-batch-size %zu", o->batch,
-                          o->micro_batch_size);
-    return POPLINER_OK;
-}
-
 popliner_status request_check(const options *o, popliner_error *error) {
     request r = {0};
-    sweep_range range;
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     how.layer_name_regex = o->layer_name_regex;
     how.first_layer_regex = o->inputs_regex_layer_0;
@@ -490,17 +470,11 @@ popliner_status request_check(const options *o, popliner_error *error) {
     if (status == POPLINER_OK)
         status = take_objectives(&r, o, error);
     if (status == POPLINER_OK)
-        status = check_replicas(o, error);
-    if (status == POPLINER_OK)
         status = check_chosen(&r, o, error);
     if (status == POPLINER_OK)
         status = request_take_map(&r, o, error);
     if (status == POPLINER_OK)
-        status = request_check_lists(o, error);
-    if (status == POPLINER_OK)
         status = copies_take(&r, o, error);
-    if (status == POPLINER_OK && o->sweep != NULL)
-        status = sweep_parse(o->sweep, &range, error);
     request_free(&r);
     return status;
 }
@@ -517,11 +491,12 @@ static size_t min_units(const request *r, const options *o) {
  * there is a limit of memory, without which one IPU would do. */
 static bool wants_fewest_ipus(const request *r, const options *o, uint64_t limit_bytes,
                               const popliner_costs_file_info *file) {
-    const bool has_limit = limit_bytes < UINT64_MAX - 1 || o->ipu_mem_per_tile.count > 0 ||
+    const bool has_limit = limit_bytes < UINT64_MAX - 1 || o->mem_per_tile.count > 0 ||
                            o->sweep != NULL || (file != NULL && file->num_ipu_limits > 0);
-    const bool is_told = o->num_ipus > 0 || o->total_ipus > 0 || r->solver.num_mapped_stages > 0 ||
+    const bool is_told = o->num_ipus.number > 0 || o->total_ipus > 0 ||
+                         r->solver.num_mapped_stages > 0 ||
                          (file != NULL && (file->num_ipus > 0 || file->is_graph)) ||
-                         (o->sweep != NULL && strncmp(o->sweep, "num-ipus", 8) == 0);
+                         (o->sweep != NULL && o->sweep->of_ipus);
     return has_limit && !is_told && r->solver.num_objectives == 0 && o->solver != SOLVER_GREEDY;
 }
 
@@ -532,10 +507,10 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                                 POPLINER_OBJECTIVE_TRAFFIC};
     const options *o = &s->options;
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
-    r->solver.max_stages = o->num_ipus > 0     ? o->num_ipus
-                           : o->total_ipus > 0 ? o->total_ipus
-                           : told_ipus > 0     ? told_ipus
-                                               : USUAL_IPUS;
+    r->solver.max_stages = o->num_ipus.number > 0 ? o->num_ipus.number
+                           : o->total_ipus > 0    ? o->total_ipus
+                           : told_ipus > 0        ? told_ipus
+                                                  : USUAL_IPUS;
     popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
@@ -578,7 +553,7 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     input.costs = costs;
     input.options = &r->solver;
-    input.schedule = s->options.schedule;
+    input.schedule = s->options.schedule.order;
     input.recompute = s->options.recompute.way;
     input.copies = r->asked.copies;
     input.unit_names = r->unit_names;

@@ -70,9 +70,6 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
 /* What is said of single IPUs, or of the links between two. */
 typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
 
-/* Refuses lists that no profile would make right. Errors: USAGE, MEMORY. */
-popliner_status request_check_lists(const options *o, popliner_error *error);
-
 /* Sets those of the command line, and those of `file` (may be NULL) for other IPUs. Errors: USAGE,
  * also for IPUs where no stage can run; MEMORY. */
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
@@ -97,7 +94,5 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
 
 /* Whether stages are together on an IPU. */
 bool request_shares_an_ipu(const request *r);
-
-/* ---- --copies: how many copies a stage keeps, by its place ---- */
 
 #endif

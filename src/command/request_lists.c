@@ -1,7 +1,9 @@
-/* Lists by IPU: memory, speeds and links, a row each.
+/* Lists by IPU: memory, speeds and links.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/request.h"
+
+#include "command/option_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +11,11 @@
 #include "command/values.h"
 #include "popliner/utilities.h"
 
-/* What is said of an IPU, or of the link of two. */
-typedef struct ipu_value {
-    size_t ipu;                /* SIZE_MAX: of all links */
-    size_t second_ipu;         /* of a link */
-    popliner_bandwidth amount; /* `bytes` alone, unless it is a link */
-} ipu_value;
-
-typedef struct ipu_values {
-    ipu_value *items;
-    size_t count;
-    popliner_bandwidth all;
-} ipu_values;
+/* ---- reading ---- */
 
 static const char *take_size(const char *text, popliner_bandwidth *amount) {
-    return popliner_size_take(text, &amount->bytes);
+    const char *end = popliner_size_take(text, &amount->bytes);
+    return amount->bytes > 0 ? end : NULL;
 }
 
 /* A speed like 2 or 0.25, exactly. */
@@ -51,111 +43,131 @@ static const char *take_bandwidth(const char *text, popliner_bandwidth *amount) 
     return bandwidth_take(text, &amount->bytes, &amount->cycles);
 }
 
-static const struct {
-    const char *option;
-    size_t offset; /* of its texts in the options */
-    const char *(*take)(const char *text, popliner_bandwidth *amount);
-    const char *expected;
-    const char *what;
-} lists[] = {
-    [LIST_LIMITS] = {"ipu-mem-per-tile", offsetof(options, ipu_mem_per_tile), take_size,
-                     "IPUs and bytes, like 0=500000,3=600K", "limit"},
-    [LIST_SPEEDS] = {"ipu-speed", offsetof(options, ipu_speed), take_speed,
-                     "IPUs and speeds from 0.001 to 1000, with up to 6 digits behind the point, "
-                     "like 0=0.5,3=2",
-                     "speed"},
-    [LIST_LINKS] = {"link-bandwidth", offsetof(options, link_bandwidth), take_bandwidth,
-                    "bytes in a unit of time above 0, like 64, 34.6 or 64K, for all links, or for "
-                    "those of two IPUs, like 0-1=64,1-2=0.5",
-                    "bandwidth"},
-};
-
-/* The IPU, or the two of a link, that a text begins with, and "=" after; NULL if that is something
- * else. */
-static const char *take_ipus(ipu_list list, const char *text, ipu_value *value) {
-    uint64_t first = 0;
-    uint64_t second = 0;
+/* The IPU, the first and the last one ("0..3"), or the two of a link, that come before "=". Returns
+ * what comes after; NULL for anything else. */
+static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2]) {
+    const char *sign = is_of_links ? "-" : "..";
     const char *rest = text;
-    if (!number_take(text, POPLINER_MAX_IPU, &first, &rest) ||
-        (list == LIST_LINKS &&
-         (*rest != '-' || !number_take(rest + 1, POPLINER_MAX_IPU, &second, &rest) ||
-          first == second)) ||
-        *rest != '=')
+    if (!number_take(text, POPLINER_MAX_IPU, &ipus[0], &rest))
         return NULL;
-    value->ipu = (size_t)first;
-    value->second_ipu = (size_t)second;
-    return rest + 1;
+    ipus[1] = ipus[0];
+    if ((is_of_links || *rest != '=') &&
+        (strncmp(rest, sign, strlen(sign)) != 0 ||
+         !number_take(rest + strlen(sign), POPLINER_MAX_IPU, &ipus[1], &rest)))
+        return NULL;
+    return *rest != '=' || (is_of_links ? ipus[0] == ipus[1] : ipus[0] > ipus[1]) ? NULL : rest + 1;
 }
 
-/* Adds a value, unless there is one of the same. */
-static bool add_value(ipu_values *values, const ipu_value *added) {
+static ipu_value *find_value(const by_ipu *values, const ipu_value *of) {
     for (size_t i = 0; i < values->count; i++) {
-        const ipu_value *v = &values->items[i];
-        if ((v->ipu == added->ipu && v->second_ipu == added->second_ipu) ||
-            (v->ipu == added->second_ipu && v->second_ipu == added->ipu))
-            return false;
+        ipu_value *v = &values->items[i];
+        if ((v->ipu == of->ipu && v->second_ipu == of->second_ipu) ||
+            (v->ipu == of->second_ipu && v->second_ipu == of->ipu))
+            return v;
     }
-    values->items[values->count++] = *added;
+    return NULL;
+}
+
+static bool add_value(by_ipu *values, const ipu_value *added) {
+    ipu_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
+    if (items == NULL)
+        return false;
+    items[values->count++] = *added;
+    values->items = items;
     return true;
 }
 
-static popliner_status add_text(ipu_list list, const char *text, ipu_values *values,
-                                popliner_error *error) {
-    const char *option = lists[list].option;
+/* Sets the value of one; of two in different options the last one counts. */
+static bool set_value(by_ipu *values, const ipu_value *v, const char *what, problem *why) {
+    ipu_value *own = find_value(values, v);
+    if (own == NULL) {
+        why->lacks_memory = !add_value(values, v);
+        return !why->lacks_memory;
+    }
+    if (own->text == v->text && v->second_ipu != SIZE_MAX)
+        return problem_is(why, "the link of IPUs %zu and %zu has a %s already", v->ipu,
+                          v->second_ipu, what);
+    if (own->text == v->text)
+        return problem_is(why, "IPU %zu has a %s already", v->ipu, what);
+    why->before = own->text;
+    *own = *v;
+    return true;
+}
+
+/* One of "600K", "400K..600K:50K", "0=600K", "0..3=600K", "0-1=64" and "replicas=64". */
+static const char *parse_member(const char *text, const char *member, const option *row,
+                                by_ipu *values, problem *why) {
+    static const char replicas[] = "replicas=";
+    const bool is_of_links = row->kind == &kind_bandwidths;
+    const size_t length = strcspn(member, ",");
+    uint64_t ipus[2];
+    ipu_value value = {SIZE_MAX, SIZE_MAX, {0, 0}, text};
+    const char *end = NULL;
+    if (memchr(member, '=', length) == NULL) {
+        value_range range = {.of_ipus = false};
+        const char *dots = strstr(member, "..");
+        const bool is_range =
+            row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
+        end = is_range ? range_take(member, false, &range) : row->kind->take(member, &value.amount);
+        if (end == NULL && row->kind == &kind_memory_by_ipu && is_above_sizes(member, length))
+            problem_is(why, LARGEST_SIZE);
+        if (end == NULL)
+            return NULL;
+        if (is_range && range_count(&range) == SIZE_MAX) {
+            problem_is(why, "has more than %d values; give a larger step", MAX_ROWS);
+            return NULL;
+        }
+        if (values->all_text == text) {
+            problem_is(why, "has two values for all of them");
+            return NULL;
+        }
+        if (values->all_text != NULL && strcmp(values->all_text, text) != 0)
+            why->before = values->all_text;
+        values->all_text = text;
+        values->all = value.amount;
+        values->range = range;
+        return end;
+    }
+    if (is_of_links && strncmp(member, replicas, strlen(replicas)) == 0)
+        return row->kind->take(member + strlen(replicas), &values->replicas);
+    const char *amount = take_ipus(is_of_links, member, ipus);
+    end = amount == NULL ? NULL : row->kind->take(amount, &value.amount);
+    for (uint64_t ipu = ipus[0]; end != NULL && ipu <= (is_of_links ? ipus[0] : ipus[1]); ipu++) {
+        value.ipu = (size_t)ipu;
+        value.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
+        if (!set_value(values, &value, row->kind->what, why))
+            return NULL;
+    }
+    return end;
+}
+
+static bool parse_by_ipu(const char *text, const option *row, void *field, problem *why) {
     for (const char *rest = text;; rest++) {
-        ipu_value value = {SIZE_MAX, SIZE_MAX, {0, 0}};
-        const char *amount = take_ipus(list, rest, &value);
-        if (amount == NULL && list == LIST_LINKS)
-            amount = rest;
-        rest = amount == NULL ? NULL : lists[list].take(amount, &value.amount);
-        if (rest == NULL || (*rest != ',' && *rest != '\0'))
-            return fail_usage(error, "--%s %s: expected %s", option, text, lists[list].expected);
-        if (value.ipu == SIZE_MAX && values->all.bytes > 0)
-            return fail_usage(error, "--%s %s: all links have a bandwidth already", option, text);
-        if (value.ipu == SIZE_MAX)
-            values->all = value.amount;
-        const bool is_new = value.ipu == SIZE_MAX || add_value(values, &value);
-        if (!is_new && list == LIST_LINKS)
-            return fail_usage(error, "--%s %s: the link of IPUs %zu and %zu has one already",
-                              option, text, value.ipu, value.second_ipu);
-        if (!is_new)
-            return fail_usage(error, "--%s %s: IPU %zu has a %s already", option, text, value.ipu,
-                              lists[list].what);
-        if (*rest == '\0')
-            return POPLINER_OK;
+        rest = parse_member(text, rest, row, field, why);
+        if (rest == NULL || *rest != ',')
+            return rest != NULL && *rest == '\0';
     }
 }
 
-static const repeated *texts_of(ipu_list list, const options *o) {
-    return (const repeated *)(const void *)((const char *)o + lists[list].offset);
-}
-
-/* What the command line says; `items` has room for `num_others` more. The caller frees it. */
-static popliner_status parse(ipu_list list, const options *o, size_t num_others, ipu_values *values,
-                             popliner_error *error) {
-    const repeated *texts = texts_of(list, o);
-    popliner_status status = POPLINER_OK;
-    size_t most = num_others + 1;
-    *values = (ipu_values){.items = NULL};
-    for (size_t i = 0; i < texts->count; i++)
-        most += strlen(texts->texts[i]) / 4 + 1;
-    values->items = calloc(most, sizeof *values->items);
-    if (values->items == NULL)
-        return fail_memory(error, "the constraints");
-    for (size_t i = 0; status == POPLINER_OK && i < texts->count; i++)
-        status = add_text(list, texts->texts[i], values, error);
-    return status;
-}
-
-popliner_status request_check_lists(const options *o, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (int list = 0; status == POPLINER_OK && list < NUM_LISTS; list++) {
-        ipu_values values;
-        status = parse((ipu_list)list, o, 0, &values, error);
-        free(values.items);
-    }
-    return status;
-}
+const value_kind kind_memory_by_ipu = {
+    .parse = parse_by_ipu,
+    .is_list = true,
+    .take = take_size,
+    .what = "limit",
+    .expected = "bytes, like 600K or 624KiB, of single IPUs 0=600K, or a range 400K..600K:50K"};
+const value_kind kind_speeds = {
+    .parse = parse_by_ipu,
+    .is_list = true,
+    .take = take_speed,
+    .what = "speed",
+    .expected = "speeds from 0.001 to 1000 with at most 6 decimals, like 2 or 0=0.5,3=2"};
+const value_kind kind_bandwidths = {
+    .parse = parse_by_ipu,
+    .is_list = true,
+    .take = take_bandwidth,
+    .what = "bandwidth",
+    .words = (const kind_word[]){{"replicas", 0}, {NULL, 0}},
+    .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};
 
 /* ---- what a file of costs says ---- */
 
@@ -168,11 +180,12 @@ static size_t count_told(ipu_list list, const popliner_costs_file_info *file) {
 
 static ipu_value told_at(ipu_list list, const popliner_costs_file_info *file, size_t i) {
     if (list == LIST_LIMITS)
-        return (ipu_value){file->ipu_limits[i].ipu, 0, {file->ipu_limits[i].bytes, 0}};
+        return (ipu_value){file->ipu_limits[i].ipu, SIZE_MAX, {file->ipu_limits[i].bytes, 0}, NULL};
     if (list == LIST_SPEEDS)
-        return (ipu_value){file->ipu_speeds[i].ipu, 0, {file->ipu_speeds[i].millionths, 0}};
+        return (ipu_value){
+            file->ipu_speeds[i].ipu, SIZE_MAX, {file->ipu_speeds[i].millionths, 0}, NULL};
     return (ipu_value){file->ipu_links[i].first_ipu, file->ipu_links[i].second_ipu,
-                       file->ipu_links[i].bandwidth};
+                       file->ipu_links[i].bandwidth, NULL};
 }
 
 /* ---- what is asked ---- */
@@ -210,19 +223,19 @@ static popliner_status check_used(const request *r, const session *s, ipu_list l
                           v->ipu);
     if (list == LIST_LINKS && !has_link(r, v))
         return fail_usage(error,
-                          "--link-bandwidth: no cut can be between IPUs %zu and %zu; see "
+                          "--bandwidth: no cut can be between IPUs %zu and %zu; see "
                           "--num-ipus and --device-map",
                           v->ipu, v->second_ipu);
     return POPLINER_OK;
 }
 
 /* Puts the links of the command line in cycles. */
-static popliner_status complete_links(const session *s, ipu_values *links,
-                                      const popliner_costs_file_info *file, popliner_error *error) {
+static popliner_status complete_links(by_ipu *links, const popliner_costs_file_info *file,
+                                      popliner_error *error) {
     const uint64_t unit = file == NULL ? 1 : file->cycles_per_time_unit;
-    if (s->options.link_bandwidth.count > 0 && file != NULL && file->cuts_per_unit != 1)
+    if ((links->count > 0 || links->all.bytes > 0) && file != NULL && file->cuts_per_unit != 1)
         return fail_usage(error,
-                          "--link-bandwidth: the traffic of this graph is in units of time, which "
+                          "--bandwidth: the traffic of this graph is in units of time, which "
                           "are among its cycles already; leave it out");
     links->all.cycles *= unit;
     for (size_t i = 0; i < links->count; i++)
@@ -230,8 +243,21 @@ static popliner_status complete_links(const session *s, ipu_values *links,
     return POPLINER_OK;
 }
 
+/* Gives each IPU where a stage may run the speed of all, unless it has one. */
+static bool spread_speed(const request *r, by_ipu *speeds) {
+    const popliner_solver_options *o = &r->solver;
+    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+    for (size_t i = 0; speeds->all.bytes > 0 && i < count; i++) {
+        const ipu_value own = {o->num_mapped_stages > 0 ? o->device_map[i] : i, SIZE_MAX,
+                               speeds->all, NULL};
+        if (find_value(speeds, &own) == NULL && !add_value(speeds, &own))
+            return false;
+    }
+    return true;
+}
+
 /* Makes the values those of the solver. */
-static popliner_status store(request *r, ipu_list list, const ipu_values *values,
+static popliner_status store(request *r, ipu_list list, const by_ipu *values,
                              popliner_error *error) {
     popliner_solver_options *o = &r->solver;
     const size_t room = values->count + 1;
@@ -261,22 +287,32 @@ static popliner_status store(request *r, ipu_list list, const ipu_values *values
 
 popliner_status request_set_list(request *r, ipu_list list, const session *s,
                                  const popliner_costs_file_info *file, popliner_error *error) {
-    ipu_values values;
-    const size_t num_told = count_told(list, file);
-    popliner_status status = parse(list, &s->options, num_told, &values, error);
-    if (status == POPLINER_OK && list == LIST_LINKS)
-        status = complete_links(s, &values, file, error);
+    const by_ipu *asked[] = {[LIST_LIMITS] = &s->options.mem_per_tile,
+                             [LIST_SPEEDS] = &s->options.ipu_speed,
+                             [LIST_LINKS] = &s->options.bandwidth};
+    by_ipu values = *asked[list];
+    bool has_memory = true;
+    values.items = NULL;
+    values.count = 0;
+    for (size_t i = 0; has_memory && i < asked[list]->count; i++)
+        has_memory = add_value(&values, &asked[list]->items[i]);
+    popliner_status status =
+        has_memory && list == LIST_LINKS ? complete_links(&values, file, error) : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < values.count; i++)
         status = check_used(r, s, list, &values.items[i], error);
+    if (list == LIST_SPEEDS)
+        has_memory = has_memory && spread_speed(r, &values);
     /* those of the command line come before those of the file */
-    for (size_t i = 0; status == POPLINER_OK && i < num_told; i++) {
+    for (size_t i = 0; has_memory && i < count_told(list, file); i++) {
         const ipu_value told = told_at(list, file, i);
-        (void)add_value(&values, &told);
+        if (find_value(&values, &told) == NULL)
+            has_memory = add_value(&values, &told);
     }
     if (list == LIST_LINKS && values.all.bytes == 0 && file != NULL)
         values.all = file->link_bandwidth;
     if (status == POPLINER_OK)
-        status = store(r, list, &values, error);
+        status =
+            has_memory ? store(r, list, &values, error) : fail_memory(error, "the constraints");
     if (status == POPLINER_OK && list == LIST_LINKS && (values.all.bytes > 0 || values.count > 0) &&
         request_shares_an_ipu(r))
         status = fail_usage(error,

@@ -27,7 +27,7 @@ popliner_plot_options screen_options(const session *s) {
 static popliner_status find_schedule(const session *s, const request *r, bool *lacks_schedule,
                                      popliner_error *error) {
     *lacks_schedule = false;
-    if (s->analysis == NULL || s->options.copies != NULL ||
+    if (s->analysis == NULL || s->options.schedule.copies != NULL ||
         r->asked.schedule != POPLINER_SCHEDULE_NONE || s->options.solver == SOLVER_GREEDY)
         return POPLINER_OK;
     return popliner_analysis_is_training(s->analysis, r->asked.memory_model, lacks_schedule, error);

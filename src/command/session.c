@@ -513,7 +513,7 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
 }
 
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
-    uint64_t memory = s->options.mem_per_tile_bytes;
+    uint64_t memory = s->options.mem_per_tile.all.bytes;
     if (memory == 0)
         memory = session_profile(s).bytes_per_tile;
     popliner_status status = session_less_reserve(s, memory, limit_bytes, error);

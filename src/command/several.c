@@ -9,16 +9,11 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
-/* ---- --sweep ---- */
+/* ---- ranges ---- */
 
-popliner_status sweep_max_ipus(const session *s, size_t num_ipus, size_t *max_ipus,
-                               popliner_error *error) {
-    sweep_range range;
-    popliner_status status = sweep_parse(s->options.sweep, &range, error);
-    *max_ipus = num_ipus;
-    if (status == POPLINER_OK && range.of_ipus && range.last > num_ipus)
-        *max_ipus = (size_t)range.last;
-    return status;
+size_t sweep_max_ipus(const session *s, size_t num_ipus) {
+    const value_range *range = s->options.sweep;
+    return range->of_ipus && range->last > num_ipus ? (size_t)range->last : num_ipus;
 }
 
 /* What tables of several answers are made of. */
@@ -38,16 +33,14 @@ static popliner_status make_sweep(session *s, const void *of, popliner_format fo
 popliner_status sweep_print(session *s, const popliner_costs *costs,
                             const popliner_solver_options *solver_options,
                             const popliner_certificate_input *names, popliner_error *error) {
-    sweep_range range;
-    popliner_status status = sweep_parse(s->options.sweep, &range, error);
-    if (status != POPLINER_OK)
-        return status;
-    size_t count = (size_t)((range.last - range.first) / range.step) + 1;
+    const value_range range = *s->options.sweep;
+    popliner_status status = POPLINER_OK;
+    const size_t count = range_count(&range);
     uint64_t *values = calloc(count, sizeof *values);
     popliner_plan **plans = calloc(count, sizeof *plans);
     size_t num_solved = 0;
     if (values == NULL || plans == NULL)
-        status = fail_memory(error, "the sweep");
+        status = fail_memory(error, "the table");
     bool is_stopped = false;
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
     interrupts_catch(&s->interrupts);

@@ -92,8 +92,8 @@ static size_t stages_to_know(const options *o, const request *r) {
         return SIZE_MAX;
     if (options_map_name(o) != NULL)
         return r->solver.num_mapped_stages;
-    bool has_number = o->num_ipus > 0 && o->sweep == NULL;
-    return has_number && o->total_ipus == 0 ? o->num_ipus : SIZE_MAX;
+    bool has_number = o->num_ipus.number > 0 && o->sweep == NULL;
+    return has_number && o->total_ipus == 0 ? o->num_ipus.number : SIZE_MAX;
 }
 
 /* Refuses and warns of what would do nothing for what the file has. */
@@ -101,22 +101,20 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
                                   popliner_error *error) {
     const options *o = &s->options;
     const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
-    sweep_range range = {.of_ipus = true};
-    popliner_status status = o->sweep == NULL ? POPLINER_OK : sweep_parse(o->sweep, &range, error);
-    if (status == POPLINER_OK && o->reserve.kind != RESERVE_NOTHING && range.of_ipus &&
-        o->mem_per_tile_bytes == 0 && info->bytes_per_tile == 0 && o->ipu_mem_per_tile.count == 0 &&
+    popliner_status status = POPLINER_OK;
+    if (o->reserve.kind != RESERVE_NOTHING && (o->sweep == NULL || o->sweep->of_ipus) &&
+        o->mem_per_tile.all.bytes == 0 && info->bytes_per_tile == 0 && o->mem_per_tile.count == 0 &&
         info->num_ipu_limits == 0)
         status =
             fail_usage(error, "--reserve: the costs have no limit of memory to keep something free "
                               "of; give --mem-per-tile");
-    const char *option = o->copies != NULL ? "copies" : "schedule";
-    const char *value = o->copies != NULL ? o->copies : o->schedule_name;
     if (status == POPLINER_OK && options_keep_activations(o) && !info->has_kept)
         session_warn(s,
-                     info->is_graph ? "--%s %s: a graph has no stash, so nothing is stored."
-                                    : "--%s %s: the costs have no stash (or inputs, to recompute), "
-                                      "so nothing is stored.",
-                     option, value);
+                     info->is_graph
+                         ? "--schedule %s: a graph has no stash, so nothing is stored."
+                         : "--schedule %s: the costs have no stash (or inputs, to recompute), "
+                           "so nothing is stored.",
+                     o->schedule.text);
     return status;
 }
 
@@ -128,7 +126,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     double start = log_seconds();
     popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     const popliner_pipeline pipeline = {
-        .schedule = o->schedule,
+        .schedule = o->schedule.order,
         .recompute = o->recompute.way,
         .copies = r->asked.copies,
         .max_stages = stages_to_know(o, r),
@@ -144,7 +142,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
-    uint64_t memory = o->mem_per_tile_bytes;
+    uint64_t memory = o->mem_per_tile.all.bytes;
     if (memory == 0)
         memory = info->bytes_per_tile;
     if (memory > 0)
@@ -153,11 +151,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         status = request_name_file(r, info, error);
     if (status == POPLINER_OK)
         status = request_complete(r, s, limit_bytes, info, error);
-    if (status == POPLINER_OK && info->has_kept && o->schedule == POPLINER_SCHEDULE_NONE &&
+    if (status == POPLINER_OK && info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "The costs have a stash: without --schedule or --copies none of it is counted.");
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The costs have a stash: without --schedule none of it is counted.");
     return status;
 }
 
@@ -247,8 +244,7 @@ static void add_facts(const cost_facts *f, popliner_format format, growing_text 
         {"memory", "whole_bytes", f->whole_bytes, f->whole_bytes != POPLINER_PEAK_FORBIDDEN},
     };
     const bool is_json = format == POPLINER_FORMAT_JSON;
-    const char *const pattern = is_json
-                                    ? "%s{\"group\": \"%s\", \"name\": \"%s\", \"value\": %llu}"
+    const char *const pattern = is_json ? "%s{\"group\": \"%s\", \"name\": \"%s\", \"value\": %llu}"
                                 : format == POPLINER_FORMAT_CSV ? "%s%s,%s,%llu\r\n"
                                                                 : "%s%s\t%s\t%llu\n";
     char line[200];
@@ -340,9 +336,9 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
     if (status == POPLINER_OK && !is_training)
-        session_warn(s, "--%s %s: the profile has no backward pass, so no activations are stored.",
-                     s->options.copies != NULL ? "copies" : "schedule",
-                     s->options.copies != NULL ? s->options.copies : s->options.schedule_name);
+        session_warn(
+            s, "--schedule %s: the profile has no backward pass, so no activations are stored.",
+            s->options.schedule.text);
     return status;
 }
 
@@ -418,7 +414,7 @@ static popliner_status solve_once(session *s, const request *r, popliner_error *
     return status;
 }
 
-/* Measures once, for the most IPUs, and solves for every value of --sweep, or for --pareto. */
+/* Measures once, for the most IPUs, and solves for every value of a range, or for --pareto. */
 static popliner_status solve_several(session *s, const request *r, popliner_error *error) {
     popliner_costs *costs = NULL;
     popliner_request asked = r->asked;
@@ -426,7 +422,7 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
     asked.solver = &solver;
     popliner_status status = POPLINER_OK;
     if (s->options.sweep != NULL)
-        status = sweep_max_ipus(s, r->solver.max_stages, &solver.max_stages, error);
+        solver.max_stages = sweep_max_ipus(s, r->solver.max_stages);
     if (status == POPLINER_OK)
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {

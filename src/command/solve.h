@@ -11,13 +11,12 @@
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
 
-/* ---- --sweep: the best split for each of several limits ---- */
+/* ---- ranges: the best split for each of several limits ---- */
 
-/* The most IPUs that --sweep asks for, or num_ipus if these are more. Errors: USAGE. */
-popliner_status sweep_max_ipus(const session *s, size_t num_ipus, size_t *max_ipus,
-                               popliner_error *error);
+/* The most IPUs that a range asks for, or num_ipus if these are more. */
+size_t sweep_max_ipus(const session *s, size_t num_ipus);
 
-/* Solves for each value of the session's --sweep and prints a row for it: status, objectives, IPUs
+/* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
  * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value
  * fits. Memory is that before --reserve. `names` tells how units and numbers are called. */
 popliner_status sweep_print(session *s, const popliner_costs *costs,

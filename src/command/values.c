@@ -167,6 +167,10 @@ char *value_copy(const char *text, size_t length, char *to) {
 
 /* ---- numbers ---- */
 
+bool is_above_sizes(const char *text, size_t length) {
+    return length > 18 && strspn(text, "0123456789") >= length;
+}
+
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end) {
     *number = 0;
     *end = text;
@@ -208,43 +212,31 @@ const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
 
 /* ---- ranges ---- */
 
-enum { USUAL_STEPS = 15, MAX_ROWS = 10000 };
+enum { USUAL_STEPS = 15 };
 
-/* The number, or the size, that a text begins with, at least 1; NULL if there is none, else what
- * follows. */
-static const char *take_value(const char *text, const sweep_range *range, uint64_t *value) {
-    if (text == NULL)
+/* The number of IPUs, or the size, that a text begins with, at least 1; returns what follows, NULL
+ * if there is none. */
+static const char *take_value(const char *text, bool of_ipus, uint64_t *value) {
+    const char *end = text;
+    if (of_ipus ? !number_take(text, MAX_ROWS * UINT64_C(100), value, &end)
+                : (end = popliner_size_take(text, value)) == NULL)
         return NULL;
-    const char *end = text + strspn(text, "0123456789");
-    const char *size_end = popliner_size_take(text, value);
-    if (range->of_ipus && size_end != end) /* IPUs have no unit */
-        return NULL;
-    return size_end != NULL && *value >= 1 ? size_end : NULL;
+    return *value >= 1 ? end : NULL;
 }
 
-popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error) {
-    static const char ipus[] = "num-ipus=";
-    static const char memory[] = "mem-per-tile=";
-    *range = (sweep_range){.of_ipus = strncmp(text, ipus, strlen(ipus)) == 0};
-    const char *rest = range->of_ipus                               ? text + strlen(ipus)
-                       : strncmp(text, memory, strlen(memory)) == 0 ? text + strlen(memory)
-                                                                    : NULL;
-    rest = take_value(rest, range, &range->first);
-    rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_value(rest + 2, range, &range->last)
+const char *range_take(const char *text, bool of_ipus, value_range *range) {
+    *range = (value_range){.of_ipus = of_ipus};
+    const char *rest = take_value(text, of_ipus, &range->first);
+    rest = rest != NULL && strncmp(rest, "..", 2) == 0 ? take_value(rest + 2, of_ipus, &range->last)
                                                        : NULL;
-    if (rest != NULL && *rest == '\0' && range->last >= range->first) {
-        uint64_t width = range->last - range->first;
-        range->step = range->of_ipus || width < USUAL_STEPS ? 1 : width / USUAL_STEPS;
-    } else if (rest != NULL && *rest == ':') {
-        rest = take_value(rest + 1, range, &range->step);
-    }
-    if (rest == NULL || *rest != '\0' || range->last < range->first)
-        return fail_usage(error,
-                          "--sweep %s: expected num-ipus=A..B or mem-per-tile=A..B, and :STEP if "
-                          "wanted, like num-ipus=2..8 or mem-per-tile=200K..600K:50K",
-                          text);
-    if ((range->last - range->first) / range->step >= MAX_ROWS)
-        return fail_usage(error, "--sweep %s: these are more than %d values; give a larger step",
-                          text, MAX_ROWS);
-    return POPLINER_OK;
+    const uint64_t width = range->last - range->first;
+    range->step = of_ipus || width < USUAL_STEPS ? 1 : width / USUAL_STEPS;
+    if (rest != NULL && *rest == ':')
+        rest = take_value(rest + 1, of_ipus, &range->step);
+    return range->last >= range->first ? rest : NULL;
+}
+
+size_t range_count(const value_range *range) {
+    const uint64_t steps = (range->last - range->first) / range->step;
+    return steps < MAX_ROWS ? (size_t)steps + 1 : SIZE_MAX;
 }

@@ -83,6 +83,11 @@ char *value_copy(const char *text, size_t length, char *to);
 
 /* ---- numbers ---- */
 
+#define LARGEST_SIZE "expected at most 9223372036854775807 bytes"
+
+/* Whether a part of a value is a whole number that is above any size. */
+bool is_above_sizes(const char *text, size_t length);
+
 /* Reads the whole number that a text begins with; *end is what follows. False if there is none, or
  * it is above `most`. */
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end);
@@ -97,15 +102,20 @@ const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times);
 
 /* ---- ranges ---- */
 
-typedef struct sweep_range {
-    bool of_ipus; /* the number of IPUs; else the memory per tile */
+/* Numbers of IPUs or sizes in steps from the first to the last; zeros: none. */
+typedef struct value_range {
+    bool of_ipus;
     uint64_t first;
     uint64_t last; /* included */
     uint64_t step;
-} sweep_range;
+} value_range;
 
-/* "num-ipus=A..B" or "mem-per-tile=A..B", and ":STEP" if wanted. Without a step memory goes in 15
- * steps. Errors: USAGE. */
-popliner_status sweep_parse(const char *text, sweep_range *range, popliner_error *error);
+/* Reads "A..B", and ":STEP" if wanted; without a step memory goes in 15 steps. Returns what follows;
+ * NULL for anything else. */
+const char *range_take(const char *text, bool of_ipus, value_range *range);
+
+/* How many values a range has; SIZE_MAX for more than a table may have rows. */
+enum { MAX_ROWS = 10000 };
+size_t range_count(const value_range *range);
 
 #endif

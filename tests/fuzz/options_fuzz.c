@@ -80,11 +80,18 @@ static void check_texts(const repeated *list) {
         FUZZ_CHECK(*list->texts[i] != '\0');
 }
 
+static void check_values(const by_ipu *values) {
+    FUZZ_CHECK((values->count == 0) == (values->items == NULL));
+    FUZZ_CHECK(values->range.last >= values->range.first);
+    for (size_t i = 0; i < values->count; i++)
+        FUZZ_CHECK(values->items[i].amount.bytes > 0 && values->items[i].ipu < MOST_STAGES);
+}
+
 static void check_within_limits(const options *o) {
-    FUZZ_CHECK(o->num_ipus <= MOST_IPUS && o->require.max_layers <= MOST_IPUS);
-    FUZZ_CHECK(o->interleave <= MOST_IPUS && o->micro_batches <= MOST_IPUS);
-    FUZZ_CHECK(o->total_ipus <= MOST_IPUS && o->batch <= MOST_IPUS);
-    FUZZ_CHECK(o->micro_batch_size <= MOST_IPUS && o->num_threads <= MOST_IPUS);
+    FUZZ_CHECK(o->num_ipus.number <= MOST_IPUS && o->require.max_layers <= MOST_IPUS);
+    FUZZ_CHECK(o->device_map.interleaved <= MOST_IPUS && o->micro_batches <= MOST_IPUS);
+    FUZZ_CHECK(o->total_ipus <= MOST_IPUS && o->batch.samples <= MOST_IPUS);
+    FUZZ_CHECK(o->batch.of_micro_batch <= MOST_IPUS && o->num_threads <= MOST_IPUS);
     const size_t least = o->require.min_layers;
     FUZZ_CHECK(least <= MOST_IPUS || least == MIN_LAYERS_USUAL);
     for (size_t i = 0; i < o->require.count; i++)
@@ -93,7 +100,7 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->slack_percent >= 0 && o->slack_percent <= 100);
     FUZZ_CHECK(o->fail_on.unexplained_percent >= 0 && o->fail_on.unexplained_percent <= 100);
     FUZZ_CHECK(o->time_limit_seconds >= 0);
-    FUZZ_CHECK(o->mem_per_tile_bytes <= INT64_MAX && o->effects <= POPLINER_EFFECTS_ALL);
+    FUZZ_CHECK(o->mem_per_tile.all.bytes <= INT64_MAX && o->effects.mask <= POPLINER_EFFECTS_ALL);
     FUZZ_CHECK(o->reserve.amount <=
                (o->reserve.kind == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
@@ -103,9 +110,9 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
     FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
     check_texts(&o->reports);
-    check_texts(&o->ipu_mem_per_tile);
-    check_texts(&o->ipu_speed);
-    check_texts(&o->link_bandwidth);
+    check_values(&o->mem_per_tile);
+    check_values(&o->ipu_speed);
+    check_values(&o->bandwidth);
 }
 
 static void check_request(const request *r) {
@@ -146,14 +153,14 @@ static void check_meaning(session *s, size_t num_units) {
     if (status != POPLINER_OK)
         return;
     /* what else would be asked of the profile */
-    o->mem_per_tile_bytes = o->mem_per_tile_bytes == 0 ? 638976 : o->mem_per_tile_bytes;
+    o->mem_per_tile.all.bytes = o->mem_per_tile.all.bytes == 0 ? 638976 : o->mem_per_tile.all.bytes;
     o->reserve.kind = o->reserve.kind == RESERVE_GAPS ? RESERVE_NOTHING : o->reserve.kind;
     if (o->solve) {
         status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
         if (status == POPLINER_OK)
             status = request_name_list(&r, &units, &error);
         if (status == POPLINER_OK)
-            status = request_complete(&r, s, o->mem_per_tile_bytes, NULL, &error);
+            status = request_complete(&r, s, o->mem_per_tile.all.bytes, NULL, &error);
         fuzz_check_status(status, &error, usage, NULL);
         if (status == POPLINER_OK)
             check_request(&r);

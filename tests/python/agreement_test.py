@@ -26,10 +26,10 @@ QUESTIONS = [
      {"schedule": popliner.Schedule.TF_GROUPED, "recompute": "full", "max_stages": 4}),
     (["--num-ipus", "3", "--schedule", "popart", "--recompute", "auto"],
      {"schedule": "popart", "recompute": "auto", "max_stages": 3}),
-    (["--num-ipus", "3", "--copies", "1f1b"], {"max_stages": 3, "copies": "1f1b"}),
-    (["--num-ipus", "3", "--copies", "0,1,3"], {"max_stages": 3, "copies": [0, 1, 3]}),
+    (["--num-ipus", "3", "--schedule", "1f1b"], {"max_stages": 3, "copies": "1f1b"}),
+    (["--num-ipus", "3", "--schedule", "none:0,1,3"], {"max_stages": 3, "copies": [0, 1, 3]}),
     (["--num-ipus", "2", "--need", "at-most"], {"max_stages": 2, "need": "most"}),
-    (["--num-ipus", "2", "--effects", "none", "--accumulators", "none"],
+    (["--num-ipus", "2", "--effects", "accumulators"],
      {"max_stages": 2, "effects": 0, "accumulators": "none"}),
     (["--num-ipus", "3", "--require", "cut:0"], {"max_stages": 3, "cut_after": ["0"]}),
     (["--num-ipus", "3", "--require", "no-cut:1,0"],
@@ -41,7 +41,7 @@ QUESTIONS = [
     (["--num-ipus", "3", "--require", "layers:..2"], {"max_stages": 3, "max_units": 2}),
     (["--num-ipus", "2", "--mem-per-tile", "500000"],
      {"max_stages": 2, "max_stage_bytes": 500000}),
-    (["--num-ipus", "2", "--ipu-mem-per-tile", "0=600000"],
+    (["--num-ipus", "2", "--mem-per-tile", "0=600000"],
      {"max_stages": 2, "ipu_limits": {0: 600000}}),
     (["--num-ipus", "2", "--ipu-speed", "1=0.5", "--objective", "cycles"],
      {"max_stages": 2, "ipu_speeds": {1: 0.5}, "objectives": "cycles"}),
@@ -169,21 +169,20 @@ class Profiles(unittest.TestCase):
 
     def test_sweeps(self):
         for form, what, values, members in [
-                ("tsv", "num-ipus=1..4", [1, 2, 3, 4], {}),
-                ("json", "num-ipus=2..3", [2, 3], {"schedule": "popart"}),
-                ("csv", "num-ipus=3..3", [3], {})]:
+                ("tsv", "1..4", [1, 2, 3, 4], {}),
+                ("json", "2..3", [2, 3], {"schedule": "popart"}),
+                ("csv", "3..3", [3], {})]:
             sweep = self.analysis.sweep("max_stages", values, title="num-ipus", min_units=1,
                                         **members)
             options = ["--schedule", "popart"] if members else []
-            printed = run(self.report, "--solve", "--sweep", what, "--format", form, *options)
+            printed = run(self.report, "--solve", "--num-ipus", what, "--format", form, *options)
             self.assertEqual(sweep.json_text() if form == "json" else getattr(sweep, form)(),
                              printed)
             self.assertEqual(sweep.values, tuple(values))
             self.assertEqual(len(sweep), len(values))
         sweep = self.analysis.sweep("max_stage_bytes", [500000, 600000], title="mem-per-tile",
                                     min_units=1, max_stages=3)
-        self.assertEqual(sweep.tsv(), run(self.report, "--solve", "--num-ipus", "3", "--sweep",
-                                          "mem-per-tile=500000..600000:100000"))
+        self.assertEqual(sweep.tsv(), run(self.report, "--solve", "--num-ipus", "3", "--mem-per-tile", "500000..600000:100000"))
 
     def test_compromises(self):
         pareto = self.analysis.pareto("memory,traffic", min_units=1, max_stages=4)
@@ -547,7 +546,7 @@ class FilesOfCosts(unittest.TestCase):
     def test_what_a_pipeline_keeps(self):
         path = os.path.join(COSTS, "regions.json")
         for options, members in [(["--schedule", "popart"], {"schedule": "popart"}),
-                                 (["--copies", "1f1b", "--recompute", "full"],
+                                 (["--schedule", "1f1b", "--recompute", "full"],
                                   {"copies": "1f1b", "recompute": "full"})]:
             with popliner.Costs.read(path, **members) as costs:
                 answer = costs.solve(min_units=1, max_stages=3)
@@ -563,7 +562,7 @@ class FilesOfCosts(unittest.TestCase):
                              run(path, "--solve", "--pareto", "cycles,traffic"))
             self.assertEqual(
                 costs.sweep("max_stages", [2, 3], title="num-ipus", min_units=1).tsv(),
-                run(path, "--solve", "--sweep", "num-ipus=2..3"))
+                run(path, "--solve", "--num-ipus", "2..3"))
             replicas = costs.solve_replicas(4, micro_batches=4, min_units=1)
             self.assertEqual(replicas.tsv(), run(path, "--solve", "--total-ipus", "4",
                                                  "--micro-batches", "4"))

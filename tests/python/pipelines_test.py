@@ -133,7 +133,7 @@ class Drawn:
         result = ["--solve", "--recompute", self.recompute, "--objective",
                   ",".join(self.objectives)]
         result += (["--schedule", self.rule] if self.rule in SCHEDULES
-                   else ["--copies", self.copies_text()])
+                   else ["--schedule", f"none:{self.copies_text()}"])
         if self.batches and self.rule in RULES:
             result += ["--micro-batches", str(self.batches)]
         if self.limit is not None:

@@ -18,7 +18,7 @@ PIPELINES = [
     (["--schedule", "popart"], {"schedule": "popart"}),
     (["--schedule", "tf-grouped", "--recompute", "full"],
      {"schedule": popliner.Schedule.TF_GROUPED, "recompute": "full"}),
-    (["--copies", "1f1b+1", "--need", "at-most"], {"copies": "1f1b+1", "need": "most"}),
+    (["--schedule", "1f1b+1", "--need", "at-most"], {"copies": "1f1b+1", "need": "most"}),
     (["--memory-model", "popliner"], {"memory_model": "popliner"}),
 ]
 QUESTIONS = [

@@ -101,9 +101,9 @@ class Words(NamedTuple):
     recompute: str = "--recompute"
     slack: str = "--slack"
     device_map: str = "--device-map"
-    ipu_limits: str = "--ipu-mem-per-tile"
+    ipu_limits: str = "--mem-per-tile"
     ipu_speeds: str = "--ipu-speed"
-    links: str = "--link-bandwidth"
+    links: str = "--bandwidth"
     needs: Tuple[str, str, str] = ("", "--need at-least", "--need at-most")
 
 
