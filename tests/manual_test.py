@@ -153,7 +153,7 @@ def check_zsh(options, path, own):
         assert not choices or mine[0].endswith(":(%s)" % " ".join(choices)), mine
         mark = "=" if name == "sweep" else ""
         action = mine[0].rpartition(":")[2].lstrip("(").rstrip(")")
-        listed = "_sequence compadd - " if name in ("objective", "pareto") else ""
+        listed = "_sequence compadd - " if name in ("objective", "pareto", "effects") else ""
         assert name not in own or action == listed + " ".join(c + mark for c in own[name]), mine
     assert rows[-2:] == ["1:INPUT:_files", "2:DEBUG:_files"], rows[-2:]
     print("zsh: %d rows" % len(rows))

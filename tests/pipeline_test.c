@@ -177,7 +177,7 @@ static void knows_where_a_stage_may_shrink(void **state) {
             }
 }
 
-/* In the words of --accumulators and --effects, and of the enums. */
+/* In the words of --effects, and of the enums. */
 static void names_what_can_be_chosen(void **state) {
     (void)state;
     assert_string_equal(pl_accumulators_name(POPLINER_ACCUMULATORS_NONE), "none");

@@ -150,7 +150,7 @@ def add_diagnoses(m, subject):
         --format json
         -v
         --memory-model popliner
-        --layer-operations-only
+        --layers only:all
         """):
         m.add(f"diagnose {subject.name}", *subject.base, "--diagnose", *text.split())
 
@@ -158,29 +158,29 @@ def add_diagnoses(m, subject):
 def add_thorough_diagnoses(m, subject):
     texts = lines("""
         -q --format csv
-        --tolerance 0
-        --tolerance 100
-        --tolerance 0.5 --format json
-        --memory-model=popliner --layer-operations-only -v
-        --layer-operations-only --format json --tolerance 50
+        --fail-on unexplained=0%
+        --fail-on unexplained=100%
+        --fail-on unexplained=0.5% --format json
+        --memory-model=popliner --layers=only:all -v
+        --layers only:all --format json --fail-on unexplained=50%
         --threads 1
         --threads 2
         --layer-order natural
         --layers Head
-        --layers Head-Tail
+        --layers Head..Tail
         --layers None
         --layers nothing
-        --layers 1-0
-        --layers -
-        --layers 0-
+        --layers 1..0
+        --layers ..
+        --layers 0..
         --layer-name-regex nothing(\\d+)
         --layer-name-regex ^(.)
         """)
     last = subject.layers[-1]
     for layer, following in zip(subject.layers, [*subject.layers[1:], last]):
         texts.append(f"--layers {layer}")
-        texts.append(f"--layers {layer}-{following} --format json")
-        texts.append(f"--layers {layer}-{last} --memory-model popliner -v")
+        texts.append(f"--layers {layer}..{following} --format json")
+        texts.append(f"--layers {layer}..{last} --memory-model popliner -v")
     for text in texts:
         m.add(f"diagnose {subject.name}", *subject.base, "--diagnose", *text.split())
 
@@ -194,8 +194,8 @@ def add_evaluations(m, subject):
     for split, text in [
         ("whole", ""),
         (middle, "--format json"),
-        (middle, "--schedule training --memory-model popliner"),
-        ("|".join(subject.layers[:-1]) or "whole", "--schedule training --recompute full"),
+        (middle, "--schedule popart --memory-model popliner"),
+        ("|".join(subject.layers[:-1]) or "whole", "--schedule popart --recompute full"),
     ]:
         m.add(f"evaluate {subject.name}", *subject.base, "--evaluate", split, *text.split())
 
@@ -223,11 +223,11 @@ def add_thorough_evaluations(m, subject):
         --reserve 700000
         --num-ipus 1
         --device-map 0,0 --format json
-        --device-map 1,0 --ipu-mem-per-tile 0=1,7=1
+        --device-map 1,0 --mem-per-tile 0=1,7=1
         --device-map 0
         --schedule inference
-        --schedule training --format json
-        --schedule training --recompute full --format json
+        --schedule popart --format json
+        --schedule popart --recompute full --format json
         --threads 1
         --layer-order natural
         --layer-name-regex ^(.)
@@ -249,21 +249,21 @@ def add_solves(m, s):
         --num-ipus 4 --objective cycles,memory --format json
         --num-ipus 4 --objective memory,cycles,traffic --slack 10 -v
         --objective ipus,memory --mem-per-tile {second}
-        --schedule training --num-ipus 3 --format json
-        --schedule training --recompute full --num-ipus 3 -v
-        --schedule training --num-ipus 3 --mem-per-tile {third}
+        --schedule popart --num-ipus 3 --format json
+        --schedule popart --recompute full --num-ipus 3 -v
+        --schedule popart --num-ipus 3 --mem-per-tile {third}
         --device-map 0,1,0 --format json
-        --sweep num-ipus=1..5
-        --sweep mem-per-tile={third}..{most} --objective ipus,memory --format json
+        --num-ipus 1..5
+        --mem-per-tile {third}..{most} --objective ipus,memory --format json
         --num-ipus 3 --output lp=out.lp --output mps=out.mps -q
         """):
         m.solve(s, text)
     if s.is_costs():
         return
     for text in lines(f"""
-        --solver greedy --num-ipus 3 --mem-per-tile {second}
+        --solver popliner --num-ipus 3 --mem-per-tile {second}
         --num-ipus 3 --mem-per-tile {third} --memory-model popliner
-        --num-ipus 3 --memory-model popliner --format json --schedule training
+        --num-ipus 3 --memory-model popliner --format json --schedule popart
         --num-ipus 3 --reserve gaps
         """):
         m.solve(s, text)
@@ -281,7 +281,7 @@ def add_limits(m, s):
             --num-ipus 2 --format json
             --num-ipus 3
             --num-ipus 3 --reserve 3%
-            --schedule training -v
+            --schedule popart -v
             """):
             m.solve(s, f"--mem-per-tile {limit} {text}", group="solve limits")
     for reserve in ["0", "1000", "0%", "5%", "0.5%", "99.99%", "100%", "gaps", str(10**12)]:
@@ -309,14 +309,14 @@ def add_schedules(m, s):
     for schedule in lines("""
         --schedule none
         --schedule inference
-        --schedule training
-        --schedule training --recompute none
-        --schedule training --recompute full
+        --schedule popart
+        --schedule popart --recompute none
+        --schedule popart --recompute full
         """):
         for text in lines(f"""
             --num-ipus 3 --format json
             --device-map 0,1,0
-            --sweep num-ipus=1..4
+            --num-ipus 1..4
             --num-ipus 4 --mem-per-tile {s.best[3]} -v
             --objective balance,memory --output lp=out.lp
             """):
@@ -342,29 +342,29 @@ def add_maps(m, s):
             --mem-per-tile {s.best[2]} -v
             --objective cycles,traffic
             --output lp=out.lp -q
-            --ipu-mem-per-tile 0={s.best[3]}
+            --mem-per-tile 0={s.best[3]}
             """):
             m.solve(s, f"--device-map {devices} {text}", group="solve maps")
         pair = f"{s.layers[0]},{s.layers[-1]}"
-        m.solve(s, f"--device-map {devices}", "--together", pair, group="solve maps")
+        m.solve(s, f"--device-map {devices}", "--require", f"together:{pair}", group="solve maps")
 
 
 def add_sweeps(m, s):
     most, second, third = (s.best[number] for number in (1, 2, 3))
     for sweep in lines(f"""
-        num-ipus=1..6
-        num-ipus=2..2
-        num-ipus=1..9:3
-        mem-per-tile={third}..{most}:{most // 10 + 1}
-        mem-per-tile={third}..{most}
-        mem-per-tile=1..{third // 2 + 1}
-        mem-per-tile=1..9:4
-        mem-per-tile={second}..{second}
+        --num-ipus 1..6
+        --num-ipus 2..2
+        --num-ipus 1..9:3
+        --mem-per-tile {third}..{most}:{most // 10 + 1}
+        --mem-per-tile {third}..{most}
+        --mem-per-tile 1..{third // 2 + 1}
+        --mem-per-tile 1..9:4
+        --mem-per-tile {second}..{second}
         """):
         for text in ["", "--format csv", "--format json", "--objective ipus,memory -q"]:
-            m.solve(s, f"--sweep {sweep} {text}", group="solve sweeps")
-        text = f"--sweep {sweep} --reserve 2% -v"
-        m.solve(s, text, "--cut-after", s.layers[0], group="solve sweeps")
+            m.solve(s, f"{sweep} {text}", group="solve sweeps")
+        text = f"{sweep} --reserve 2% -v"
+        m.solve(s, text, "--require", f"cut:{s.layers[0]}", group="solve sweeps")
 
 
 def add_time_limits(m, s):
@@ -382,53 +382,53 @@ def constraints_of(s):
     most, third = s.best[1], s.best[3]
     first, last = s.layers[0], s.layers[-1]
     second, third_layer = (s.layers[min(i, len(s.layers) - 1)] for i in (1, 2))
-    single = [[option, layer] for option in ["--cut-after", "--no-cut-after"] for layer in s.layers]
-    single += [["--place", f"{layer}={ipu}"] for layer in s.layers[:4] for ipu in [0, 1, 3]]
-    single += [["--min-layers", str(n)] for n in [1, 2, 3, 1000]]
-    single += [["--max-layers", str(n)] for n in [1, 2, 3, 1000]]
+    single = [["--require", rule + layer] for rule in ["cut:", "no-cut:"] for layer in s.layers]
+    single += [["--require", f"place:{layer}={ipu}"] for layer in s.layers[:4] for ipu in [0, 1, 3]]
+    single += [["--require", f"layers:{str(n)}.."] for n in [1, 2, 3, 1000]]
+    single += [["--require", f"layers:..{str(n)}"] for n in [1, 2, 3, 1000]]
     possible = [
-        ["--cut-after", first, "--cut-after", second],
-        ["--together", f"{first},{second}"],
-        ["--together", f"{second},{first}"],
-        ["--together", f"{first},{last}"],
-        ["--together", f"{first},{first}"],
-        ["--place", f"{first}=0", "--place", f"{last}=2"],
-        ["--cut-after", "Head"],
-        ["--cut-after", "Tail"],
-        ["--no-cut-after", "Head"],
-        ["--together", f"Head,{first}"],
-        ["--together", "Head,Tail"],
-        ["--place", "Tail=1"],
-        ["--ipu-mem-per-tile", f"0={third}"],
-        ["--ipu-mem-per-tile", f"0=1,1={most}"],
-        ["--ipu-mem-per-tile", f"0={most}", "--ipu-mem-per-tile", f"1={third},9=5"],
-        ["--ipu-mem-per-tile", f"0={third},1={third}", "--reserve", "1%"],
-        [part for layer in s.layers[:-1] for part in ("--no-cut-after", layer)],
-        [part for layer in s.layers[:-1] for part in ("--cut-after", layer)],
+        ["--require", f"cut:{first},{second}"],
+        ["--require", f"together:{first},{second}"],
+        ["--require", f"together:{second},{first}"],
+        ["--require", f"together:{first},{last}"],
+        ["--require", f"together:{first},{first}"],
+        ["--require", f"place:{first}=0,{last}=2"],
+        ["--require", "cut:Head"],
+        ["--require", "cut:Tail"],
+        ["--require", "no-cut:Head"],
+        ["--require", f"together:Head,{first}"],
+        ["--require", "together:Head,Tail"],
+        ["--require", "place:Tail=1"],
+        ["--mem-per-tile", f"0={third}"],
+        ["--mem-per-tile", f"0=1,1={most}"],
+        ["--mem-per-tile", f"0={most},1={third},9=5"],
+        ["--mem-per-tile", f"0={third},1={third}", "--reserve", "1%"],
+        [part for layer in s.layers[:-1] for part in ("--require", f"no-cut:{layer}")],
+        [part for layer in s.layers[:-1] for part in ("--require", f"cut:{layer}")],
     ]
     contradictory = [
-        ["--cut-after", first, "--no-cut-after", first],
-        ["--cut-after", first, "--together", f"{first},{second}"],
-        ["--cut-after", second, "--together", f"{first},{last}", "--cut-after", first],
-        ["--place", f"{first}=0", "--place", f"{first}=1"],
-        ["--place", f"{first}=1", "--place", f"{second}=0"],
-        ["--place", f"{first}=0", "--place", f"{second}=0", "--cut-after", first],
-        ["--place", f"{first}=7"],
-        ["--min-layers", "3", "--max-layers", "2"],
-        ["--min-layers", "2", "--cut-after", first, "--cut-after", second],
-        ["--max-layers", "1", "--together", f"{first},{third_layer}"],
-        ["--max-layers", "1", "--no-cut-after", first, "--place", f"{last}=1"],
+        ["--require", f"cut:{first}", "--require", f"no-cut:{first}"],
+        ["--require", f"cut:{first}", "--require", f"together:{first},{second}"],
+        ["--require", f"cut:{second},{first}", "--require", f"together:{first},{last}"],
+        ["--require", f"place:{first}=0,{first}=1"],
+        ["--require", f"place:{first}=1,{second}=0"],
+        ["--require", f"cut:{first}", "--require", f"place:{first}=0,{second}=0"],
+        ["--require", f"place:{first}=7"],
+        ["--require", "layers:3..2"],
+        ["--require", f"cut:{first},{second}", "--require", "layers:2.."],
+        ["--require", f"together:{first},{third_layer}", "--require", "layers:..1"],
+        ["--require", f"no-cut:{first}", "--require", f"place:{last}=1", "--require", "layers:..1"],
     ]
     wrong = [
-        ["--cut-after", "nothing"],
-        ["--cut-after", "None"],
-        ["--no-cut-after", last],
-        ["--together", first],
-        ["--together", f"{first},nothing"],
-        ["--place", first],
-        ["--place", f"{first}=x"],
-        ["--place", "nothing=0"],
-        ["--place", "None=1"],
+        ["--require", "cut:nothing"],
+        ["--require", "cut:None"],
+        ["--require", f"no-cut:{last}"],
+        ["--require", f"together:{first}"],
+        ["--require", f"together:{first},nothing"],
+        ["--require", f"place:{first}"],
+        ["--require", f"place:{first}=x"],
+        ["--require", "place:nothing=0"],
+        ["--require", "place:None=1"],
     ]
     return single + possible + contradictory + wrong
 
@@ -445,8 +445,8 @@ def add_constraints(m, s):
         for text in lines("""
             --device-map 0,1,0
             --objective cycles,balance -v
-            --schedule training --format json
-            --sweep num-ipus=1..4
+            --schedule popart --format json
+            --num-ipus 1..4
             --num-ipus 3 --output mps=out.mps -q
             """):
             m.solve(s, text, *constraint, group="constraints")
@@ -472,18 +472,18 @@ def add_random_solves(m, s, count):
         return chance.choice(names)
 
     choices = [
-        lambda: ["--cut-after", name()],
-        lambda: ["--no-cut-after", name()],
-        lambda: ["--together", f"{name()},{name()}"],
-        lambda: ["--place", f"{name()}={chance.randrange(4)}"],
-        lambda: ["--min-layers", str(chance.randint(1, 3))],
-        lambda: ["--max-layers", str(chance.randint(1, 4))],
+        lambda: ["--require", f"cut:{name()}"],
+        lambda: ["--require", f"no-cut:{name()}"],
+        lambda: ["--require", f"together:{name()},{name()}"],
+        lambda: ["--require", f"place:{name()}={chance.randrange(4)}"],
+        lambda: ["--require", f"layers:{str(chance.randint(1, 3))}.."],
+        lambda: ["--require", f"layers:..{str(chance.randint(1, 4))}"],
         lambda: ["--mem-per-tile", str(chance.randint(s.best[3] // 2 + 1, s.best[1]))],
-        lambda: ["--ipu-mem-per-tile", f"{chance.randrange(4)}={chance.randint(1, s.best[1])}"],
+        lambda: ["--mem-per-tile", f"{chance.randrange(4)}={chance.randint(1, s.best[1])}"],
         lambda: ["--objective", chance.choice(OBJECTIVE_LISTS)],
         lambda: ["--slack", str(chance.randrange(30))],
         lambda: ["--reserve", f"{chance.randrange(20)}%"],
-        lambda: ["--schedule", "training", "--recompute", chance.choice(["none", "full"])],
+        lambda: ["--schedule", "popart", "--recompute", chance.choice(["none", "full"])],
         lambda: ["--format", chance.choice(["tsv", "csv", "json"])],
         lambda: [chance.choice(["-v", "-q"])],
         lambda: ["--threads", str(chance.randint(1, 3))],
@@ -493,7 +493,7 @@ def add_random_solves(m, s, count):
     stages = [
         lambda: ["--num-ipus", str(chance.randint(1, 6))],
         lambda: ["--device-map", ",".join(str(chance.randrange(3)) for _ in range(3))],
-        lambda: ["--sweep", f"num-ipus=1..{chance.randint(1, 5)}"],
+        lambda: ["--num-ipus", f"1..{chance.randint(1, 5)}"],
     ]
     for _ in range(count):
         options = chance.choices(stages, [6, 2, 1])[0]()
@@ -507,7 +507,7 @@ def add_golden(m, s, folder):
     base = [f"in/{s.name}/profile.pop", f"in/{s.name}/debug.cbor"]
     for path in sorted(folder.glob("solve-*.txt")):
         options = path.read_text().splitlines()[0].removeprefix("options: ").split()
-        m.add(f"golden {s.name}", *base, *options, "--solver", "greedy")
+        m.add(f"golden {s.name}", *base, *options, "--solver", "popliner")
         m.add(f"golden {s.name}", *base, *options)
 
 
@@ -517,14 +517,14 @@ def add_graph(m, s):
         --num-ipus 4 --objective cycles --format json
         --num-ipus 2 -v
         --num-ipus 8 --objective cycles,traffic --format csv
-        --sweep num-ipus=1..4
+        --num-ipus 1..4
         --num-ipus 3 --objective memory,cycles
         --num-ipus 2 --reserve 1%
         --num-ipus 3 --mem-per-tile {s.best[3] - 1}
         """):
         m.solve(s, text, group="graph")
-    m.solve(s, "--num-ipus 4", "--cut-after", s.layers[0], group="graph")
-    m.solve(s, "--num-ipus 4", "--together", f"{s.layers[0]},{s.layers[-1]}", group="graph")
+    m.solve(s, "--num-ipus 4", "--require", f"cut:{s.layers[0]}", group="graph")
+    m.solve(s, "--num-ipus 4", "--require", f"together:{s.layers[0]},{s.layers[-1]}", group="graph")
 
 
 def add_real(m):
@@ -552,14 +552,14 @@ def add_stored(m, subject):
         --solve -v
         --solve --num-ipus 3 --mem-per-tile {third}
         --solve --num-ipus 3 --mem-per-tile {third // 2}
-        --solve --schedule training --num-ipus 3 -v
-        --solve --schedule training --recompute full --num-ipus 2 --format json
+        --solve --schedule popart --num-ipus 3 -v
+        --solve --schedule popart --recompute full --num-ipus 2 --format json
         --solve --device-map 0,1,0
         --solve --memory-model popliner --num-ipus 3
         --solve --layer-order natural
         --solve --layer-name-regex ^(.)
-        --solve --sweep num-ipus=1..4
-        --solve --solver greedy --num-ipus 2
+        --solve --num-ipus 1..4
+        --solve --solver popliner --num-ipus 2
         --solve --objective cycles,memory
         --solve --num-ipus 3 --output lp=out.lp
         --solve --layer-breakdown --diagnose --num-ipus 2
@@ -622,7 +622,8 @@ def add_damaged(m, inputs):
         m.add("wrong costs", f"in/wrong-costs/{name}", "--solve", "--format=json", "-v")
     for name in ["sample", "sample/profile.pop", "no-such-file", "stored/sample.popliner"]:
         m.add("wrong costs", f"in/{name}", "--solve")
-    for constraint in ["--cut-after=a,b", "--together=a,b,c|d=0", "--place=c|d=0=0", "--place=c=0"]:
+    for constraint in ["--require=cut:a\\,b", "--require=together:a,b\\,c|d\\=0",
+                       "--require=place:c|d\\=0=0,c=0"]:
         m.add("wrong costs", "in/wrong-costs/names.json", "--solve", constraint)
 
 
@@ -638,7 +639,7 @@ def add_values(m, options):
         group = f"values of {name}"
         m.add(group, "in/sample", name)
         m.add(group, "in/sample", "--solve", f"{name}=2")
-        m.add(group, "in/sample", "--solve", "--solver", "greedy", name, "2")
+        m.add(group, "in/sample", "--solve", "--solver", "popliner", name, "2")
         m.add(group, "in/sample", "--evaluate", "whole", name, "2")
         m.add(group, "in/costs/additive.json", "--solve", name, "2")
         if not value_name:
@@ -693,17 +694,17 @@ def add_usage(m):
         in/costs/additive.json
         in/costs/additive.json --solve in/sample
         in/costs/additive.json --solve --diagnose
-        in/costs/additive.json --solve --solver greedy
+        in/costs/additive.json --solve --solver popliner
         in/costs/additive.json --solve --reserve gaps
         in/sample in/a in/b --solve
         in/sample --solve --quiet -v
         in/sample --solve -v -v
         in/sample --solve --recompute full
         in/sample --solve --device-map 0,1 --num-ipus 2
-        in/sample --solve --device-map 0,1 --sweep num-ipus=1..2
-        in/sample --solve --num-ipus 2 --sweep num-ipus=1..2
-        in/sample --solve --mem-per-tile 2 --sweep mem-per-tile=1..2
-        in/sample --solve --output lp=a --sweep num-ipus=1..2
+        in/sample --solve --device-map 0,1 --num-ipus 1..2
+        in/sample --solve --num-ipus 1..2
+        in/sample --solve --mem-per-tile 1..2
+        in/sample --solve --output lp=a --num-ipus 1..2
         in/sample --solve --output lp=a --output mps=a
         in/sample --solve --output lp=a --save-to-file a
         in/sample --solve --output lp=no/a
@@ -713,7 +714,7 @@ def add_usage(m):
         in/sample --save-to-file /dev/null
         in/sample --save-to-file in/sample/profile.pop/a
         in/sample --threads 1
-        in/sample --tolerance 5
+        in/sample --fail-on unexplained=5%
         in/sample --layers 0
         in/sample --solve --layers 0
         in/sample --layer-breakdown --num-ipus 2 --mem-per-tile 1
@@ -732,7 +733,7 @@ def add_usage(m):
     m.add("usage", "--solve", "")
     m.add("usage", "in/sample", "", "--solve")
     m.add("usage", "--un\nknown", "in/sample")
-    m.add("usage", "in/sample", "--solve", *["--cut-after=0"] * 257)
+    m.add("usage", "in/sample", "--solve", *["--require=cut:0"] * 257)
 
 
 def add_unwritable(m):
@@ -751,7 +752,7 @@ def add_unwritable(m):
         --version
         in/sample --solve
         in/sample --solve --layer-breakdown
-        in/sample --solve --sweep num-ipus=1..2
+        in/sample --solve --num-ipus 1..2
         in/sample --diagnose
         in/sample --memory-totals --format json
         in/sample --evaluate whole
@@ -792,9 +793,9 @@ def add_shown(m, s):
         if not s.is_costs():
             m.add(group, *s.base, *plan, *text.split())
     for form in FORMATS:
-        m.solve(s, f"--num-ipus 2 --output {form} --layer-path model.layers.{{}}", group="emit")
-        text = f"--num-ipus 2 --interleave 2 --output {form}=out.txt --layer-path h.{{}}"
-        m.solve(s, f"{text} --head-modules e,f --tail-modules n,m", group="emit")
+        m.solve(s, f"--num-ipus 2 --output {form} --modules model.layers.{{}}", group="emit")
+        text = f"--num-ipus 2 --device-map interleaved:2 --output {form}=out.txt --modules h.{{}}"
+        m.solve(s, f"{text} --modules e,f,{{}},n,m", group="emit")
         m.solve(s, f"--num-ipus 3 --output {form} --schedule tf-grouped", group="emit")
     m.solve(s, "--num-ipus 3 --output page=page.html", group="shown")
     m.solve(s, "--num-ipus 3 --output page=page.html --schedule popart --recompute auto --paths -v")
@@ -806,21 +807,21 @@ def add_shown(m, s):
         --output trace=trace.json
         --output tiles --format plot
         --output liveness --format plot
-        --strict --diagnose
-        --strict --layer-breakdown -v
+        --fail-on contradiction --diagnose
+        --fail-on contradiction --layer-breakdown -v
         --max-memory 1000 --diagnose
         --max-memory 1G --memory-totals
         --ipu 0 --output tiles
         --ipu 1 --diagnose
         --compare in/sample
         --compare in/sample --format json
-        --compare in/planned-anew --max-growth 5
-        --compare in/planned-anew --format csv --max-growth tiles=0,layers=3,categories=100
+        --compare in/planned-anew --fail-on growth=5%
+        --compare in/planned-anew --format csv --fail-on growth.tiles=0%,growth.layers=3%,growth.categories=100%
         """):
         m.add(group, *s.base, *text.split())
     m.add(group, *s.base, *plan, "--output", "page=page.html", "--output", "trace=trace.json",
           "--format", "json")
-    m.add(group, *s.base, *plan, "--compare", "in/planned-anew", "--max-growth", "stages=1")
+    m.add(group, *s.base, *plan, "--compare", "in/planned-anew", "--fail-on", "growth.stages=1%")
     m.solve(s, "--num-ipus 3 --output trace=trace.json --schedule popart", group="shown")
     m.solve(s, "--num-ipus 2 --compare in/sample --format json --paths", group="shown")
 
@@ -836,13 +837,13 @@ def add_pipelines(m, s):
         --schedule popart --recompute auto
         --schedule popart --recompute auto:standard,full
         --schedule popart --recompute auto:none,full
-        --copies 1f1b
-        --copies gpipe --micro-batches 5
-        --copies zero-bubble
-        --copies interleaved --interleave 2
-        --copies 1f1b+2 --recompute full
-        --copies 1,2,3,5
-        --copies 0,1,...
+        --schedule 1f1b
+        --schedule gpipe --micro-batches 5
+        --schedule zero-bubble
+        --schedule interleaved --device-map interleaved:2
+        --schedule 1f1b+2 --recompute full
+        --schedule none:1,2,3,5
+        --schedule none:0,1,...
         """)
     for schedule in schedules:
         for text in lines(f"""
@@ -850,32 +851,32 @@ def add_pipelines(m, s):
             --num-ipus 2 --mem-per-tile {third}
             --num-ipus 4 --objective cycles,memory -v
             """):
-            if "--interleave" not in schedule or "--num-ipus 2" in text:
+            if "interleaved:" not in schedule or "--num-ipus 2" in text:
                 m.solve(s, f"{schedule} {text}", group="pipelines")
     for text in lines(f"""
-        --num-ipus 2 --interleave 2 --format json
-        --num-ipus 2 --v-shape --format json
-        --num-ipus 3 --v-shape --schedule popart
+        --num-ipus 2 --device-map interleaved:2 --format json
+        --num-ipus 2 --device-map v --format json
+        --num-ipus 3 --device-map v --schedule popart
         --num-ipus 3 --ipu-speed 0=0.5,2=3 --objective cycles,memory --format json
-        --num-ipus 3 --link-bandwidth 64,1-2=0.5 --objective cycles --format json
-        --num-ipus 3 --link-bandwidth 64 --ipu-speed 1=2 --objective cycles,traffic -v
-        --num-ipus 3 --link-bandwidth 1-2=0
+        --num-ipus 3 --bandwidth 64,1-2=0.5 --objective cycles --format json
+        --num-ipus 3 --bandwidth 64 --ipu-speed 1=2 --objective cycles,traffic -v
+        --num-ipus 3 --bandwidth 1-2=0
         --num-ipus 3 --ipu-speed 0=-1
         --pareto memory,cycles --num-ipus 4
         --pareto cycles,traffic --num-ipus 3 --format json
         --pareto balance,ipus,memory --num-ipus 4 --format csv
         --total-ipus 8 --micro-batches 16 --format json
-        --total-ipus 8 --batch 32 --micro-batch-size 2
+        --total-ipus 8 --batch 32/2
         --total-ipus 6 --micro-batches 4 --objective throughput,memory -v
-        --total-ipus 6 --batch 12 --replica-bandwidth 10 --format json --memory-model full
+        --total-ipus 6 --batch 12 --bandwidth replicas=10 --format json --memory-model full
         --total-ipus 4 --batch 7 --schedule popart
-        --risk low --num-ipus 3 --format json
-        --risk high --num-ipus 3 --mem-per-tile {third}
-        --effects none --num-ipus 3 --format json
-        --effects layout,buffers --num-ipus 3 -v
-        --effects passing --num-ipus 2 --accumulators fp32
-        --accumulators fp16 --schedule popart --num-ipus 2 --format json
-        --accumulators none --schedule popart --num-ipus 2
+        --need at-most --num-ipus 3 --format json
+        --need at-least --num-ipus 3 --mem-per-tile {third}
+        --effects accumulators --num-ipus 3 --format json
+        --effects layout,buffers,accumulators --num-ipus 3 -v
+        --effects passing,accumulators=fp32 --num-ipus 2
+        --effects all,accumulators=fp16 --schedule popart --num-ipus 2 --format json
+        --effects layout,passing,buffers --schedule popart --num-ipus 2
         --micro-batches 4 --num-ipus 2
         """):
         m.solve(s, text, group="pipelines")
@@ -885,15 +886,15 @@ def add_others(command, m, inputs):
     """Pipelines that were compiled, several reports, options from files."""
     group = "compiled pipelines"
     for text in lines("""
-        --calibrate in/pipeline
-        --calibrate in/pipeline --format json
-        --calibrate in/pipeline/0/profile.pop
-        --calibrate in/sample
-        --calibrate no-such
+        --compiled in/pipeline
+        --compiled in/pipeline --output calibration
+        --compiled in/pipeline/0/profile.pop
+        --compiled in/sample
+        --compiled no-such
         """):
         question = "--evaluate 1|3 --schedule popart " + text
         m.add(group, "in/reports/training", *question.split())
-    calibrate = ["--evaluate", "1|3", "--calibrate", "in/pipeline", "--format", "json", "-q"]
+    calibrate = ["--evaluate", "1,3", "--compiled", "in/pipeline", "--output", "calibration", "-q"]
     _, out, _ = execute_among_inputs(command, inputs.parent, ["in/reports/training", *calibrate])
     (inputs / "calibration.json").write_bytes(out)
     for name in ["calibration.json", "costs/additive.json"]:
@@ -914,13 +915,13 @@ def add_others(command, m, inputs):
         --solve --num-ipus 3
         --report all --solve --num-ipus 3 --schedule popart
         --report all --solve --num-ipus 3 --format json
-        --report training --report inference --solve --num-ipus 2 --format csv
+        --report training --report inference --solve --num-ipus 2 --output plan --format csv
         --report training --diagnose
         --report training --solve --num-ipus 2 --output page=page.html
         --report all --evaluate 1|3 --format json
         --report all --evaluate 1|3
         --report all --diagnose
-        --report all --solve --num-ipus 3 --sweep num-ipus=1..3
+        --report all --solve --num-ipus 1..3
         --report train --solve
         """):
         m.add(group, "in/reports", *text.split())
@@ -934,7 +935,7 @@ def add_others(command, m, inputs):
 def add_threads(m, subject):
     for text in lines("""
         --solve -v --num-ipus 3
-        --solve --schedule training --format json
+        --solve --schedule popart --format json
         --diagnose
         --layer-breakdown
         --operation-breakdown
@@ -959,9 +960,9 @@ def add_large(m, s):
         -v --objective cycles,memory --num-ipus 8
         --num-ipus 2 --mem-per-tile {third}
         --num-ipus 4 --mem-per-tile {third}
-        --num-ipus 4 --schedule training
-        --num-ipus 4 --schedule training --recompute full --format json
-        --sweep num-ipus=1..24 --format csv
+        --num-ipus 4 --schedule popart
+        --num-ipus 4 --schedule popart --recompute full --format json
+        --num-ipus 1..24 --format csv
         --num-ipus 24 --objective balance,traffic
         --num-ipus 5 --output lp=out.lp
         --objective ipus,memory --reserve gaps --format json
@@ -974,10 +975,10 @@ def add_large(m, s):
     if s.name == "large/training":  # takes longest
         return
     for text in lines(f"""
-        --solve --solver greedy --num-ipus 4 --mem-per-tile {third}
+        --solve --solver popliner --num-ipus 4 --mem-per-tile {third}
         --solve --device-map 0,1,0
         --solve --memory-model popliner --threads 1
-        --solve --schedule training --num-ipus 4 --mem-per-tile {third}
+        --solve --schedule popart --num-ipus 4 --mem-per-tile {third}
         --solve --device-map 0,1,2 --objective memory,cycles
         --evaluate {middle_layer(s)}
         --diagnose -v --threads 1
