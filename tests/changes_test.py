@@ -509,7 +509,7 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
     check("--fail-on was given twice: growth.layers=3% counts, not growth.layers=1%,growth=2%" in log, log)
     refuse(2, "--compare", sample, "--solve", "--evaluate", "whole")
     refuse(2, "--compare", sample, "--diagnose")
-    refuse(2, "--num-ipus", "1..2", "--solve")
+    refuse(2, "--num-ipus", sample, "--solve", "--num-ipus", "1..2")
     refuse(2, "no layer nothing", sample, "--evaluate", "nothing")
     _, log = run([popliner, sample, "--solve", "--fail-on", "growth=1%"], (2,))
     check("--fail-on growth: needs --compare" in log, log)
