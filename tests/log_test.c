@@ -13,7 +13,7 @@
 static char *written(const char *text, size_t indent, bool keeps_names) {
     char *result = NULL;
     size_t size = 0;
-    words_line line = {.indent = indent, .keeps_names = keeps_names};
+    words_line line = {.columns = 100, .indent = indent, .keeps_names = keeps_names};
     FILE *file = open_memstream(&result, &size);
     assert_non_null(file);
     words_line_add(&line, text);

@@ -679,7 +679,7 @@ class Check:
         if "plot" in options and options["plot"] != "plan":
             return None
         if "plot" in options:
-            lines = re.findall(r"^\d+ IPU (\d+) +(\S+)(?: to (\S+))?", text, re.M)
+            lines = re.findall(r"^>? +\d+ +(\d+)  (\S+)(?: to (\S+))?", text, re.M)
             return "plot", [{"ipu": ipu, "from": first, "to": last or first}
                             for ipu, first, last in lines]
         if options.get("format") == "json":

@@ -25,7 +25,6 @@ AXIS = 10
 HEIGHT = 16
 UPRIGHT = " ▁▂▃▄▅▆▇"
 FLAT = " ▏▎▍▌▋▊▉"
-NAME, NUMBERS = 22, 14
 
 
 def check(is_right, what):
@@ -58,6 +57,12 @@ def columns_of(count, width):
     starts = [column * count // columns for column in range(columns)]
     return [(start, max(end, start + 1))
             for start, end in zip(starts, starts[1:] + [count])]
+
+
+def percent(size, limit):
+    """What is below the limit has at most 99, what is above it at least 101."""
+    share = 100 * size / limit
+    return f"{min(share, 99) if size < limit else max(share, 101) if size > limit else 100:.0f} %"
 
 
 def check_columns(lines, base, total, top, limit, is_ascii):
@@ -108,57 +113,80 @@ def check_tiles(popliner, directory, is_ascii, width):
     check_columns(lines, base, total, max(most, limit if has_limit else 0),
                   limit if has_limit else None, is_ascii)
     largest = total.index(most)
-    check(f"Largest: tile {largest} with {most:,} bytes of {limit:,}" in rest, rest)
+    check(f"Largest: tile {largest} with {most:,} bytes of {limit:,} ({percent(most, limit)})."
+          in rest, rest)
     check(rest[0].split() == ["0", str(len(total) - 1)], rest[0])
 
 
-def check_liveness(popliner, directory, is_ascii, width):
+def check_liveness(popliner, directory, is_ascii, width, detail=""):
     rows = section(popliner, directory, "liveness")
-    total = [int(row["live_bytes"]) for row in rows]
-    base = [int(row["live_bytes"]) - int(row["not_always_live_bytes"]) for row in rows]
-    text = run([popliner, directory, "-q", "--output", "liveness", "--format", "plot"],
+    with_always = "always" in detail
+    changing = [int(row["not_always_live_bytes"]) for row in rows]
+    always = int(rows[0]["live_bytes"]) - changing[0]
+    total = [bytes_ + (always if with_always else 0) for bytes_ in changing]
+    base = [always] * len(total) if with_always else total
+    text = run([popliner, directory, "-q", "--output", "liveness" + detail, "--format", "plot"],
                {"LANG": None, "LC_ALL": "POSIX" if is_ascii else "en_US.utf8",
                 "COLUMNS": str(width)})
     lines, rest = read_columns(text, drawn_width(len(total), width))
     columns = check_columns(lines, base, total, max(total), None, is_ascii)
     units = [rows[max(range(first, end), key=lambda i: (total[i], -i))]["unit"]
              for first, end in columns]
-    band, at = rest[0][AXIS:], 0
+    band, at, num_short = rest[0][AXIS:], 0, 0
     check(rest[0].startswith("   layers "), rest[0])
     while at < len(units):
         end = at + 1
         while end < len(units) and units[end] == units[at]:
             end += 1
-        expected = ("|" if is_ascii else "│") + units[at][:end - at - 1].ljust(end - at - 1)
-        check(band[at:end] == expected, f"{band[at:end]!r}, not {expected!r}")
+        room = end - at - 1
+        check(band[at] == ("|" if is_ascii else "│"), band)
+        if len(units[at]) <= room:
+            check(band[at + 1:end].ljust(room) == units[at].ljust(room), band)
+        else:
+            num_short += 1
+            dots = "..." if is_ascii else "…"
+            check((dots in band[at + 1:end]) == (room > len(dots)), band)
         at = end
-    check(f"Largest: step {total.index(max(total))} with {max(total):,} bytes on all tiles" in rest,
-          rest)
+    check(f"Largest: step {total.index(max(total))} with {max(total):,} bytes on all tiles." in
+          rest, rest)
+    check((f"Not drawn: {always:,} bytes that are always live." in rest) != with_always, rest)
+    said = [line for line in rest if line.endswith(" no room.")]
+    check([int(line.split()[0]) for line in said] == [num_short] * (num_short > 0), rest)
+
+
+def check_one_tile(popliner, directory):
+    """The sum of all tiles is what all of them together have; a tile has its part of it."""
+    tiles = section(popliner, directory, "tiles")
+    for tile, row in enumerate(tiles[:3]):
+        text = run([popliner, directory, "-q", "--output", f"liveness:{tile}", "--format", "plot"])
+        largest = re.search(r"Largest: step \d+ with ([\d,]+) bytes on tile (\d+)\.", text)
+        undrawn = re.search(r"Not drawn: ([\d,]+) bytes", text)
+        check(largest[2] == str(tile), text)
+        check(int(largest[1].replace(",", "")) ==
+              int(row["live_bytes"]) - int(row["always_live_bytes"]), (row, text))
+        check(int(undrawn[1].replace(",", "")) == int(row["always_live_bytes"]), (row, text))
 
 
 def check_plan(popliner, directory, arguments):
     rows = section(popliner, directory, "plan", *arguments)
-    text = run([popliner, directory, "-q", "--output", "plan", "--format", "plot", *arguments])
-    lines = text.split("\n")
-    needs = [int(row["memory"]) for row in rows]
-    limits = [int(row["limit_bytes"]) for row in rows]
-    top = max(needs + limits)
-    width = 80 - NAME - NUMBERS
-    check(len(lines) == len(rows) + 2, lines)
-    for line, row, need, limit in zip(lines, rows, needs, limits):
-        name = f"{row['stage']} IPU {row['ipu']}  {row['from']}"
-        if row["to"] != row["from"]:
-            name += f" to {row['to']}"
-        check(line[:NAME] == name[:NAME].ljust(NAME), line)
-        check(line[NAME + width:] == f" {need:,}", line)
-        filled, at_limit = eighths(need, top, width), math.ceil(eighths(limit, top, width) / 8)
-        for cell in range(width):
-            here = min(8, max(0, filled - 8 * cell))
-            is_over = need > limit and cell >= at_limit
-            part = ("▓" if here >= 4 else "░") if is_over else FLAT[min(here, 7)]
-            empty = "│" if cell + 1 == at_limit else " "
-            expected = empty if here == 0 else part if here < 8 else "▓" if is_over else "█"
-            check(line[NAME + cell] == expected, f"{line!r}: cell {cell} is not {expected!r}")
+    for width, is_ascii in ((100, False), (80, True), (60, False)):
+        text = run([popliner, directory, "-q", "--output", "plan", "--format", "plot", *arguments],
+                   {"COLUMNS": str(width), "LANG": "C" if is_ascii else "C.UTF-8"})
+        lines = text.rstrip("\n").split("\n")
+        check(len(lines) == len(rows) + 1, text)
+        check(all(len(line) <= width for line in lines), text)
+        limit = int(rows[0]["limit_bytes"])
+        check(f"{limit:,}" in lines[0], text)
+        full, over, mark = "#!|" if is_ascii else "█▓│"
+        for line, row in zip(lines[1:], rows):
+            need = int(row["memory"])
+            check(re.match(r">? +(\d+) +(\d+) ", line).groups() == (row["stage"], row["ipu"]), line)
+            check(f"{need:,}" in line and line.count(mark) == 1, line)
+            check((over in line[line.index(mark):]) == (need > limit), line)
+            cells = len(re.findall(f"[{full}{FLAT[1:]}]", line[:line.index(mark)]))
+            room = line.index(mark) - line.index(full if full in line else mark)
+            check(cells == room or need < limit, line)
+            check(percent(need, limit) in line, line)
 
 
 def on_terminal(command, columns, environment):
@@ -184,13 +212,16 @@ def on_terminal(command, columns, environment):
 
 
 def check_terminal(popliner, directory):
-    command = [popliner, directory, "-q", "--output", "liveness", "--format", "plot"]
+    command = [popliner, directory, "-q", "--output", "liveness:always", "--format", "plot"]
     plain = run(command, {"COLUMNS": "60"})
     check("\x1b" not in plain, "colour in a file")
     coloured = on_terminal(command, 60, {})
     check("\x1b[34m" in coloured and "\x1b[33m" in coloured, "no colour on a terminal")
+    # a cell of both colours is mostly one of them
+    shaded = re.sub("\x1b\\[34;43m(.)",
+                    lambda cell: "█" if UPRIGHT.index(cell[1]) >= 4 else "▒", coloured)
     shaded = re.sub("\x1b\\[33m(.)", lambda cell: "░" if cell[1] in UPRIGHT[:4] else "▒",
-                    coloured)
+                    shaded)
     check(re.sub("\x1b\\[[0-9]+m", "", shaded) == plain, "the terminal's own width, or the shades")
     check(on_terminal(command, 60, {"NO_COLOR": "1"}) == plain, "NO_COLOR")
     check(on_terminal([*command, "--color=never"], 60, {}) == plain, "--color never")
@@ -206,9 +237,11 @@ def check_refusals(popliner, directory):
     for arguments in (["plan", "--solve", "--evaluate", "whole"],
                       ["tiles", "--output", "liveness"],
                       ["plan", "--solve", "--num-ipus", "1..2"],
-                      ["layers"], ["optimum"], ["tile"]):
+                      ["layers"], ["optimum"], ["tile"], ["liveness:x"], ["liveness:-1"],
+                      ["liveness:"], ["tiles:5"], ["liveness:99999"]):
         run([popliner, directory, "--format", "plot", "--output", *arguments], statuses=(2,))
     run([popliner, directory, "--solve", "--format", "plot"], statuses=(2,))
+    run([popliner, directory, "--output", "liveness:5", "--format", "tsv"], statuses=(2,))
 
 
 def main():
@@ -224,6 +257,8 @@ def main():
                 for width in (80, 57) if takes_all else (57,):
                     check_tiles(popliner, directory, is_ascii, width)
                     check_liveness(popliner, directory, is_ascii, width)
+                    check_liveness(popliner, directory, is_ascii, width, ":always")
+            check_one_tile(popliner, directory)
             check_plan(popliner, directory, ["--solve", "--num-ipus", "3"])
             largest = max(int(row["largest_tile_bytes"])
                           for row in section(popliner, directory, "layers"))

@@ -19,6 +19,7 @@
 #include "popliner/diagnosis.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
+#include "popliner/profile.h"
 #include "popliner/replicas.h"
 #include "popliner/solver.h"
 
@@ -191,7 +192,7 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
 
 typedef enum popliner_plot {
     POPLINER_PLOT_TILES,    /* live bytes on each tile, as the compiler counts them */
-    POPLINER_PLOT_LIVENESS, /* live bytes on all tiles at each step, and the units of the chain */
+    POPLINER_PLOT_LIVENESS, /* bytes that are live at each step, and the units of the chain */
     POPLINER_PLOT_PLAN,     /* the memory of each stage of a certificate, and its limit */
 } popliner_plot;
 
@@ -202,15 +203,20 @@ typedef struct popliner_plot_options {
     size_t height;   /* of the drawing, without axes and captions, in lines; from 4 to 200 */
     bool is_ascii;   /* false: blocks of Unicode in UTF-8 */
     bool has_colour; /* by the escape sequences of ECMA-48 */
+
+    /* For LIVENESS: a tile, or POPLINER_ALL_TILES for their sum, and whether what is always live
+     * is drawn, too. */
+    size_t tile;
+    bool has_always_live;
 } popliner_plot_options;
 
 #define POPLINER_PLOT_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_plot_options), 80, 16, false, false }
+    { sizeof(popliner_plot_options), 80, 16, false, false, POPLINER_ALL_TILES, false }
 
 /* Draws a plot with its last line end; the caller frees *text with free(). `model` is for the units
  * of LIVENESS; `certificate` is for PLAN, else NULL. `options` may be NULL. With more tiles or
  * steps than columns, each column shows the maximum of several. Loads what a loaded analysis lacks.
- * Errors: USAGE for an unknown plot or model, a size out of range, or for PLAN without a
+ * Errors: USAGE for an unknown plot, model or tile, a size out of range, or for PLAN without a
  * certificate of a profile; INPUT if a loaded file is damaged; MEMORY. Cost: LIVENESS takes a pass
  * over the variables. */
 popliner_status popliner_plot_text(popliner_analysis *analysis, popliner_plot plot,

@@ -1,12 +1,13 @@
 /* An answer for people: the verdict, the stages with their bars, the bottleneck, what would help.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "answer/answer_screen.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/certificate_data.h"
-#include "base/layout.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
@@ -339,6 +340,21 @@ static void add_choice(const popliner_certificate *c, size_t stage, pl_grid *gri
     pl_grid_text(grid, c->stage_choices == NULL ? NULL : c->stage_choices[stage]);
 }
 
+/* Adds the limit of a stage, if that differs from others, and its need with the share of it. */
+static void add_need(const popliner_certificate *c, size_t i, pl_grid *grid) {
+    pl_text limit_text = {0};
+    if (!has_one_limit(c) && limit_of(c, i) < PL_NO_LIMIT)
+        pl_text_add_grouped(&limit_text, limit_of(c, i));
+    pl_grid_made(grid, limit_text);
+    if (is_first_of_ipu(c, i)) {
+        pl_grid_number(grid, need_of(c, i));
+        pl_grid_made(grid, percent_text(need_of(c, i), limit_of(c, i)));
+    } else {
+        pl_grid_text(grid, "\"");
+        pl_grid_text(grid, NULL);
+    }
+}
+
 /* One number, its bar, cycles and cut of each stage. */
 static void write_stages(const popliner_certificate *c, const char *head, pl_layout *layout) {
     const char *const time =
@@ -359,23 +375,12 @@ static void write_stages(const popliner_certificate *c, const char *head, pl_lay
     };
     pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
     for (size_t i = 0; i < c->plan.num_stages; i++) {
-        const uint64_t bytes = need_of(c, i);
-        const uint64_t limit = limit_of(c, i);
-        const bool is_first = is_first_of_ipu(c, i);
-        pl_text limit_text = {0};
-        if (has_limits && limit < PL_NO_LIMIT)
-            pl_text_add_grouped(&limit_text, limit);
         add_stage(c, i, c->bottleneck, &grid);
-        pl_grid_made(&grid, limit_text);
-        if (is_first) {
-            pl_grid_number(&grid, bytes);
-            pl_grid_made(&grid, percent_text(bytes, limit));
-            pl_grid_bars(&grid, (pl_grid_bar){bytes, 0, limit});
-        } else {
-            pl_grid_text(&grid, "\"");
-            pl_grid_text(&grid, NULL);
+        add_need(c, i, &grid);
+        if (is_first_of_ipu(c, i))
+            pl_grid_bars(&grid, (pl_grid_bar){need_of(c, i), 0, limit_of(c, i)});
+        else
             pl_grid_text(&grid, "");
-        }
         pl_grid_made(&grid, cycles_text(c, i));
         pl_grid_made(&grid, cut_text(c, i));
         add_choice(c, i, &grid);
@@ -429,6 +434,37 @@ static void write_needs(const popliner_certificate *c, const char *head, pl_layo
             pl_grid_mark_row(&grid);
     }
     write_rows(c, &grid, layout);
+}
+
+void pl_certificate_add_bars(const popliner_certificate *c, pl_layout *layout) {
+    enum { MOST_BAR = 60 };
+    pl_text head = head_text(c, layout, false);
+    const pl_grid_column columns[] = {
+        {NULL, PL_GRID_WORDS, 0, 0, 0},
+        {"stage", PL_GRID_RIGHT, 0, 0, 0},
+        {"IPU", PL_GRID_RIGHT, 2, 0, 0},
+        {"layers", PL_GRID_NAME, 2, MOST_LAYERS, 0},
+        {has_one_limit(c) ? "" : "limit", PL_GRID_RIGHT, 3, 0, 0},
+        {head.failed ? "" : head.data, PL_GRID_RIGHT, 3, 0, 0},
+        {NULL, PL_GRID_RIGHT, 2, 0, 0},
+        {NULL, PL_GRID_BAR, 2, MOST_BAR, 0},
+    };
+    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        add_stage(c, i, c->bottleneck, &grid);
+        add_need(c, i, &grid);
+        if (is_first_of_ipu(c, i))
+            pl_grid_bars(&grid,
+                         (pl_grid_bar){need_of(c, i), c->details[i].need_bytes[POPLINER_NEED_MOST],
+                                       limit_of(c, i)});
+        else
+            pl_grid_text(&grid, "");
+        if (i == c->bottleneck)
+            pl_grid_mark_row(&grid);
+    }
+    grid.failed = grid.failed || head.failed;
+    pl_grid_write(&grid, SIZE_MAX, "", layout);
+    free(head.data);
 }
 
 static void write_table(const popliner_certificate *c, pl_layout *layout) {

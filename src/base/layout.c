@@ -371,7 +371,7 @@ static size_t width_of_cells(const writing *w, size_t column) {
     if (w->num_rows == 0)
         return pl_layout_width_of(name_of(w, column));
     if (c->kind == PL_GRID_BAR)
-        return MOST_BAR;
+        return c->most_width > 0 ? c->most_width : MOST_BAR;
     for (size_t row = 0; row < w->num_rows; row++) {
         const char *text = cell_at(w, row, column)->text;
         const size_t own = text == NULL ? 0 : pl_layout_width_of(text);

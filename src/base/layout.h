@@ -82,7 +82,7 @@ typedef struct pl_grid_column {
     const char *name; /* may reach over the columns to its right that have none; NULL: none */
     pl_grid_kind kind;
     size_t gap;          /* blanks before it */
-    size_t most_width;   /* of a name, which is shortened; 0: any */
+    size_t most_width;   /* of a name, which is shortened, or of a bar; 0: the usual */
     size_t least_screen; /* on narrower ones it is left out */
 } pl_grid_column;
 

@@ -628,17 +628,40 @@ static bool no_output(const char *text, size_t length, problem *why) {
     return problem_is(why, "no such output%s (--help output)", nearest_hint(&n, "", "", hint));
 }
 
+/* What follows "liveness:": a tile or "always", or both with ',' between them. */
+static bool parse_liveness(const char *text, wanted_output *w, problem *why) {
+    static const char always[] = "always";
+    do {
+        const size_t size = strcspn(text, ",=");
+        char *rest = NULL;
+        if (size == strlen(always) && strncmp(text, always, size) == 0) {
+            w->has_always_live = true;
+        } else {
+            const unsigned long long tile = strtoull(text, &rest, 10);
+            if (*text < '0' || *text > '9' || rest != text + size || tile >= SIZE_MAX)
+                return problem_is(why, "expected a tile, always, or both, like liveness:5,always");
+            w->tile = (size_t)tile;
+        }
+        text += size;
+    } while (*text++ == ',');
+    return true;
+}
+
 /* "WHAT", or "WHAT=FILE". */
 static bool parse_output(const char *text, const option *row, void *field, problem *why) {
-    const size_t length = strcspn(text, "=");
-    const char *path = text[length] == '=' ? text + length + 1 : NULL;
-    const output *what = output_find(text, length);
-    if (what == NULL)
+    const size_t whole = strcspn(text, "=");
+    const size_t length = strcspn(text, ":=");
+    const char *path = text[whole] == '=' ? text + whole + 1 : NULL;
+    wanted_output w = {output_find(text, length), path, row->name, text, POPLINER_ALL_TILES, false};
+    if (w.what == NULL)
         return no_output(text, length, why);
-    if (path == NULL ? what->is_file : *path == '\0')
-        return problem_is(why, "into which file? Give %s=FILE", what->name);
-    return options_add_output(field, &(wanted_output){what, path, row->name, text}) ||
-           lacks_memory(why);
+    if (path == NULL ? w.what->is_file : *path == '\0')
+        return problem_is(why, "into which file? Give %s=FILE", w.what->name);
+    if (length < whole && strcmp(w.what->name, "liveness") != 0)
+        return problem_is(why, "%s has no details", w.what->name);
+    if (length < whole && !parse_liveness(text + length + 1, &w, why))
+        return false;
+    return options_add_output(field, &w) || lacks_memory(why);
 }
 
 const value_kind kind_output = {.word_at = output_at, .parse = parse_output, .is_list = true};

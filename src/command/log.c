@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "command/progress.h"
+#include "command/terminal.h"
 #include "command/words.h"
 #include "popliner/utilities.h"
 
@@ -72,7 +73,11 @@ void log_unbroken(const log_state *log, popliner_level level, const char *head, 
 static void on_message(void *user, popliner_level level, const char *text) {
     const log_state *log = user;
     char prefix[40];
-    words_line line = {.keeps_names = log->least_level == POPLINER_LEVEL_DEBUG};
+    const terminal shown = terminal_of(STDERR_FILENO);
+    words_line line = {.columns = shown.is_terminal && shown.width < WORDS_LINE_COLUMNS
+                                      ? shown.width
+                                      : WORDS_LINE_COLUMNS,
+                       .keeps_names = log->least_level == POPLINER_LEVEL_DEBUG};
     if (level < log->least_level || is_on_screen(log, level))
         return;
     if (level == POPLINER_LEVEL_DEBUG) { /* details, some of them in columns */

@@ -155,6 +155,8 @@ typedef struct wanted_output {
     const char *path;   /* NULL: standard output */
     const char *option; /* that asks for it, and its value */
     const char *value;
+    size_t tile; /* of a plot of liveness, or POPLINER_ALL_TILES */
+    bool has_always_live;
 } wanted_output;
 typedef struct wanted_list {
     wanted_output *items;

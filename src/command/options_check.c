@@ -345,6 +345,9 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
                                        popliner_error *error) {
     static const char *const names[] = {"tsv", "csv", "json", "text", "plot"};
     const int format = (int)options_format_of(o, w);
+    if ((w->tile != POPLINER_ALL_TILES || w->has_always_live) && format != FORMAT_PLOT)
+        return fail_usage(error, "--%s %s: a tile, and what is always live, need --format plot",
+                          w->option, w->value);
     if (w->what->formats == AS_ITSELF ? w->path != NULL || !o->has_format
                                       : (w->what->formats >> format & 1) != 0)
         return POPLINER_OK;
@@ -601,7 +604,8 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
         const char *value = texts->count == 0 ? NULL : texts->texts[texts->count - 1];
         if (!o->given.is_own[i] && !has_use(o, what))
             continue;
-        if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value}))
+        if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value,
+                                                              POPLINER_ALL_TILES, false}))
             return fail_memory(error, "the options");
     }
     return POPLINER_OK;

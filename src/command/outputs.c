@@ -58,6 +58,8 @@ static popliner_status make_section(session *s, const wanted_output *w,
     if ((int)format == FORMAT_PLOT) {
         popliner_plot_options how = screen_options(s);
         how.has_colour = how.has_colour && w->path == NULL;
+        how.tile = w->tile;
+        how.has_always_live = w->has_always_live;
         const popliner_plot plot = section == POPLINER_SECTION_TILES      ? POPLINER_PLOT_TILES
                                    : section == POPLINER_SECTION_LIVENESS ? POPLINER_PLOT_LIVENESS
                                                                           : POPLINER_PLOT_PLAN;

@@ -161,7 +161,7 @@ static void shorten_names(words_line *line, size_t columns) {
 }
 
 void words_line_write(words_line *line, FILE *file) {
-    const size_t columns = WORDS_LINE_COLUMNS - line->indent;
+    const size_t columns = line->columns - line->indent;
     if (!line->keeps_names) {
         size_t length;
         shorten_names(line, columns);

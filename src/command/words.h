@@ -24,9 +24,10 @@ void words_number(char result[WORDS_NUMBER_SIZE], uint64_t number);
 
 enum { WORDS_LINE_COLUMNS = 100 };
 
-/* A message. Zero-initialise, set the first two, add its text, and write it. */
+/* A message. Zero-initialise, set the first three, add its text, and write it. */
 typedef struct words_line {
-    size_t indent;    /* columns before it */
+    size_t columns;   /* that a line may have: 40 to WORDS_LINE_COLUMNS */
+    size_t indent;    /* those before the message */
     bool keeps_names; /* none is shortened */
     bool is_full;
     size_t length;

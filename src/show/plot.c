@@ -4,63 +4,61 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "answer/certificate_data.h"
+#include "answer/answer_screen.h"
 #include "base/failure.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
+#include "tables/reports.h"
 
 /* ---- cells ---- */
 
-static void begin_ink(pl_canvas *canvas, pl_ink ink) {
-    static const char *const colours[] = {
-        [PL_INK_BASE] = "\x1b[34m",
-        [PL_INK_REST] = "\x1b[33m",
-        [PL_INK_LIMIT] = "\x1b[31m",
-        [PL_INK_OVER] = "\x1b[31m",
-    };
-    if (canvas->options.has_colour)
-        pl_text_add(&canvas->text, colours[ink]);
-}
+/* What a column is made of. */
+typedef enum ink {
+    INK_BASE,  /* its lower part */
+    INK_REST,  /* what is above that */
+    INK_LIMIT, /* a line that it should not reach */
+} ink;
 
-static void end_ink(pl_canvas *canvas) {
-    if (canvas->options.has_colour)
-        pl_text_add(&canvas->text, "\x1b[0m");
+/* Adds a sign in the colour of an ink; `rest` is what fills the rest of its cell, or NULL. */
+static void add_sign(pl_layout *canvas, ink own, const char *sign, const ink *rest) {
+    static const int colours[] = {[INK_BASE] = 34, [INK_REST] = 33, [INK_LIMIT] = 31};
+    if (!canvas->screen.has_colour)
+        pl_text_add(&canvas->text, sign);
+    else if (rest == NULL)
+        pl_text_format(&canvas->text, "\x1b[%dm%s\x1b[0m", colours[own], sign);
+    else
+        pl_text_format(&canvas->text, "\x1b[%d;%dm%s\x1b[0m", colours[own], 10 + colours[*rest],
+                       sign);
 }
 
 /* A whole cell. */
-static const char *full(const pl_canvas *canvas, pl_ink ink) {
-    const bool is_ascii = canvas->options.is_ascii;
-    switch (ink) {
-    case PL_INK_BASE:
+static const char *full(const pl_layout *canvas, ink own) {
+    const bool is_ascii = canvas->screen.is_ascii;
+    switch (own) {
+    case INK_BASE:
         return is_ascii ? "#" : "\u2588";
-    case PL_INK_REST:
-        return is_ascii ? ":" : canvas->options.has_colour ? "\u2588" : "\u2592";
-    case PL_INK_OVER:
-        return is_ascii ? "!" : canvas->options.has_colour ? "\u2588" : "\u2593";
-    case PL_INK_LIMIT:
+    case INK_REST:
+        return is_ascii ? ":" : canvas->screen.has_colour ? "\u2588" : "\u2592";
+    case INK_LIMIT:
         break;
     }
     return is_ascii ? "-" : "\u2500";
 }
 
-/* A cell of which so many eighths are filled, from the bottom or from the left; 8 is a whole
- * one. */
-static const char *part(const pl_canvas *canvas, pl_ink ink, unsigned eighths, bool is_upright) {
-    static const char *const upright[] = {" ",      "\u2581", "\u2582", "\u2583",
-                                          "\u2584", "\u2585", "\u2586", "\u2587"};
-    static const char *const flat[] = {" ",      "\u258f", "\u258e", "\u258d",
-                                       "\u258c", "\u258b", "\u258a", "\u2589"};
+/* A cell of which so many eighths are filled from the bottom; 8 is a whole one. */
+static const char *part(const pl_layout *canvas, ink own, unsigned eighths) {
+    static const char *const parts[] = {" ",      "\u2581", "\u2582", "\u2583",
+                                        "\u2584", "\u2585", "\u2586", "\u2587"};
     if (eighths >= 8)
-        return full(canvas, ink);
-    if (canvas->options.is_ascii)
-        return eighths == 0 ? " " : eighths < 4 ? "." : full(canvas, ink);
-    if (ink != PL_INK_BASE && !canvas->options.has_colour) /* there are no parts of its shade */
-        return eighths == 0 ? " " : eighths < 4 ? "\u2591" : full(canvas, ink);
-    return is_upright ? upright[eighths] : flat[eighths];
+        return full(canvas, own);
+    if (canvas->screen.is_ascii)
+        return eighths == 0 ? " " : eighths < 4 ? "." : full(canvas, own);
+    if (own != INK_BASE && !canvas->screen.has_colour) /* there are no parts of its shade */
+        return eighths == 0 ? " " : eighths < 4 ? "\u2591" : full(canvas, own);
+    return parts[eighths];
 }
 
 /* How many eighths of cells stand for so many bytes, at most the top, rounded up: what is there is
@@ -91,7 +89,7 @@ typedef struct bars {
 enum { AXIS_WIDTH = 10 };
 
 /* "312.0 KiB", as wide as the axis. */
-static void add_axis(pl_canvas *canvas, double bytes) {
+static void add_axis(pl_layout *canvas, double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     char label[32];
     size_t unit = 0;
@@ -107,28 +105,28 @@ static void add_axis(pl_canvas *canvas, double bytes) {
     pl_text_format(&canvas->text, "%*s ", AXIS_WIDTH - 1, label);
 }
 
-static void add_cell(pl_canvas *canvas, const bars *columns, size_t column, size_t line,
+static void add_cell(pl_layout *canvas, const bars *columns, size_t column, size_t line,
                      bool is_limit) {
-    const size_t height = canvas->options.height;
+    static const ink rest = INK_REST;
+    const size_t height = canvas->screen.height;
+    const bool is_exact = canvas->screen.has_colour && !canvas->screen.is_ascii;
     uint64_t total = eighths_of(columns->total_bytes[column], columns->top_bytes, height);
     uint64_t base = eighths_of(columns->base_bytes[column], columns->top_bytes, height);
-    unsigned filled = in_cell(total, line);
-    pl_ink ink = in_cell(base, line) >= 4 || base >= total ? PL_INK_BASE : PL_INK_REST;
-    if (filled == 0 && is_limit) {
-        begin_ink(canvas, PL_INK_LIMIT);
-        pl_text_add(&canvas->text, full(canvas, PL_INK_LIMIT));
-        end_ink(canvas);
-    } else if (filled == 0) {
+    const unsigned filled = in_cell(total, line);
+    const unsigned below = in_cell(base, line);
+    const ink own = below >= 4 || base >= total ? INK_BASE : INK_REST;
+    if (filled == 0 && is_limit)
+        add_sign(canvas, INK_LIMIT, full(canvas, INK_LIMIT), NULL);
+    else if (filled == 0)
         pl_text_add(&canvas->text, " ");
-    } else {
-        begin_ink(canvas, ink);
-        pl_text_add(&canvas->text, part(canvas, ink, filled, true));
-        end_ink(canvas);
-    }
+    else if (is_exact && filled == 8 && below > 0 && below < 8)
+        add_sign(canvas, INK_BASE, part(canvas, INK_BASE, below), &rest);
+    else
+        add_sign(canvas, own, part(canvas, own, filled), NULL);
 }
 
-static void draw_columns(pl_canvas *canvas, const bars *columns) {
-    const size_t height = canvas->options.height;
+static void draw_columns(pl_layout *canvas, const bars *columns) {
+    const size_t height = canvas->screen.height;
     bool has_limit = columns->limit_bytes > 0 && columns->limit_bytes <= columns->top_bytes;
     uint64_t limit = has_limit ? eighths_of(columns->limit_bytes, columns->top_bytes, height) : 0;
     for (size_t line = height; line-- > 0;) {
@@ -143,69 +141,21 @@ static void draw_columns(pl_canvas *canvas, const bars *columns) {
     }
 }
 
-/* ---- the rest ---- */
-
-void pl_canvas_bar(pl_canvas *canvas, size_t width, uint64_t bytes, uint64_t limit_bytes,
-                   uint64_t top_bytes) {
-    uint64_t own = eighths_of(bytes, top_bytes, width);
-    /* beyond the top it is in no cell; an unknown limit is beyond the top */
-    size_t limit_cell = limit_bytes > top_bytes
-                            ? SIZE_MAX
-                            : (size_t)((eighths_of(limit_bytes, top_bytes, width) + 7) / 8);
-    for (size_t cell = 0; cell < width; cell++) {
-        unsigned filled = in_cell(own, cell);
-        pl_ink ink = bytes > limit_bytes && cell >= limit_cell ? PL_INK_OVER : PL_INK_BASE;
-        if (filled == 0 && cell + 1 == limit_cell) {
-            begin_ink(canvas, PL_INK_LIMIT);
-            pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
-            end_ink(canvas);
-        } else if (filled == 0) {
-            pl_text_add(&canvas->text, " ");
-        } else {
-            begin_ink(canvas, ink);
-            pl_text_add(&canvas->text, part(canvas, ink, filled, false));
-            end_ink(canvas);
-        }
-    }
+/* Adds a name in exactly `width` characters: shortened, or filled. Returns whether it is whole. */
+static bool add_name(pl_layout *canvas, const char *name, size_t width) {
+    const size_t dots = canvas->screen.is_ascii ? 3 : 1;
+    const bool is_whole = pl_layout_width_of(name) <= width;
+    pl_text own = {0};
+    pl_text_add(&own, "");
+    if (is_whole || width > dots)
+        pl_layout_add_name(canvas, &own, name, width);
+    canvas->text.failed = canvas->text.failed || own.failed;
+    if (!own.failed)
+        pl_text_format(&canvas->text, "%s%*s", own.data,
+                       (int)(width - pl_layout_width_of(own.data)), "");
+    free(own.data);
+    return is_whole;
 }
-
-/* A name in exactly `width` characters: cut or filled. What a terminal would obey, and in ASCII
- * what it cannot show, is replaced. */
-static void add_name(pl_canvas *canvas, const char *name, size_t width) {
-    const bool is_ascii = canvas->options.is_ascii;
-    size_t written = 0;
-    while (*name != '\0' && written < width) {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(name, &c);
-        if (length == 0 || pl_utf8_is_control(c) || (is_ascii && c > 0x7e))
-            pl_text_add(&canvas->text, is_ascii ? "?" : PL_REPLACEMENT);
-        else
-            pl_text_append(&canvas->text, name, length);
-        name += length == 0 ? 1 : length;
-        written++;
-    }
-    pl_text_format(&canvas->text, "%*s", (int)(width - written), "");
-}
-
-/* How a part of a bar looks, for captions. */
-static void add_sample(pl_canvas *canvas, pl_ink ink) {
-    begin_ink(canvas, ink);
-    pl_text_add(&canvas->text, full(canvas, ink));
-    end_ink(canvas);
-}
-
-/* "34,127" */
-static void add_number(pl_canvas *canvas, uint64_t number) {
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            pl_text_add(&canvas->text, ",");
-        pl_text_append(&canvas->text, &digits[i], 1);
-    }
-}
-
-/* ---- the plots ---- */
 
 popliner_status pl_plot_check(const popliner_plot_options *options, popliner_error *error) {
     enum { MIN_WIDTH = 40, MAX_WIDTH = 1000, MIN_HEIGHT = 4, MAX_HEIGHT = 200 };
@@ -275,7 +225,7 @@ static size_t largest_item(const series *s) {
 }
 
 /* Draws the columns; the limit only where it does not press them flat. */
-static popliner_status draw(const series *s, uint64_t limit_bytes, pl_canvas *canvas,
+static popliner_status draw(const series *s, uint64_t limit_bytes, pl_layout *canvas,
                             popliner_error *error) {
     enum { MOST_TIMES = 4 };
     uint64_t *base_bytes = pl_new_array(s->num_columns, sizeof *base_bytes);
@@ -301,34 +251,38 @@ static popliner_status draw(const series *s, uint64_t limit_bytes, pl_canvas *ca
 }
 
 /* The numbers of the first and the last item under the columns. */
-static void add_ends(const series *s, pl_canvas *canvas) {
+static void add_ends(const series *s, pl_layout *canvas) {
     size_t last = s->count == 0 ? 0 : s->count - 1;
     pl_text_format(&canvas->text, "%*s0%*zu\n", AXIS_WIDTH, "",
                    (int)(s->num_columns > 1 ? s->num_columns - 1 : 1), last);
 }
 
-/* Names the parts of the columns, and the largest item. */
-static void add_caption(const series *s, const char *what, const char *whats, pl_canvas *canvas) {
+/* Adds what the drawing cannot say: how many items a column stands for, and the largest item. */
+static void add_caption(const series *s, const char *what, pl_layout *canvas) {
     pl_text *text = &canvas->text;
-    add_sample(canvas, PL_INK_BASE);
-    pl_text_add(text, " always live  ");
-    add_sample(canvas, PL_INK_REST);
-    pl_text_add(text, " not always");
     if (s->count > s->num_columns)
-        pl_text_format(text, "; a column is the largest of %zu %s",
-                       (s->count + s->num_columns - 1) / s->num_columns, whats);
+        pl_text_format(text, "A column is the largest of %zu %ss.\n",
+                       (s->count + s->num_columns - 1) / s->num_columns, what);
     if (s->count > 0) {
-        pl_text_format(text, "\nLargest: %s %zu with ", what, largest_item(s));
-        add_number(canvas, s->total_bytes[largest_item(s)]);
+        pl_text_format(text, "Largest: %s %zu with ", what, largest_item(s));
+        pl_text_add_grouped(text, s->total_bytes[largest_item(s)]);
         pl_text_add(text, " bytes");
     }
+}
+
+/* Adds how the two parts of the columns look. */
+static void add_key(pl_layout *canvas) {
+    add_sign(canvas, INK_BASE, full(canvas, INK_BASE), NULL);
+    pl_text_add(&canvas->text, " always live  ");
+    add_sign(canvas, INK_REST, full(canvas, INK_REST), NULL);
+    pl_text_add(&canvas->text, " not always live\n");
 }
 
 /* ---- the plots ---- */
 
 popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_options *options,
                               char **text, popliner_error *error) {
-    pl_canvas canvas = {.options = *options};
+    pl_layout canvas = {.screen = *options};
     series s = {0};
     popliner_status status = begin_series(&s, p->target.num_tiles, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < s.count; tile++) {
@@ -342,10 +296,14 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         status = draw(&s, p->target.bytes_per_tile, &canvas, error);
     if (status == POPLINER_OK) {
         add_ends(&s, &canvas);
-        add_caption(&s, "tile", "tiles", &canvas);
+        add_key(&canvas);
+        add_caption(&s, "tile", &canvas);
         pl_text_add(&canvas.text, " of ");
-        add_number(&canvas, p->target.bytes_per_tile);
-        pl_text_add(&canvas.text, "\n");
+        pl_text_add_grouped(&canvas.text, p->target.bytes_per_tile);
+        pl_text_add(&canvas.text, " (");
+        pl_text_add_percent(&canvas.text, s.count == 0 ? 0 : s.total_bytes[largest_item(&s)],
+                            p->target.bytes_per_tile);
+        pl_text_add(&canvas.text, ").\n");
     }
     free_series(&s);
     return pl_text_finish(&canvas.text, status, text, error);
@@ -357,106 +315,78 @@ static size_t unit_of_column(const series *s, const popliner_chain *chain, size_
     return operation == SIZE_MAX ? SIZE_MAX : pl_chain_unit_of(chain, operation);
 }
 
-/* A line that says of which unit the columns are. */
-static void add_units(const series *s, const popliner_chain *chain, pl_canvas *canvas) {
+/* Adds a line that names the units of the columns, and returns how many names have no room. */
+static size_t add_units(const series *s, const popliner_chain *chain, pl_layout *canvas) {
+    size_t num_short = 0;
     pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "layers ");
     for (size_t column = 0; column < s->num_columns;) {
         size_t unit = unit_of_column(s, chain, column);
         size_t end = column + 1;
         while (end < s->num_columns && unit_of_column(s, chain, end) == unit)
             end++;
-        pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
-        add_name(canvas, unit == SIZE_MAX ? "" : pl_chain_unit_at(chain, unit)->label,
-                 end - column - 1);
+        pl_text_add(&canvas->text, canvas->screen.is_ascii ? "|" : "\u2502");
+        num_short += !add_name(canvas, unit == SIZE_MAX ? "" : pl_chain_unit_at(chain, unit)->label,
+                               end - column - 1);
         column = end;
     }
     pl_text_add(&canvas->text, "\n");
+    return num_short;
+}
+
+/* Adds what the steps are of, and the always-live bytes that are not drawn. */
+static void add_whole(const popliner_plot_options *options, uint64_t always_bytes, size_t num_short,
+                      pl_layout *canvas) {
+    pl_text *text = &canvas->text;
+    if (options->tile == POPLINER_ALL_TILES)
+        pl_text_add(text, " on all tiles.\n");
+    else
+        pl_text_format(text, " on tile %zu.\n", options->tile);
+    if (!options->has_always_live) {
+        pl_text_add(text, "Not drawn: ");
+        pl_text_add_grouped(text, always_bytes);
+        pl_text_add(text, " bytes that are always live.\n");
+    }
+    if (num_short > 0)
+        pl_text_format(text, "%zu %s of layers %s no room.\n", num_short,
+                       num_short == 1 ? "name" : "names", num_short == 1 ? "has" : "have");
 }
 
 popliner_status pl_plot_liveness(const popliner_profile *p, const popliner_chain *chain,
                                  const popliner_plot_options *options, char **text,
                                  popliner_error *error) {
-    pl_canvas canvas = {.options = *options};
+    pl_layout canvas = {.screen = *options};
     series s = {0};
-    uint64_t always_bytes = 0;
     popliner_status status = begin_series(&s, p->num_steps, error);
     if (status == POPLINER_OK)
-        status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps,
-                                           s.total_bytes, error);
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++)
-        always_bytes += p->tile_always_live_bytes[tile];
+        status = popliner_liveness_by_step(p, options->tile, NULL, 0, p->num_steps, s.total_bytes,
+                                           error);
+    const uint64_t always_bytes =
+        status == POPLINER_OK ? pl_tiles_always_live(p, options->tile, NULL) : 0;
     for (size_t step = 0; status == POPLINER_OK && step < s.count; step++) {
-        s.base_bytes[step] = always_bytes;
-        s.total_bytes[step] += always_bytes;
+        s.total_bytes[step] += options->has_always_live ? always_bytes : 0;
+        s.base_bytes[step] = options->has_always_live ? always_bytes : s.total_bytes[step];
     }
     if (status == POPLINER_OK)
         status = find_columns(&s, options->width - AXIS_WIDTH, error);
     if (status == POPLINER_OK)
         status = draw(&s, 0, &canvas, error);
     if (status == POPLINER_OK) {
-        add_units(&s, chain, &canvas);
+        const size_t num_short = add_units(&s, chain, &canvas);
         add_ends(&s, &canvas);
-        add_caption(&s, "step", "steps", &canvas);
-        pl_text_add(&canvas.text, " on all tiles\n");
+        if (options->has_always_live)
+            add_key(&canvas);
+        add_caption(&s, "step", &canvas);
+        add_whole(options, always_bytes, num_short, &canvas);
     }
     free_series(&s);
     return pl_text_finish(&canvas.text, status, text, error);
 }
 
-/* Returns the text before the bar of a stage. */
-static char *stage_name(const popliner_certificate *c, size_t number) {
-    const popliner_plan_stage *stage = &c->plan.stages[number];
-    pl_text name = {0};
-    pl_text_format(&name, "%zu IPU %zu  %s", number, stage->ipu,
-                   c->input.unit_names[stage->first_unit]);
-    if (stage->last_unit > stage->first_unit)
-        pl_text_format(&name, " to %s", c->input.unit_names[stage->last_unit]);
-    if (name.failed) {
-        free(name.data);
-        return NULL;
-    }
-    return name.data;
-}
-
-static popliner_status draw_plan(const popliner_certificate *c, pl_canvas *canvas,
-                                 popliner_error *error) {
-    enum { NAME_WIDTH = 22, NUMBERS_WIDTH = 14 };
-    size_t width = canvas->options.width - NAME_WIDTH - NUMBERS_WIDTH;
-    uint64_t top_bytes = 1;
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        const uint64_t bytes = c->details[i].need_bytes[c->input.need];
-        const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[i].ipu);
-        top_bytes = bytes > top_bytes ? bytes : top_bytes;
-        /* no limit at all is no end of a scale */
-        if (limit_bytes < UINT64_MAX && limit_bytes > top_bytes)
-            top_bytes = limit_bytes;
-    }
-    for (size_t i = 0; i < c->plan.num_stages; i++) {
-        const uint64_t bytes = c->details[i].need_bytes[c->input.need];
-        char *name = stage_name(c, i);
-        if (name == NULL)
-            return pl_fail_memory(error, "a plot");
-        add_name(canvas, name, NAME_WIDTH);
-        free(name);
-        pl_canvas_bar(canvas, width, bytes, pl_certificate_limit(c, c->plan.stages[i].ipu),
-                      top_bytes);
-        pl_text_add(&canvas->text, " ");
-        add_number(canvas, bytes);
-        pl_text_add(&canvas->text, "\n");
-    }
-    add_sample(canvas, PL_INK_BASE);
-    pl_text_add(&canvas->text, " bytes on the largest tile  ");
-    pl_text_add(&canvas->text, canvas->options.is_ascii ? "|" : "\u2502");
-    pl_text_add(&canvas->text, " limit  ");
-    add_sample(canvas, PL_INK_OVER);
-    pl_text_add(&canvas->text, " above it\n");
-    return POPLINER_OK;
-}
-
 popliner_status pl_plot_plan(const popliner_certificate *certificate,
                              const popliner_plot_options *options, char **text,
                              popliner_error *error) {
-    pl_canvas canvas = {.options = *options};
-    popliner_status status = draw_plan(certificate, &canvas, error);
-    return pl_text_finish(&canvas.text, status, text, error);
+    pl_layout layout;
+    pl_layout_begin(&layout, options);
+    pl_certificate_add_bars(certificate, &layout);
+    return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

@@ -57,9 +57,13 @@ def size(value: Any, what: str) -> int:
     return number(value, what, SIZE_MAX)
 
 
-def screen(width: int, is_ascii: bool, has_colour: bool, height: Optional[int] = None) -> Any:
+def screen(width: int, is_ascii: bool, has_colour: bool, height: Optional[int] = None,
+           tile: Optional[int] = None, has_always_live: bool = False) -> Any:
     """What a text for people may have, as an argument of the library."""
     options = begin(c.popliner_plot_options)
+    if tile is not None:
+        options.tile = size(tile, "tile")
+    options.has_always_live = bool(has_always_live)
     options.width = size(width, "width")
     if height is not None:
         options.height = size(height, "height")

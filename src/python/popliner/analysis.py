@@ -487,11 +487,14 @@ class Analysis(Owner):
 
     def plot(self, plot: Union[Plot, str] = Plot.TILES, memory_model: Model = MemoryModel.FULL,
              answer: Optional[Answer] = None, *, width: int = 80, height: int = 16,
-             is_ascii: bool = False, has_colour: bool = False) -> str:
-        """A plot of bytes, made of characters."""
+             is_ascii: bool = False, has_colour: bool = False, tile: Optional[int] = None,
+             has_always_live: bool = False) -> str:
+        """A plot of bytes, made of characters. Of liveness: on one tile, or on all together, and
+        also what is always live."""
         return self._text(library.popliner_plot_text, member(Plot, plot, "plot"),
                           member(MemoryModel, memory_model, "memory_model"),
-                          self._certificate(answer), screen(width, is_ascii, has_colour, height))
+                          self._certificate(answer),
+                          screen(width, is_ascii, has_colour, height, tile, has_always_live))
 
     def trace(self, memory_model: Model = MemoryModel.FULL, answer: Optional[Answer] = None) -> str:
         """A trace that Perfetto opens: docs/trace.md."""
