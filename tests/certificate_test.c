@@ -197,7 +197,7 @@ static void words_changes(void **state) {
                 "It would fit with IPU 3 of 700 bytes.\n"
                 "It would fit with 40 bytes more on every IPU.\n"
                 "It would fit without require place:C=7.\n"
-                "It would fit with require layers:2...\n"
+                "It would fit with require layers:2..\n"
                 "It would fit with max_stages 9 instead of device_map.\n"
                 "It would fit without require no-cut:A to B (a cut after B is enough).\n"
                 "The JSON has 2 more changes that would be enough.\n");

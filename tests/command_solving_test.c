@@ -1227,7 +1227,7 @@ static void says_which_constraint_is_in_the_way(void **state) {
          "It would fit without require together:1,3.\n",
          {true, false}},
         {{"--require=layers:2..", "--require=no-cut:Head"},
-         "It would fit with require layers:1...\n",
+         "It would fit with require layers:1..\n",
          {true, false}},
         {{"--require=cut:0", "--require=no-cut:1", "--require=no-cut:2"},
          "It would fit without require no-cut:1 to 2 (a cut after 1 is enough).\n",
@@ -1500,7 +1500,7 @@ static void says_when_it_is_for_the_layer_of_each_stage(void **state) {
         "{\"name\": \"input\", \"layer\": false, \"memory\": 600},"
         "{\"name\": \"a\", \"memory\": 500}, {\"name\": \"b\", \"memory\": 500}],"
         "\"cuts\": [0, 0]}";
-    static const char enough[] = "It would fit with require layers:0...\n";
+    static const char enough[] = "It would fit with require layers:0..\n";
     const char *path = in_scratch("costs.json");
     test_write_bytes(path, costs, strlen(costs));
     RUN(&run, path, "-q", "--solve", "--mem-per-tile", "600");

@@ -121,7 +121,8 @@ def refused(plan, name, path, head, tail, has_map):
     given is looked at before there is a plan."""
     if name == "pipeline":
         return None
-    if name in ("poptorch", "torch", "titan", "accelerate") and path is None:
+    if name in ("poptorch", "torch", "titan", "accelerate") and path is None and \
+            not (head or tail):
         return "--modules"
     if name == "titan" and not (head and tail):
         return "--modules"

@@ -90,13 +90,13 @@ typedef struct popliner_request {
     popliner_schedule schedule;
     popliner_recompute recompute;
     /* popliner_effect: memory that compiling stages separately adds. Effects and accumulators need
-     * the full model, and not the greedy algorithm. */
+     * the full model. */
     unsigned effects;
     popliner_accumulators accumulators;
     popliner_need need; /* the estimate that must be within the limits */
     /* NULL: POPLINER_SOLVER_OPTIONS_INIT. Without counted_units, layers count. */
     const popliner_solver_options *solver;
-    /* a correction from compiled pipelines; not for the greedy algorithm */
+    /* a correction from compiled pipelines, for the full model */
     popliner_calibration calibration;
     popliner_copies copies; /* instead of the schedule's, see popliner/pipeline.h */
     /* Recomputation of each stage, none of them AUTO; only for popliner_analysis_evaluate. NULL:

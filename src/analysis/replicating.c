@@ -73,7 +73,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
         pl_struct_take(o, sizeof *o, options, "popliner_replicas_options", error);
     if (status == POPLINER_OK)
         status = pl_task_begin(t, analysis, request, PL_TO_TELL_COSTS, error);
-    if (status == POPLINER_OK && t->is_greedy)
+    if (status == POPLINER_OK && t->solver.options.method == POPLINER_METHOD_GREEDY)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "replicas need an exact method; choose another one than greedy");
     /* in PopLiner's model the operations in no layer are one unit, which would train what each

@@ -135,7 +135,7 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
     if (t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         return choose_plan(t, plan, error);
     bool without_reasons = o->without_reasons;
-    if (o->method == POPLINER_METHOD_GREEDY)
+    if (t->is_greedy)
         return solve_greedily(t, plan, error);
     popliner_status status = pl_task_measure_costs(t, pl_task_largest_limit(o), error);
     o->without_reasons = true; /* reasons need stages that were not measured */

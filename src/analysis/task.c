@@ -83,14 +83,15 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
     return status;
 }
 
-/* True if the request is for the greedy algorithm, which measures each stage when it tries it. The
- * request is completed. */
+/* True if the request is for the greedy algorithm in PopLiner's memory model, as PopLiner 1.0.0 had
+ * it: it measures each stage when it tries it. The request is completed. */
 static bool is_greedy(const popliner_request *request) {
-    return request->solver != NULL && request->solver->method == POPLINER_METHOD_GREEDY;
+    return request->memory_model == POPLINER_MEMORY_MODEL_POPLINER && request->solver != NULL &&
+           request->solver->method == POPLINER_METHOD_GREEDY;
 }
 
 popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
-    bool has_effects = request->memory_model == POPLINER_MEMORY_MODEL_FULL && !is_greedy(request);
+    bool has_effects = request->memory_model == POPLINER_MEMORY_MODEL_FULL;
     const popliner_pipeline pipeline = {
         .schedule = request->schedule,
         .recompute = request->recompute,

@@ -286,6 +286,12 @@ static bool is_told(const popliner_certificate *c, size_t remedy) {
     return true;
 }
 
+/* Ends a line; a full stop after a range would read as a part of it. */
+static void end_sentence(pl_text *text) {
+    const bool is_range = text->length > 0 && text->data[text->length - 1] == '.';
+    pl_text_add(text, is_range ? "\n" : ".\n");
+}
+
 /* The other changes, the first few of them. */
 static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
     enum { MAX_TOLD = 6 };
@@ -296,7 +302,7 @@ static void add_other_remedies(const popliner_certificate *c, pl_text *text) {
             continue;
         pl_text_add(text, "It would fit ");
         add_remedy(c, &why->remedies[i], text);
-        pl_text_add(text, ".\n");
+        end_sentence(text);
         num_told++;
     }
     if (num_told < why->num_remedies)

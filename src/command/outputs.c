@@ -131,6 +131,13 @@ static popliner_status take_asked(asked *a, const options *o, popliner_error *er
     return o->modules == NULL ? POPLINER_OK : take_modules(a, o->modules, error);
 }
 
+/* Of a format that needs the path of a layer its name alone is one. */
+static void name_layers(asked *a, const options *o, popliner_emit_format format) {
+    if (o->modules != NULL && a->options.layer_path == NULL &&
+        popliner_emit(&a->options, format, NULL, NULL) == POPLINER_ERROR_USAGE)
+        a->options.layer_path = "{}";
+}
+
 /* The library begins with the format: here it is the value of an option. */
 static popliner_status name_option(popliner_status status, popliner_error *error) {
     const popliner_error told = *error;
@@ -148,9 +155,12 @@ popliner_status outputs_check(const options *o, popliner_error *error) {
     a.options.num_mapped_stages = r.solver.num_mapped_stages;
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
         const output *what = o->outputs.items[i].what;
-        if (what->kind == OUTPUT_FRAMEWORK)
-            status = name_option(
-                popliner_emit(&a.options, (popliner_emit_format)what->number, NULL, error), error);
+        asked own = a;
+        if (what->kind != OUTPUT_FRAMEWORK)
+            continue;
+        name_layers(&own, o, (popliner_emit_format)what->number);
+        status = name_option(
+            popliner_emit(&own.options, (popliner_emit_format)what->number, NULL, error), error);
     }
     request_free(&r);
     free_asked(&a);
@@ -170,6 +180,8 @@ static popliner_status make_plan(session *s, const output *what, const material 
                                  popliner_error *error) {
     asked a = {0};
     popliner_status status = take_asked(&a, &s->options, error);
+    if (status == POPLINER_OK)
+        name_layers(&a, &s->options, (popliner_emit_format)what->number);
     a.options.listener = &s->listener;
     a.options.certificate = m->certificate;
     a.options.replicas = m->replicas;

@@ -87,9 +87,21 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     return status == POPLINER_OK ? finish(search, plan, error) : status;
 }
 
+/* A popliner_peak_function that reads a table. */
+static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_unit,
+                                     uint64_t *peak_bytes, popliner_error *error) {
+    const popliner_costs *const *costs = user;
+    (void)error;
+    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit, 1);
+    return POPLINER_OK;
+}
+
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error) {
     options = pl_solver_options(options);
+    if (options->method == POPLINER_METHOD_GREEDY)
+        return pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, options,
+                                 plan, error);
     pl_solving solving = {0};
     const pl_search *search = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
@@ -218,15 +230,6 @@ bool popliner_solver_has_glpk(void) {
     return pl_glpk_exists();
 }
 
-/* A popliner_peak_function that reads a table. */
-static popliner_status peak_of_table(void *user, size_t first_unit, size_t last_unit,
-                                     uint64_t *peak_bytes, popliner_error *error) {
-    const popliner_costs *const *costs = user;
-    (void)error;
-    *peak_bytes = popliner_costs_peak(*costs, first_unit, last_unit, 1);
-    return POPLINER_OK;
-}
-
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan **plan, popliner_error *error) {
     popliner_solver_options own;
@@ -238,11 +241,7 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
     popliner_plan *made = calloc(1, sizeof *made);
     if (made == NULL)
         return pl_fail_memory(error, "the plan");
-    if (own.method == POPLINER_METHOD_GREEDY)
-        status = pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, &own,
-                                   made, error);
-    else
-        status = pl_solve(costs, &own, made, error);
+    status = pl_solve(costs, &own, made, error);
     if (status != POPLINER_OK) {
         popliner_plan_free(made);
         return status;
