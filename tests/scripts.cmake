@@ -91,6 +91,8 @@ popliner_script(privacy privacy_test.py ARGUMENTS ${popliner} ${sample})
 popliner_script(trace trace_test.py CASES quick full
   ARGUMENTS ${popliner} ${mkprofile} ${sample} ${golden}/popart-train ${golden}/tensorflow-inf
     ${shared}/firehose)
+popliner_script(log_lines log_lines_test.py CASES quick full
+  ARGUMENTS ${popliner} ${sample} ${golden} ${PROJECT_SOURCE_DIR}/data/costs ${shared}/firehose)
 popliner_script(plot plot_test.py ARGUMENTS ${popliner} ${mkprofile} ${sample} CASES quick full)
 
 # Reports on terminals, against the JSON of the same questions and screens of the design.
