@@ -465,7 +465,7 @@ static void replicas_that_lack_something_are_refused(void **state) {
         {{"--total-ipus", "4", "--batch", "4", "--num-ipus", "1..2"},
          "a range of --num-ipus: not with --total-ipus"},
         {{"--total-ipus", "4", "--batch", "4", "--device-map", "0,1"},
-         "--device-map I,I,...: not with --total-ipus"},
+         "a list of --device-map: not with --total-ipus"},
         {{"--total-ipus", "4", "--batch", "5/2"}, "is no multiple of"},
         {{"--total-ipus", "4", "--micro-batches", "5", "--batch", "/2"},
          "--batch /2: expected samples"},

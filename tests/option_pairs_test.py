@@ -1170,6 +1170,9 @@ class Tester:
                  if "DEBUG   Total" not in line]
         if len(lines) != 1 or "ERROR" not in lines[0]:
             raise AssertionError(f"refused after work: {done.stderr}")
+        message = lines[0].partition("ERROR ")[2].strip()
+        if len(message) > 100 and "/" not in message:
+            raise AssertionError(f"longer than 100 columns: {message}")
         names = {own for key in options for own in NAMES.get(key, (key,))}
         if not any("--" + name in lines[0] for name in names):
             raise AssertionError(f"names none of the options: {lines[0]}")

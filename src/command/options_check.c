@@ -134,15 +134,15 @@ static const struct relation {
      "which cannot take it into account"},
     {"pareto", NOT, "objective", "which lists the objectives itself"},
     {"pareto", NOT, "slack", "whose compromises are exact"},
-    {"pareto", NOT, RANGES, "which has compromises of its own for each value"},
+    {"pareto", NOT, RANGES, "whose compromises are of one value"},
     {"pareto", NOT, "output=lp output=mps", "which has an integer program for each compromise"},
     {RANGES, NEEDS_OWN, "solve", NULL},
-    {RANGES, NOT, "output=lp output=mps", "which has an integer program for each value"},
+    {RANGES, NOT, "output=lp output=mps", "which solves once for each value"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "one range at a time"},
     {"num-ipus=range", NOT, "device-map", "as the map says how many stages there are"},
     {"device-map=list", NOT, "num-ipus", "which says what IPUs there are"},
     {"total-ipus", NOT, "slack " RANGES " pareto output=lp output=mps",
-     "which compares the splits of several pipelines"},
+     "which compares several pipelines"},
     {"total-ipus", NOT, "device-map=list device-map=v",
      "as each pipeline has its own number of IPUs"},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
@@ -152,16 +152,16 @@ static const struct relation {
     {"recompute=auto", NOT,
      "objective=balance slack ipu-speed bandwidth " RANGES
      " pareto output=lp output=mps total-ipus",
-     "which cannot take it into account; say one way, like full"},
+     "which chooses without it; give one way"},
     {"evaluate", NOT, "recompute=auto",
-     "which takes one way, or one for each stage, like full,none"},
+     "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
     {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
-    {"costs", NOT, "recompute=auto:", "which says itself what there is to choose from; give auto"},
+    {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
     {"costs", NOT_OWN,
      "report memory-model effects need compiled calibration ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
@@ -174,7 +174,7 @@ static const struct relation {
      "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
      "compiled calibration ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
-     "which have one split together; give one --report"},
+     "which share one split; give one --report"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},
     {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
 };
@@ -188,8 +188,10 @@ static const char *name_given(const option *own, const char *word, size_t length
         snprintf(text, 100, "several --%s", own->name);
     else if (is_word(word, length, "range"))
         snprintf(text, 100, "a range of --%s", own->name);
-    else if (is_word(word, length, "single") || is_word(word, length, "list"))
-        snprintf(text, 100, "--%s I%s", own->name, *word == 's' ? "=" : ",I,...");
+    else if (is_word(word, length, "list"))
+        snprintf(text, 100, "a list of --%s", own->name);
+    else if (is_word(word, length, "single"))
+        snprintf(text, 100, "--%s I=", own->name);
     else
         snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length - is_prefix,
                  word);
