@@ -207,7 +207,7 @@ static void stages_choose_what_they_recompute(void **state) {
     assert_refused(&run, 2,
                    "--recompute auto: needs a --schedule that keeps activations, like popart");
     RUN(&run, path, "--solve", "--recompute", "auto:none,full");
-    assert_refused(&run, 2, "--recompute auto: not with a file of costs, which says itself");
+    assert_refused(&run, 2, "--recompute auto: not with a file of costs, which says what to");
     static const struct {
         const char *action;
         const char *recompute;
