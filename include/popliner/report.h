@@ -204,8 +204,8 @@ typedef struct popliner_plot_options {
     bool is_ascii;   /* false: blocks of Unicode in UTF-8 */
     bool has_colour; /* by the escape sequences of ECMA-48 */
 
-    /* For LIVENESS: a tile, or POPLINER_ALL_TILES for their sum, and whether what is always live
-     * is drawn, too. */
+    /* For LIVENESS: a tile, or POPLINER_ALL_TILES for their sum, and whether always-live bytes
+     * are drawn below. */
     size_t tile;
     bool has_always_live;
 } popliner_plot_options;

@@ -15,7 +15,7 @@
 
 /* ---- cells ---- */
 
-/* What a column is made of. */
+/* The parts of a column. */
 typedef enum ink {
     INK_BASE,  /* its lower part */
     INK_REST,  /* what is above that */
