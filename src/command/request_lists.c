@@ -14,8 +14,7 @@
 /* ---- reading ---- */
 
 static const char *take_size(const char *text, popliner_bandwidth *amount) {
-    const char *end = popliner_size_take(text, &amount->bytes);
-    return amount->bytes > 0 ? end : NULL;
+    return popliner_size_take(text, &amount->bytes);
 }
 
 /* A speed like 2 or 0.25, exactly. */
@@ -111,7 +110,7 @@ static const char *parse_member(const char *text, const char *member, const opti
         end = is_range ? range_take(member, false, &range) : row->kind->take(member, &value.amount);
         if (end == NULL && row->kind == &kind_memory_by_ipu && is_above_sizes(member, length))
             problem_is(why, LARGEST_SIZE);
-        if (end == NULL)
+        if (end == NULL || (!is_range && value.amount.bytes == 0))
             return NULL;
         if (is_range && range_count(&range) == SIZE_MAX) {
             problem_is(why, "has more than %d values; give a larger step", MAX_ROWS);
