@@ -438,8 +438,7 @@ static bool parse_failures(const char *text, const option *row, void *field, pro
             if (asked->growth.texts[of] != NULL && strcmp(asked->growth.texts[of], text) != 0)
                 why->before = asked->growth.texts[of];
             asked->growth.texts[of] = text;
-            asked->growth.percent[of] =
-                percent < 100 ? percent : -1; /* of 100% there is no bound */
+            asked->growth.percent[of] = percent;
         }
         part = part[length] == '\0' ? NULL : part + length + 1;
     }

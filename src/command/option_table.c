@@ -194,9 +194,9 @@ const option option_table[] = {
              "bottleneck (default: 5%); with --compare on growth=2%:\n"
              "the largest tile, of the model or of the stages, grew by\n"
              "more; growth.tiles, .categories, .layers, .stages: any of\n"
-             "these, .cycles; 100% turns a rule off; contradiction:\n"
-             "status 3, and no answer, for any action on a profile that\n"
-             "contradicts itself (default: a warning, and status 1 of\n--diagnose)"},
+             "these, .cycles; contradiction: status 3, and no answer, for\n"
+             "any action on a profile that contradicts itself (default:\n"
+             "a warning, and status 1 of --diagnose)"},
     {.name = "Layers"},
     {&kind_text, 0, "layer-name-regex", "REGEX", AT(layer_name_regex),
      .help = "a layer's name is what the groups capture, or the\nwhole match (default: " //
