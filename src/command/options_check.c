@@ -153,8 +153,7 @@ static const struct relation {
      "objective=balance slack ipu-speed bandwidth " RANGES
      " pareto output=lp output=mps total-ipus",
      "which chooses without it; give one way"},
-    {"evaluate", NOT, "recompute=auto",
-     "which takes one way, or one for each stage"},
+    {"evaluate", NOT, "recompute=auto", "which takes one way, or one for each stage"},
     {"output=page", NOT, "recompute=auto recompute=list", "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
     {"solve compiled", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
