@@ -47,7 +47,7 @@ typedef struct grouped_text {
 
 /* "588,957" */
 static grouped_text grouped(uint64_t number) {
-    grouped_text result;
+    grouped_text result = {""};
     words_number(result.text, number);
     return result;
 }

@@ -91,8 +91,7 @@ static bool append_scalar(growing_text *w, const json_t *value, bool is_name) {
 
 /* Appends "value", or "key=value" for what is in an object. Of rules, which have ':' instead, the
  * value may be a list or an object, too. */
-static bool append_item(growing_text *w, const char *key, const json_t *value,
-                        const config_rule *rule) {
+static bool append_item(growing_text *w, const char *key, json_t *value, const config_rule *rule) {
     const bool is_rule = rule->sign == ':' && key != NULL;
     const char *inner;
     json_t *member;
@@ -111,7 +110,7 @@ static bool append_item(growing_text *w, const char *key, const json_t *value,
     }
     if (is_rule && json_is_object(value)) {
         i = 0;
-        json_object_foreach((json_t *)(uintptr_t)value, inner, member) {
+        json_object_foreach(value, inner, member) {
             json_t *name = json_string(inner);
             text_add(w, i++ == 0 ? "" : ",");
             w->failed = w->failed || name == NULL;

@@ -433,7 +433,8 @@ static popliner_status take_rules(request *r, const options *o, popliner_error *
     for (size_t i = 0; status == POPLINER_OK && i < rules->count; i++) {
         const asked_rule *rule = &rules->items[i];
         size_t units[2] = {0, 0};
-        for (size_t k = 0; k <= (rule->kind == RULE_TOGETHER); k++) {
+        const size_t num_names = rule->kind == RULE_TOGETHER ? 2 : 1;
+        for (size_t k = 0; k < num_names; k++) {
             units[k] = request_find_unit(r, rule->names[k], rule->lengths[k]);
             if (units[k] == SIZE_MAX)
                 return request_no_unit(r, "require", rule->value, rule->names[k], rule->lengths[k],
