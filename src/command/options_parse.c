@@ -142,8 +142,7 @@ static popliner_status add_members(const reader *r, const char *name, const char
     growing_text joined = {0};
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         const char *key = member == NULL ? NULL : json_object_iter_key(member);
-        const json_t *item =
-            member == NULL ? json_array_get(value, i) : json_object_iter_value(member);
+        json_t *item = member == NULL ? json_array_get(value, i) : json_object_iter_value(member);
         if (rule->is_repeated || i == 0)
             joined = begin_word(prefix);
         else
