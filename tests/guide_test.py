@@ -2,6 +2,10 @@
 """The commands of docs/guide.md, run in their order: each prints what the guide shows.
 
     guide_test.py GUIDE POPLINER MKPROFILE
+    guide_test.py --screen README POPLINER DATA
+
+The second form runs the commands of README.md on a terminal, with the folder DATA as "data". It
+compares what they show, without the log. A comment "# exit status N" is an expectation.
 
 A block that begins with "$ " is a session. Every command of it has to end with status 0 and to
 print the lines below it: "…" alone stands for some lines, elsewhere for some characters, and the
@@ -17,6 +21,7 @@ import sys
 import tempfile
 
 import cases
+import screen_test
 
 FORMATS = {"optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
            "tensorflow", "popart", "popxl"}
@@ -90,6 +95,33 @@ def run(directory, environment, command, shown):
         check("the log", of_log, log)
 
 
+def readme(document, popliner, data):
+    """The commands of README.md: on a terminal of 80 columns they show what it shows."""
+    with open(document, encoding="utf-8") as file:
+        commands = list(sessions_of(file.read()))
+    if len(commands) < 3:
+        sys.exit(f"{document}: only {len(commands)} commands were found")
+    with tempfile.TemporaryDirectory() as tools, tempfile.TemporaryDirectory() as directory:
+        os.symlink(os.path.abspath(popliner), os.path.join(tools, "popliner"))
+        os.symlink(os.path.abspath(data), os.path.join(directory, "data"))
+        path = tools + os.pathsep + os.environ.get("PATH", os.defpath)
+        for number, command, shown in commands:
+            if command.startswith("cat "):  # a file that the reader writes
+                with open(os.path.join(directory, command[4:]), "w", encoding="utf-8") as file:
+                    file.write("".join(f"{line}\n" for line in shown))
+                continue
+            expected = re.search(r"# exit status (\d)$", command)
+            printed, log, status = screen_test.on_terminal(
+                ["sh", "-c", f"cd {directory} && {command}"], 80, PATH=path, NO_COLOR="1")
+            try:
+                if status != int(expected[1] if expected else 0):
+                    raise Failure(f"exit status {status}\n{log}")
+                check("what is shown", shown, printed)
+            except Failure as failure:
+                sys.exit(f"{document}, line {number}: $ {command}\n{failure}")
+    print(f"{len(commands)} commands")
+
+
 def check_devices(directory, environment):
     """Stages of the example of devices against its table, by the definition of its columns: a
     device holds the memory of its units and their activations for each micro-batch under way, one
@@ -111,6 +143,9 @@ def check_devices(directory, environment):
 
 
 def main():
+    if sys.argv[1] == "--screen":
+        readme(*sys.argv[2:])
+        return
     guide, popliner, mkprofile = sys.argv[1:]
     with open(guide, encoding="utf-8") as file:
         text = file.read()

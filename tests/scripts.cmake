@@ -160,8 +160,10 @@ popliner_register(published FROM full
 
 # ---- What is built and installed -----------------------------------------------------------------
 
-# The guide, command by command; the manual page and the completions of shells.
+# The guide and the README, command by command; the manual page and the completions of shells.
 popliner_script(guide guide_test.py ARGUMENTS ${docs}/guide.md ${popliner} ${mkprofile})
+popliner_script(readme guide_test.py
+  ARGUMENTS --screen ${PROJECT_SOURCE_DIR}/README.md ${popliner} ${PROJECT_SOURCE_DIR}/data)
 if(TARGET popliner_manuals)
   popliner_script(manual manual_test.py
     ARGUMENTS ${popliner} ${PROJECT_BINARY_DIR}/manual ${PROJECT_SOURCE_DIR}/debian/changelog)
@@ -203,7 +205,8 @@ popliner_script(packages packages_test.sh CASES full nightly
 foreach(suite bookworm trixie)
   popliner_script(minimal_${suite} minimal_debian.sh FROM nightly
     ARGUMENTS ${suite} ${PROJECT_SOURCE_DIR} tools/demo tools/test
-      "python3 tests/guide_test.py docs/guide.md build/demo/popliner build/demo/popliner-mkprofile")
+      "python3 tests/guide_test.py docs/guide.md build/demo/popliner build/demo/popliner-mkprofile"
+      "python3 tests/guide_test.py --screen README.md build/demo/popliner data")
 endforeach()
 
 # What another project does with it, installed or embedded; and all examples, built against an
