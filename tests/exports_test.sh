@@ -77,8 +77,12 @@ for standard in c99 c11 c17 c2x; do
 done
 echo "$source" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c++ -
 
-# every structure of a header is told of by popliner_structure_at
-texts=$(strings "$library")
+# popliner_structure_at lists every structure of a header
+texts=$(printf '%s\n' '#include "popliner/popliner.h"' '#include <stdio.h>' 'int main(void) {' \
+    'for (size_t i = 0; popliner_structure_at(i) != NULL; i++)' \
+    'puts(popliner_structure_at(i)->name); return 0; }' |
+    cc -I "$include" -x c - -x none "$library" -Wl,-rpath,"$(dirname "$library")" -o "$scratch/list" &&
+    "$scratch/list")
 for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
     printf '%s\n' "$texts" | grep -qx "$structure" || {
         echo "src/base/structures.c has no row for $structure"

@@ -52,7 +52,7 @@ def evaluate(tool, profile, cuts, *arguments):
 
 
 def need(stage, pipeline):
-    return stage["needs"]["at_most_bytes" if "low" in pipeline else "expected_bytes"]
+    return stage["needs"]["at_most_bytes" if "at-most" in pipeline else "expected_bytes"]
 
 
 def measure(tool, profile, pipeline, cuts, num_ipus):

@@ -99,7 +99,7 @@ class Root:
 def need(stage, pipeline):
     if "popliner" in pipeline:
         return stage["tile_bytes"]
-    return stage["needs"]["at_most_bytes" if "low" in pipeline else "expected_bytes"]
+    return stage["needs"]["at_most_bytes" if "at-most" in pipeline else "expected_bytes"]
 
 
 def every_split(root, pipeline, num_ipus, min_layers):

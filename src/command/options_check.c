@@ -386,10 +386,13 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
 
 /* Whether --compare has one split of each side, or none, and is all that is printed. */
 static popliner_status check_compare(const options *o, popliner_error *error) {
-    const unsigned others_done = o->actions & (DIAGNOSE | TOTALS | BREAKDOWNS | LAYER_PAIRS);
+    unsigned others_done = o->actions & DIAGNOSE;
     const char *other = first_given(o, SEVERAL " output=lp output=mps");
     if (o->compare == NULL)
         return POPLINER_OK;
+    for (size_t i = 0; i < o->outputs.count; i++) /* files are written besides */
+        if (o->outputs.items[i].path == NULL)
+            others_done |= o->outputs.items[i].what->action & (TOTALS | BREAKDOWNS | LAYER_PAIRS);
     if (others_done != 0)
         return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
                           o->compare);

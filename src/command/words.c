@@ -105,14 +105,21 @@ static bool is_name(const char *word, size_t length) {
            memchr(word, '=', length) == NULL && word[length - 1] != ':' && word[0] != '-';
 }
 
-/* The longest word, or the longest name; its length is 0 if there is none. */
+/* Whether a word is NAME='VALUE', which a reader pastes into a shell: half of it would do harm. */
+static bool is_to_paste(const char *word, size_t length) {
+    const char *sign = memchr(word, '=', length);
+    return sign != NULL && sign + 1 < word + length && sign[1] == '\'';
+}
+
+/* The longest name, or the longest word that may be shortened; its length is 0 if there is none. */
 static char *longest_word(char *text, bool is_of_names, size_t *length) {
     char *longest = text;
     size_t most = 0;
     *length = 0;
     for (char *word = text; *word != '\0'; word += strspn(word, " ")) {
         const size_t bytes = strcspn(word, " ");
-        if (columns_of(word, bytes) > most && (!is_of_names || is_name(word, bytes))) {
+        if (columns_of(word, bytes) > most &&
+            (is_of_names ? is_name(word, bytes) : !is_to_paste(word, bytes))) {
             longest = word;
             *length = bytes;
             most = columns_of(word, bytes);
