@@ -125,10 +125,4 @@ void pl_grid_mark_row(pl_grid *grid);
  * more. */
 void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *layout);
 
-/* ---- Tables of other functions ---- */
-
-/* Adds tables in TSV: lines of names, then of values, with empty lines between tables or groups of
- * rows. Columns of numbers are right-aligned. */
-void pl_layout_tsv(pl_layout *layout, const char *tsv, size_t max_rows, const char *more);
-
 #endif
