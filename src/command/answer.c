@@ -5,24 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/hints.h"
 #include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/screen.h"
 #include "popliner/report.h"
 
 /* ---- remarks, for most of which something else is solved ---- */
-
-popliner_status answer_solve_again(session *s, const popliner_costs *costs,
-                                   popliner_solver_options *changed, popliner_plan **plan,
-                                   popliner_error *error) {
-    changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-    changed->without_reasons = true;
-    changed->listener = NULL;
-    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
-    popliner_status status = popliner_solve(costs, changed, plan, error);
-    interrupts_release(&s->interrupts);
-    return status;
-}
 
 /* Whether what is found out would be seen nowhere: neither in the log nor in JSON or a page. */
 static bool is_for_nobody(const session *s) {
@@ -64,7 +53,7 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
         own->status != POPLINER_PLAN_OPTIMAL || own->num_ipus < 2 || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.max_stages = own->num_ipus - 1;
-    popliner_status status = answer_solve_again(s, costs, &changed, &fewer, error);
+    popliner_status status = hints_solve_again(s, costs, &changed, &fewer, error);
     if (status == POPLINER_OK && popliner_plan_get_summary(fewer)->status == POPLINER_PLAN_OPTIMAL)
         status = tell_fewer(s, certificate, own->num_ipus,
                             popliner_plan_get_summary(fewer)->peak_bytes, own->peak_bytes, error);
@@ -87,7 +76,7 @@ static popliner_status remark_no_layers(session *s, const request *r,
         own->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
         return POPLINER_OK;
     changed.min_units = 0;
-    popliner_status status = answer_solve_again(s, costs, &changed, &other, error);
+    popliner_status status = hints_solve_again(s, costs, &changed, &other, error);
     if (status != POPLINER_OK)
         return status;
     const popliner_plan_summary *found = popliner_plan_get_summary(other);

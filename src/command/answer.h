@@ -11,12 +11,6 @@
 popliner_status answer_certify(const popliner_certificate_input *input,
                                popliner_certificate **certificate, popliner_error *error);
 
-/* Solves with options that are a little different, silently. The table is there already, so it takes
- * no longer than the answer itself did, whoever gave it. Changes some of the options. */
-popliner_status answer_solve_again(session *s, const popliner_costs *costs,
-                                   popliner_solver_options *changed, popliner_plan **plan,
-                                   popliner_error *error);
-
 /* Tells the log of the answer, with remarks on what would be better or enough, by `costs`. */
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/answer.h"
 #include "command/words.h"
 #include "popliner/utilities.h"
 
@@ -14,6 +13,18 @@
 enum { MOST_UNITS = 2000 };
 
 /* ---- the list ---- */
+
+popliner_status hints_solve_again(session *s, const popliner_costs *costs,
+                                  popliner_solver_options *changed, popliner_plan **plan,
+                                  popliner_error *error) {
+    changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
+    changed->without_reasons = true;
+    changed->listener = NULL;
+    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
+    popliner_status status = popliner_solve(costs, changed, plan, error);
+    interrupts_release(&s->interrupts);
+    return status;
+}
 
 void hints_free(hint_list *list) {
     for (size_t i = 0; i < list->num_texts; i++)
@@ -119,7 +130,7 @@ static popliner_status measure(trial *t, const popliner_plan *plan, popliner_err
 
 static popliner_status solve_by_costs(trial *t, popliner_error *error) {
     popliner_plan *plan = NULL;
-    popliner_status status = answer_solve_again(t->s, t->costs, &t->solver, &plan, error);
+    popliner_status status = hints_solve_again(t->s, t->costs, &t->solver, &plan, error);
     if (status != POPLINER_OK)
         return status;
     take_plan(t, plan);

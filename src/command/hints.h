@@ -21,6 +21,12 @@ typedef struct hint_list {
 
 void hints_free(hint_list *list);
 
+/* Solves with options that are a little different, silently. The table is there already, so it takes
+ * no longer than the answer itself did, whoever gave it. Changes some of the options. */
+popliner_status hints_solve_again(session *s, const popliner_costs *costs,
+                                  popliner_solver_options *changed, popliner_plan **plan,
+                                  popliner_error *error);
+
 /* Finds what would help after --solve: the same list for the same question, however fast the
  * machine is. Solves by `costs` (may be NULL), or measures once more; what would need more than the
  * dynamic program is named without numbers. Logs nothing. Errors: those of solving. */

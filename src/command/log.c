@@ -119,12 +119,6 @@ void log_message(log_state *log, popliner_level level, const char *format, ...) 
     on_message(log, level, text);
 }
 
-double log_seconds(void) {
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 void log_took(log_state *log, const char *what, double seconds) {
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
@@ -133,5 +127,5 @@ void log_took(log_state *log, const char *what, double seconds) {
 }
 
 void log_step(log_state *log, const char *what, double start_seconds) {
-    log_took(log, what, log_seconds() - start_seconds);
+    log_took(log, what, progress_seconds() - start_seconds);
 }

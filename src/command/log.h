@@ -37,7 +37,4 @@ void log_message(log_state *log, popliner_level level, const char *format, ...);
 void log_took(log_state *log, const char *what, double seconds);
 void log_step(log_state *log, const char *what, double start_seconds);
 
-/* Seconds of a clock that never goes back. */
-double log_seconds(void);
-
 #endif

@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
         limits_begin(&s.options);
         session_begin(&s);
         begin_progress(&s.options);
-        double start = log_seconds();
+        double start = progress_seconds();
         status = perform(&s, &other, &error);
         log_step(&s.log, "Total", start);
     }

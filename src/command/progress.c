@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "command/log.h"
 #include "command/terminal.h"
 #include "command/words.h"
 #include "popliner/utilities.h"
@@ -53,12 +53,18 @@ static struct {
     bool is_of_bytes; /* what is solved for */
 } line;
 
+double progress_seconds(void) {
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 void progress_begin(bool is_shown, unsigned expected, size_t num_files) {
     memset(&line, 0, sizeof line);
     line.is_shown = is_shown && isatty(STDERR_FILENO) == 1;
     line.phases = expected;
     line.num_files = num_files;
-    line.start_seconds = log_seconds();
+    line.start_seconds = progress_seconds();
 }
 
 void progress_expects_files(size_t num_files) {
@@ -110,7 +116,7 @@ void progress_makes_page(void) {
 
 void progress_solves(double max_seconds) {
     enter(PHASE_SOLVING);
-    line.solving_seconds = log_seconds();
+    line.solving_seconds = progress_seconds();
     line.max_seconds = max_seconds;
     line.is_of_bytes = false;
 }
@@ -165,7 +171,7 @@ static void write_bytes(char *text, size_t size) {
 /* "  14 s left", once there is something to go by. */
 static void write_left(char *text, size_t size) {
     char time[24];
-    const double elapsed = log_seconds() - line.start_seconds;
+    const double elapsed = progress_seconds() - line.start_seconds;
     *text = '\0';
     if (elapsed < SECONDS_TO_ESTIMATE || line.share < 0.01)
         return;
@@ -226,7 +232,7 @@ static void write_solving(char *text, size_t size, size_t width) {
         snprintf(best, sizeof best, "  best is at most %.1f %% above the bound",
                  100 * (double)(line.total - line.done) / (double)line.done);
     int length = snprintf(text, size, "Solving %lu%s s",
-                          (unsigned long)(log_seconds() - line.solving_seconds), limit);
+                          (unsigned long)(progress_seconds() - line.solving_seconds), limit);
     if ((size_t)length + strlen(best) <= width)
         length += snprintf(text + length, size - (size_t)length, "%s", best);
     if ((size_t)length + strlen(advice) <= width)
@@ -235,7 +241,7 @@ static void write_solving(char *text, size_t size, size_t width) {
 
 void progress_tick(void) {
     char text[16 * MOST_COLUMNS];
-    const double now = log_seconds();
+    const double now = progress_seconds();
     /* solving is mostly over at once */
     const double start = line.phase == PHASE_SOLVING ? line.solving_seconds : line.start_seconds;
     if (!line.is_shown || !line.has_begun || now - start < SECONDS_TO_APPEAR ||

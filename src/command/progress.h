@@ -45,6 +45,9 @@ void progress_has_solved(void);
 /* Writes the line again if it is time to: call it as often as you like. */
 void progress_tick(void);
 
+/* Seconds of a clock that never goes back. */
+double progress_seconds(void);
+
 /* Takes the line off the terminal, before something else is written and at the end. */
 void progress_erase(void);
 

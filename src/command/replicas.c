@@ -6,6 +6,7 @@
 
 #include "command/answer.h"
 #include "command/outputs.h"
+#include "command/progress.h"
 #include "command/session.h"
 #include "command/values.h"
 #include "popliner/replicas.h"
@@ -209,7 +210,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
             &s->log, POPLINER_LEVEL_WARNING,
             "--bandwidth replicas: the costs have no parameters, so the all-reduce takes no "
             "time.");
-    double start = log_seconds();
+    double start = progress_seconds();
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_replicas_solve(info->costs, &asked, &replicas, error);
     interrupts_release(&s->interrupts);

@@ -462,7 +462,7 @@ static popliner_status combine(const group *g, const options *o, const request *
 static popliner_status solve(session *s, const request *r, const popliner_costs *costs,
                              popliner_certificate **certificate, popliner_error *error) {
     popliner_certificate_input input = request_certificate_input(r, s, costs);
-    const double start = log_seconds();
+    const double start = progress_seconds();
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_solve(costs, &r->solver, &input.plan, error);
     interrupts_release(&s->interrupts);

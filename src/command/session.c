@@ -52,7 +52,7 @@ static struct {
 static double seconds_left(void) {
     double worked = work.worked_seconds;
     if (work.num_pauses == 0)
-        worked += log_seconds() - work.since_seconds;
+        worked += progress_seconds() - work.since_seconds;
     return work.max_seconds - worked;
 }
 
@@ -97,7 +97,7 @@ void limits_begin(const options *o) {
     limit_memory(o->max_memory_bytes);
     work.max_seconds = o->time_limit_seconds;
     work.worked_seconds = 0;
-    work.since_seconds = log_seconds();
+    work.since_seconds = progress_seconds();
     if (work.max_seconds <= 0)
         return;
     if (o->solve && work.max_seconds < LEAST_SECONDS_TO_SOLVE)
@@ -113,7 +113,7 @@ void limits_begin(const options *o) {
 static void limits_pause(void) {
     if (work.num_pauses++ > 0)
         return;
-    work.worked_seconds += log_seconds() - work.since_seconds;
+    work.worked_seconds += progress_seconds() - work.since_seconds;
     if (work.max_seconds > 0)
         alarm(0);
 }
@@ -121,7 +121,7 @@ static void limits_pause(void) {
 static void limits_resume(void) {
     if (--work.num_pauses > 0)
         return;
-    work.since_seconds = log_seconds();
+    work.since_seconds = progress_seconds();
     if (work.max_seconds > 0)
         set_alarm();
 }

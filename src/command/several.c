@@ -6,6 +6,7 @@
 
 #include "command/answer.h"
 #include "command/outputs.h"
+#include "command/progress.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
@@ -124,7 +125,7 @@ static popliner_status make_points(session *s, const void *of, popliner_format f
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
                              popliner_error *error) {
     popliner_pareto *pareto = NULL;
-    double start = log_seconds();
+    double start = progress_seconds();
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_pareto_solve(names->costs, &r->solver, &pareto, error);
     interrupts_release(&s->interrupts);

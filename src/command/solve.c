@@ -9,6 +9,7 @@
 #include "command/answer.h"
 #include "command/commands.h"
 #include "command/output_table.h"
+#include "command/progress.h"
 #include "command/request.h"
 #include "command/session.h"
 #include "command/solve.h"
@@ -123,7 +124,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
                                     popliner_error *error) {
     const options *o = &s->options;
     uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
-    double start = log_seconds();
+    double start = progress_seconds();
     popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     const popliner_pipeline pipeline = {
         .schedule = o->schedule.order,
@@ -162,7 +163,7 @@ static popliner_status solve_file_once(session *s, const request *r,
                                        const popliner_costs_file *file,
                                        popliner_certificate_input *input, popliner_error *error) {
     popliner_certificate *certificate = NULL;
-    double start = log_seconds();
+    double start = progress_seconds();
     popliner_variants_answer *answer = NULL;
     bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO;
     interrupts_catch(&s->interrupts);
