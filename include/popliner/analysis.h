@@ -145,7 +145,7 @@ typedef struct popliner_reports {
 popliner_status popliner_reports_find(const char *directory, popliner_reports **reports,
                                       popliner_error *error);
 
-/* NULL is fine. */
+/* Frees the list of reports. NULL is fine. */
 void popliner_reports_free(popliner_reports *reports);
 
 /* Reads a profile and its debug information, from where popliner_analysis_locate finds them; opens

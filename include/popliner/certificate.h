@@ -54,7 +54,7 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
                                             popliner_certificate **certificate,
                                             popliner_error *error);
 
-/* NULL is fine. */
+/* Frees a certificate. NULL is fine. */
 void popliner_certificate_free(popliner_certificate *certificate);
 
 /* The contents of a certificate. */

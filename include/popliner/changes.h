@@ -120,7 +120,7 @@ typedef struct popliner_growth_result {
 popliner_status popliner_changes_create(const popliner_changes_input *input,
                                         popliner_changes **changes, popliner_error *error);
 
-/* NULL is fine. */
+/* Frees a comparison of analyses. NULL is fine. */
 void popliner_changes_free(popliner_changes *changes);
 
 /* The results of a comparison. */
@@ -246,7 +246,7 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           popliner_analysis *const *compiled,
                                           popliner_comparison **comparison, popliner_error *error);
 
-/* NULL is fine. */
+/* Frees a comparison with compiled stages. NULL is fine. */
 void popliner_comparison_free(popliner_comparison *comparison);
 
 /* The results of a comparison with compiled stages. */

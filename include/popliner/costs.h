@@ -84,8 +84,11 @@ typedef struct popliner_costs popliner_costs;
  * for 0 units or stages, MEMORY. */
 popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popliner_costs **costs,
                                       popliner_error *error);
+
+/* Frees a table. NULL is fine. */
 void popliner_costs_free(popliner_costs *costs);
 
+/* Returns the number of units of the chain. O(1). */
 size_t popliner_costs_num_units(const popliner_costs *costs);
 
 /* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
@@ -119,7 +122,7 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
 /* Setters fail with USAGE, and change nothing, for an interval, cut or position that the table does
  * not have. Getters then return POPLINER_PEAK_FORBIDDEN for a peak, and 0 for cycles and cuts. */
 
-/* The peak memory per tile, in bytes, of the stage of the units first_unit ... last_unit, both
+/* Sets the peak memory per tile, in bytes, of the stage of the units first_unit ... last_unit, both
  * included; first_unit <= last_unit < num_units. `stages_to_end` counts the stage itself and those
  * after it: 1 for the last one, and at most max_stages of the table. If max_stages is 1, every
  * position has the peak of the last stage. A stage further from the end never needs less. For costs
@@ -129,12 +132,16 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,
                                         popliner_error *error);
+
+/* Returns that peak. O(1). */
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                              size_t stages_to_end);
 
-/* The cost of a cut before `unit`, in bytes, 1 <= unit < num_units. O(1). */
+/* Sets the cost of a cut before `unit`, in bytes, 1 <= unit < num_units. O(1). */
 popliner_status popliner_costs_set_cut(popliner_costs *costs, size_t unit, uint64_t cut_bytes,
                                        popliner_error *error);
+
+/* Returns the cost of a cut before `unit`, in bytes. O(1). */
 uint64_t popliner_costs_cut(const popliner_costs *costs, size_t unit);
 
 /* Computes the peak of the stage first_unit ... last_unit. *peak_bytes is POPLINER_PEAK_FORBIDDEN
@@ -154,14 +161,17 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
 /* The most cycles that an interval may have. */
 #define POPLINER_MAX_CYCLES (UINT64_MAX / 4096)
 
-/* The time that an IPU is busy with a stage, including what it sends and receives, in any unit of
- * time. A longer interval may take less time if it sends less. The first call of the setter adds
- * cycles to the table, 0 for every other interval, which takes as much memory as the peaks of one
- * position. Later calls are O(1). Errors of the setter: USAGE also for more than
- * POPLINER_MAX_CYCLES, MEMORY. */
+/* Sets the time that an IPU is busy with a stage, including its transfers, in any unit of time. A
+ * longer interval may take less time if it sends less. The first call adds cycles to the table, 0
+ * for every other interval, which takes as much memory as the peaks of one position. Later calls
+ * are O(1). Errors: also USAGE for more than POPLINER_MAX_CYCLES; MEMORY. */
 popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
                                           size_t last_unit, uint64_t cycles, popliner_error *error);
+
+/* Returns the cycles of a stage; 0 without cycles. O(1). */
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit);
+
+/* True if the table has cycles. O(1). */
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
 /* A stage and its position in the pipeline. */
@@ -226,6 +236,8 @@ typedef struct popliner_costs_file popliner_costs_file;
 popliner_status popliner_costs_file_read(const char *path, const char *text, size_t length,
                                          const popliner_pipeline *pipeline,
                                          popliner_costs_file **file, popliner_error *error);
+
+/* Frees a file and its table. NULL is fine. */
 void popliner_costs_file_free(popliner_costs_file *file);
 
 /* The contents of a costs file. */

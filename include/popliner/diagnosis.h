@@ -165,7 +165,7 @@ typedef struct popliner_diagnosis_summary {
 const popliner_diagnosis_summary *
 popliner_diagnosis_get_summary(const popliner_diagnosis *diagnosis);
 
-/* NULL is fine. */
+/* Frees a diagnosis. NULL is fine. */
 void popliner_diagnosis_free(popliner_diagnosis *diagnosis);
 
 /* ---- Consistency of the profile and its debug information ---- */

@@ -32,6 +32,7 @@ typedef struct popliner_operation {
     size_t last_step;         /* liveness step of the last of its programs, over all calls */
 } popliner_operation;
 
+/* Returns the number of operations. O(1). */
 size_t popliner_operations_count(const popliner_operations *operations);
 
 /* Returns the operation `index`; NULL if it is out of range. */
@@ -133,6 +134,7 @@ typedef enum popliner_unit_kind {
  * operation before it, or of the first one. Owned by the analysis. */
 typedef struct popliner_chain popliner_chain;
 
+/* Returns the number of units. O(1). */
 size_t popliner_chain_num_units(const popliner_chain *chain);
 
 /* A unit of a chain. Belongs to the chain, with its texts; later versions may append members. */

@@ -109,7 +109,7 @@ typedef struct popliner_profile_info {
             NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, POPLINER_CYCLES_NONE, 0, SIZE_MAX   \
     }
 
-/* O(programs + tiles). */
+/* Fills *info with facts about the profile. Errors: USAGE. O(programs + tiles). */
 popliner_status popliner_profile_get_info(const popliner_profile *profile,
                                           popliner_profile_info *info, popliner_error *error);
 

@@ -125,7 +125,7 @@ const popliner_replicas_summary *popliner_replicas_get_summary(const popliner_re
 /* Returns the reason of the summary, which becomes NULL there. The caller frees it. */
 popliner_plan *popliner_replicas_take_reason(popliner_replicas *replicas);
 
-/* NULL is fine. */
+/* Frees an answer. NULL is fine. */
 void popliner_replicas_free(popliner_replicas *replicas);
 
 #ifdef __cplusplus

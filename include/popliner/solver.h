@@ -225,7 +225,7 @@ typedef struct popliner_plan_summary {
 /* Returns the contents of the plan, which live as long as the plan. O(1). */
 const popliner_plan_summary *popliner_plan_get_summary(const popliner_plan *plan);
 
-/* NULL is fine. */
+/* Frees a plan. NULL is fine. */
 void popliner_plan_free(popliner_plan *plan);
 
 /* ---- Options ---- */
@@ -421,8 +421,8 @@ typedef struct popliner_option_names {
  *   1. the objectives are as small as possible, in priority order (with slack: at most that
  *      percentage above the smallest possible value),
  *   2. among these splits the cuts come as early as possible: the sorted lists of cuts are compared
- *      element by element, and a list is before any longer one that begins with it. So the answer
- *      is unique, whatever the method.
+ *      element by element, and a list is before any longer one that begins with it. The answer
+ *      is therefore unique, for any method.
  *
  * If no split is within the limits, the plan is INFEASIBLE and says why. Its stages are then the
  * best effort: the split with the smallest peak (then the earliest cuts) that the other constraints
@@ -448,6 +448,12 @@ typedef struct popliner_option_names {
 popliner_status popliner_solve(const popliner_costs *costs, const popliner_solver_options *options,
                                popliner_plan **plan, popliner_error *error);
 
+/* The format of an integer program. */
+typedef enum popliner_program_format {
+    POPLINER_PROGRAM_LP, /* CPLEX LP */
+    POPLINER_PROGRAM_MPS /* free MPS */
+} popliner_program_format;
+
 /* Writes the integer program of the first objective into the file `path`: one binary variable
  * z_K_I_J per interval I ... J that may be a stage and per distinguished position K (0 if positions
  * are equal), and T, whose minimum is the objective, in units that a comment names.
@@ -462,10 +468,6 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
  * avoids solving again, except for what stages on one IPU need and unless the plan is INFEASIBLE.
  * NULL: none. Errors: those of popliner_solve, also USAGE if BALANCE comes first and stages share
  * IPUs, and OUTPUT. */
-typedef enum popliner_program_format {
-    POPLINER_PROGRAM_LP, /* CPLEX LP */
-    POPLINER_PROGRAM_MPS /* free MPS */
-} popliner_program_format;
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       const popliner_plan *plan, popliner_program_format format,
@@ -499,7 +501,7 @@ typedef struct popliner_pareto_summary {
 /* Returns the points, which live as long as `pareto`. O(1). */
 const popliner_pareto_summary *popliner_pareto_get_summary(const popliner_pareto *pareto);
 
-/* NULL is fine. */
+/* Frees the points. NULL is fine. */
 void popliner_pareto_free(popliner_pareto *pareto);
 
 /* Finds the Pareto front of the first two objectives over the splits within all limits and
@@ -548,8 +550,8 @@ popliner_status popliner_variants_solve(const popliner_costs_file *file,
                                         const popliner_solver_options *options,
                                         popliner_variants_answer **answer, popliner_error *error);
 
-/* Like popliner_variants_solve, for stages that run in any of several ways, each with a table of
- * costs: of the same chain, with the peaks and cycles of stages in this way, for every position.
+/* Solves like popliner_variants_solve, for stages that run in any of several ways. Each way has a
+ * table of costs of one chain, with the peaks and cycles of stages in this way, for every position.
  * The cuts are those of costs[0]. Chooses the first of equal ways; texts of the answer are
  * names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways. Errors:
  * USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those of
@@ -569,7 +571,7 @@ popliner_plan *popliner_variants_take_plan(popliner_variants_answer *answer);
  * for each stage of the plan; lives as long as the answer. */
 const char *const *popliner_variants_texts(const popliner_variants_answer *answer);
 
-/* NULL is fine. */
+/* Frees an answer. NULL is fine. */
 void popliner_variants_answer_free(popliner_variants_answer *answer);
 
 #ifdef __cplusplus

@@ -134,7 +134,7 @@ typedef enum popliner_verdict {
 popliner_verdict popliner_verdict_of(const popliner_stage_detail *detail, uint64_t limit_bytes,
                                      double *margin_spreads);
 
-/* NULL is fine. */
+/* Frees the bytes by tile. NULL is fine. */
 void popliner_stage_memory_free(popliner_stage_memory *memory);
 
 #ifdef __cplusplus
