@@ -74,10 +74,47 @@ static void put_plan(const pl_certificate_input *names, const popliner_plan *pla
     pl_put_close(json);
 }
 
+/* ---- what the reports share ---- */
+
+/* A report of several plans: of what, and how a plan of them is found and written. */
+typedef struct report {
+    const void *of;
+    size_t num_plans;
+    const popliner_plan *(*plan_at)(const void *of, size_t i);
+    void (*add_row)(const void *of, size_t i, const pl_certificate_input *names, pl_sheet *sheet);
+    void (*put)(const void *of, const pl_certificate_input *names, pl_json *json);
+} report;
+
+/* Writes a report, with what the caller says of the costs. */
+static popliner_status write_report(const report *r, const popliner_certificate_input *names,
+                                    popliner_format format, char **result, popliner_error *error) {
+    pl_certificate_input input;
+    popliner_solver_options options;
+    popliner_listener listener;
+    pl_text text = {0};
+    pl_sheet sheet;
+    *result = NULL;
+    popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    for (size_t i = 0; status == POPLINER_OK && i < r->num_plans; i++)
+        status = pl_certificate_check_plan(&input, r->plan_at(r->of, i), error);
+    if (status != POPLINER_OK)
+        return status;
+    if (format == POPLINER_FORMAT_JSON) {
+        r->put(r->of, &input, &(pl_json){.text = &text});
+        return pl_text_finish_printable(&text, status, result, error);
+    }
+    pl_sheet_begin_plain(&sheet, format);
+    r->add_row(r->of, 0, &input, &sheet);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = 0; i < r->num_plans; i++)
+        r->add_row(r->of, i, &input, &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
+}
+
 /* ---- sweeps ---- */
 
-static void put_sweep(const popliner_sweep *sweep, const pl_certificate_input *names,
-                      pl_json *json) {
+static void put_sweep(const void *of, const pl_certificate_input *names, pl_json *json) {
+    const popliner_sweep *sweep = of;
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "sweep", sweep->what);
     pl_put_text(json, "order", names->unit_order);
@@ -92,20 +129,14 @@ static void put_sweep(const popliner_sweep *sweep, const pl_certificate_input *n
     pl_put_close(json);
 }
 
-/* Completes what the caller says of the costs. */
-typedef struct taken_names {
-    pl_certificate_input input;
-    popliner_solver_options options;
-    popliner_listener listener;
-} taken_names;
-
-static popliner_status take_names(taken_names *own, const popliner_certificate_input *names,
-                                  popliner_error *error) {
-    return pl_certificate_take_input(names, &own->input, &own->options, &own->listener, error);
+static const popliner_plan *sweep_plan_at(const void *of, size_t i) {
+    const popliner_sweep *sweep = of;
+    return sweep->plans[i];
 }
 
-static void add_sweep_row(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names,
+static void add_sweep_row(const void *of, size_t i, const pl_certificate_input *names,
                           pl_sheet *sheet) {
+    const popliner_sweep *sweep = of;
     PL_COLUMN(sheet, number, sweep->what, sweep->values[i]);
     add_plan(names, sheet->is_naming ? NULL : sweep->plans[i], sheet);
 }
@@ -115,34 +146,26 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
                                       popliner_format format, char **result,
                                       popliner_error *error) {
     popliner_sweep own = POPLINER_SWEEP_INIT;
-    taken_names taken;
-    pl_text text = {0};
-    pl_sheet sheet;
     *result = NULL;
     popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
-    if (status == POPLINER_OK)
-        status = take_names(&taken, names, error);
-    for (size_t i = 0; status == POPLINER_OK && i < own.num_values; i++)
-        status = pl_certificate_check_plan(&taken.input, own.plans[i], error);
-    if (status != POPLINER_OK)
-        return status;
-    if (format == POPLINER_FORMAT_JSON) {
-        put_sweep(&own, &taken.input, &(pl_json){.text = &text});
-        return pl_text_finish_printable(&text, status, result, error);
-    }
-    pl_sheet_begin_plain(&sheet, format);
-    add_sweep_row(&own, 0, &taken.input, &sheet);
-    pl_sheet_end_names(&sheet);
-    for (size_t i = 0; i < own.num_values; i++)
-        add_sweep_row(&own, i, &taken.input, &sheet);
-    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
+    const report r = {&own, own.num_values, sweep_plan_at, add_sweep_row, put_sweep};
+    return status == POPLINER_OK ? write_report(&r, names, format, result, error) : status;
 }
 
 /* ---- the best compromises ---- */
 
-static void put_pareto(const popliner_pareto *pareto, const pl_certificate_input *names,
-                       pl_json *json) {
-    const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
+static const popliner_plan *pareto_plan_at(const void *of, size_t i) {
+    const popliner_pareto_summary *summary = of;
+    return summary->plans[i];
+}
+
+static void add_pareto_row(const void *of, size_t i, const pl_certificate_input *names,
+                           pl_sheet *sheet) {
+    add_plan(names, sheet->is_naming ? NULL : pareto_plan_at(of, i), sheet);
+}
+
+static void put_pareto(const void *of, const pl_certificate_input *names, pl_json *json) {
+    const popliner_pareto_summary *summary = of;
     const char *const objectives[] = {pl_objective_name(summary->objectives[0]),
                                       pl_objective_name(summary->objectives[1])};
     pl_put_open(json, NULL, '{');
@@ -164,26 +187,9 @@ popliner_status popliner_report_pareto(const popliner_pareto *pareto,
                                        const popliner_certificate_input *names,
                                        popliner_format format, char **result,
                                        popliner_error *error) {
-    taken_names taken;
-    pl_text text = {0};
-    pl_sheet sheet;
     const popliner_pareto_summary *summary = popliner_pareto_get_summary(pareto);
-    *result = NULL;
-    popliner_status status = take_names(&taken, names, error);
-    for (size_t i = 0; status == POPLINER_OK && i < summary->num_points; i++)
-        status = pl_certificate_check_plan(&taken.input, summary->plans[i], error);
-    if (status != POPLINER_OK)
-        return status;
-    if (format == POPLINER_FORMAT_JSON) {
-        put_pareto(pareto, &taken.input, &(pl_json){.text = &text});
-        return pl_text_finish_printable(&text, status, result, error);
-    }
-    pl_sheet_begin_plain(&sheet, format);
-    add_plan(&taken.input, NULL, &sheet);
-    pl_sheet_end_names(&sheet);
-    for (size_t i = 0; i < summary->num_points; i++)
-        add_plan(&taken.input, summary->plans[i], &sheet);
-    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
+    const report r = {summary, summary->num_points, pareto_plan_at, add_pareto_row, put_pareto};
+    return write_report(&r, names, format, result, error);
 }
 
 /* ---- replicas ---- */
@@ -204,10 +210,17 @@ static const char *tried_status(const popliner_replicas_candidate *c) {
                                   : "feasible";
 }
 
+static const popliner_plan *candidate_plan_at(const void *of, size_t i) {
+    const popliner_replicas_summary *summary = of;
+    return summary->candidates[i].plan;
+}
+
 /* Of a number of stages that cannot be had, nothing else is known. */
-static void add_candidate(const popliner_replicas_candidate *c, bool is_best,
-                          const pl_certificate_input *names, pl_sheet *sheet) {
-    const bool is_had = !sheet->is_naming && c->num_replicas > 0;
+static void add_candidate(const void *of, size_t i, const pl_certificate_input *names,
+                          pl_sheet *sheet) {
+    const popliner_replicas_summary *summary = of;
+    const popliner_replicas_candidate *c = sheet->is_naming ? NULL : &summary->candidates[i];
+    const bool is_had = c != NULL && c->num_replicas > 0;
     const uint64_t divisor = names->cycles_per_time_unit;
     pl_text shown = {0};
     if (is_had)
@@ -216,7 +229,7 @@ static void add_candidate(const popliner_replicas_candidate *c, bool is_best,
     PL_COLUMN(sheet, number, "replicas", c->num_replicas);
     PL_COLUMN(sheet, number, "ipus", c->num_ipus * c->num_replicas);
     PL_COLUMN(sheet, text, "status", tried_status(c));
-    PL_COLUMN(sheet, text, "best", is_best ? "yes" : "no");
+    PL_COLUMN(sheet, text, "best", i == summary->best ? "yes" : "no");
     PL_COLUMN(sheet, known, "micro_batches", is_had, c->micro_batches);
     PL_COLUMN(sheet, known, "parameters", is_had, c->parameter_bytes);
     PL_COLUMN(sheet, known_ratio, "cycles", is_had, c->cycles, divisor);
@@ -257,9 +270,8 @@ static void put_candidate(const popliner_replicas_candidate *c, const pl_certifi
     pl_put_close(json);
 }
 
-static void put_replicas(const popliner_replicas *replicas, const pl_certificate_input *names,
-                         pl_json *json) {
-    const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
+static void put_replicas(const void *of, const pl_certificate_input *names, pl_json *json) {
+    const popliner_replicas_summary *summary = of;
     /* why nothing fits, as a certificate of it would have it */
     popliner_certificate reason = {.input = *names};
     if (summary->reason != NULL)
@@ -282,24 +294,8 @@ popliner_status popliner_report_replicas(const popliner_replicas *replicas,
                                          const popliner_certificate_input *names,
                                          popliner_format format, char **result,
                                          popliner_error *error) {
-    taken_names taken;
-    pl_text text = {0};
-    pl_sheet sheet;
     const popliner_replicas_summary *summary = popliner_replicas_get_summary(replicas);
-    *result = NULL;
-    popliner_status status = take_names(&taken, names, error);
-    for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++)
-        status = pl_certificate_check_plan(&taken.input, summary->candidates[i].plan, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (format == POPLINER_FORMAT_JSON) {
-        put_replicas(replicas, &taken.input, &(pl_json){.text = &text});
-        return pl_text_finish_printable(&text, status, result, error);
-    }
-    pl_sheet_begin_plain(&sheet, format);
-    add_candidate(NULL, false, &taken.input, &sheet);
-    pl_sheet_end_names(&sheet);
-    for (size_t i = 0; i < summary->num_candidates; i++)
-        add_candidate(&summary->candidates[i], i == summary->best, &taken.input, &sheet);
-    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
+    const report r = {summary, summary->num_candidates, candidate_plan_at, add_candidate,
+                      put_replicas};
+    return write_report(&r, names, format, result, error);
 }

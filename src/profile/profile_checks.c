@@ -171,31 +171,29 @@ static void count_instances(checker *c) {
     }
 }
 
+static popliner_status take_step(void *user, pl_rows *rows, popliner_error *error) {
+    checker *c = user;
+    int is_of_ipu = !pl_rows_is_null(rows, 2);
+    int64_t step = sqlite3_column_int64(rows->statement, 0);
+    int64_t change = sqlite3_column_int64(rows->statement, 1);
+    (void)error;
+    c->step_is_told[is_of_ipu] = true;
+    if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
+        c->step_change[is_of_ipu][step] =
+            (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
+    } else {
+        pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
+        pl_tally_begin(t, "row", rows->row);
+        pl_tally_note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step", "");
+    }
+    return POPLINER_OK;
+}
+
 static popliner_status read_steps(checker *c, popliner_error *error) {
     static const pl_column columns[] = {{"step_id", true}, {"delta_bytes", true}, {"ipu", true}};
     static const pl_table table = {"memory_not_always_live_by_step_and_ipu", PL_TABLE_WHOLE,
                                    columns, 3, ""};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, c->database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        int is_of_ipu = !pl_rows_is_null(&rows, 2);
-        int64_t step = sqlite3_column_int64(rows.statement, 0);
-        int64_t change = sqlite3_column_int64(rows.statement, 1);
-        c->step_is_told[is_of_ipu] = true;
-        if (step >= 0 && (uint64_t)step < c->profile->num_steps) {
-            c->step_change[is_of_ipu][step] =
-                (int64_t)((uint64_t)c->step_change[is_of_ipu][step] + (uint64_t)change);
-        } else {
-            pl_tally *t = &c->tallies[POPLINER_RELATION_STEPS];
-            pl_tally_begin(t, "row", rows.row);
-            pl_tally_note(t, change < 0 ? 0 - (uint64_t)change : (uint64_t)change, "no such step",
-                          "");
-        }
-    }
-    pl_rows_close(&rows);
-    return status;
+    return pl_table_read(c->database, &table, take_step, c, error);
 }
 
 /* ---- Relations 1 to 4 ---- */

@@ -24,6 +24,7 @@ typedef struct execution {
     size_t num_types;
     size_t num_senseless;   /* rows with invalid values */
     uint64_t num_run_steps; /* sum over the runs */
+    size_t steps_capacity;
     size_t starts_capacity; /* of run_first_step */
 } execution;
 
@@ -39,38 +40,34 @@ static pl_string keep_type(execution *x, const char *name) {
     return string;
 }
 
+static popliner_status take_step(void *user, pl_rows *rows, popliner_error *error) {
+    execution *x = user;
+    popliner_profile *p = x->profile;
+    uint64_t id;
+    uint64_t program_id;
+    uint32_t program = PL_NONE;
+    if (!pl_rows_told(rows, 0, &id)) {
+        x->num_senseless++;
+        return POPLINER_OK;
+    }
+    if (pl_rows_told(rows, 1, &program_id))
+        program = pl_id_map_find(&x->ids->programs, program_id);
+    if (program == PL_NONE && !pl_rows_is_null(rows, 1))
+        x->num_senseless++; /* but syncs between programs have none */
+    pl_string type = keep_type(x, pl_rows_text(rows, 2));
+    if (type == PL_NONE || !pl_profile_reserve(p, &p->num_execution_steps, &x->steps_capacity) ||
+        !pl_id_map_add(&x->steps, id, p->num_execution_steps))
+        return pl_fail_memory(error, "the steps of the execution");
+    p->execution_program[p->num_execution_steps] = program;
+    p->execution_type_name[p->num_execution_steps++] = type;
+    return POPLINER_OK;
+}
+
 static popliner_status read_steps(const pl_database *database, execution *x,
                                   popliner_error *error) {
     static const pl_column columns[] = {{"id", false}, {"program", false}, {"type", false}};
-    popliner_profile *p = x->profile;
-    size_t capacity = 0;
     static const pl_table table = {"steps", PL_TABLE_OPTIONAL, columns, 3, "ORDER BY 1"};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id;
-        uint64_t program_id;
-        uint32_t program = PL_NONE;
-        if (!pl_rows_told(&rows, 0, &id)) {
-            x->num_senseless++;
-            continue;
-        }
-        if (pl_rows_told(&rows, 1, &program_id))
-            program = pl_id_map_find(&x->ids->programs, program_id);
-        if (program == PL_NONE && !pl_rows_is_null(&rows, 1))
-            x->num_senseless++; /* but syncs between programs have none */
-        pl_string type = keep_type(x, pl_rows_text(&rows, 2));
-        if (type == PL_NONE || !pl_profile_reserve(p, &p->num_execution_steps, &capacity) ||
-            !pl_id_map_add(&x->steps, id, p->num_execution_steps)) {
-            status = pl_fail_memory(error, "the steps of the execution");
-            break;
-        }
-        p->execution_program[p->num_execution_steps] = program;
-        p->execution_type_name[p->num_execution_steps++] = type;
-    }
-    pl_rows_close(&rows);
+    popliner_status status = pl_table_read(database, &table, take_step, x, error);
     pl_id_map_sort(&x->steps);
     return status;
 }
@@ -228,105 +225,94 @@ static uint64_t count_runs(const uint8_t *rle, size_t size_bytes) {
     return got < 0 ? 0 : count;
 }
 
-/* Reads the cycles of the slowest tile in each row of compilation_cycles_by_tile, by id. As far as
- * known, a row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
-static popliner_status read_slowest_tiles(const pl_database *database, const pl_part *part,
-                                          size_t num_tiles, numbers *slowest,
-                                          popliner_error *error) {
-    static const pl_column columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
-    static const pl_table table = {"compilation_cycles_by_tile", PL_TABLE_OPTIONAL, columns, 2, ""};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id;
-        if (!pl_rows_told(&rows, 0, &id) || pl_rows_is_null(&rows, 1))
-            continue;
-        size_t size_bytes;
-        const uint8_t *rle = pl_rows_blob(&rows, 1, &size_bytes);
-        pl_runs runs = pl_runs_begin(rle, size_bytes);
-        uint64_t most = 0;
-        uint64_t value;
-        uint64_t length;
-        int got;
-        bool is_cut = !part->is_all && count_runs(rle, size_bytes) == num_tiles;
-        uint64_t tile = 0;
-        while ((got = pl_runs_next(&runs, &value, &length)) > 0) {
-            bool counts = !is_cut || (tile < part->end_tile && tile + length > part->first_tile);
-            most = counts && value > most ? value : most;
-            tile += is_cut ? length : 0;
-        }
-        if (got < 0)
-            status = pl_rows_fail(&rows, 1, error, "is damaged: it ends inside a number or a run");
-        else if (!add_number(slowest, id, most < max_cycles ? most : max_cycles))
-            status = pl_fail_memory(error, "the cycles of the programs");
+/* The state of reading the cycles of the rows of a table, or how often its loops repeat. */
+typedef struct cycles_reader {
+    const pl_part *part;
+    size_t num_tiles;
+    const pl_id_map *numbering; /* from ids of rows to the numbers to use; NULL: the ids */
+    const numbers *slowest;     /* of compilation_cycles_by_tile, for tables that refer to it */
+    numbers *found;
+} cycles_reader;
+
+/* Takes the cycles of the slowest tile in a row of compilation_cycles_by_tile. As far as known, a
+ * row has the tiles of one IPU; in a row of all tiles, only those of the part count. */
+static popliner_status take_slowest_tile(void *user, pl_rows *rows, popliner_error *error) {
+    const cycles_reader *r = user;
+    const pl_part *part = r->part;
+    uint64_t id;
+    size_t size_bytes;
+    uint64_t most = 0;
+    uint64_t value;
+    uint64_t length;
+    int got;
+    if (!pl_rows_told(rows, 0, &id) || pl_rows_is_null(rows, 1))
+        return POPLINER_OK;
+    const uint8_t *rle = pl_rows_blob(rows, 1, &size_bytes);
+    pl_runs runs = pl_runs_begin(rle, size_bytes);
+    bool is_cut = !part->is_all && count_runs(rle, size_bytes) == r->num_tiles;
+    uint64_t tile = 0;
+    while ((got = pl_runs_next(&runs, &value, &length)) > 0) {
+        bool counts = !is_cut || (tile < part->end_tile && tile + length > part->first_tile);
+        most = counts && value > most ? value : most;
+        tile += is_cut ? length : 0;
     }
-    pl_rows_close(&rows);
-    pl_id_map_sort(&slowest->ids);
-    return status;
+    if (got < 0)
+        return pl_rows_fail(rows, 1, error, "is damaged: it ends inside a number or a run");
+    return add_number(r->found, id, most < max_cycles ? most : max_cycles)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the cycles of the programs");
 }
 
-/* Reads the estimates of a table whose rows refer to compilation_cycles_by_tile, one id per IPU:
- * the slowest IPU of the part counts. `numbering` maps ids of rows to the numbers to use. */
-static popliner_status read_estimates(const pl_database *database, const pl_part *part,
-                                      const pl_table *table, const pl_id_map *numbering,
-                                      const numbers *slowest, numbers *estimates,
-                                      popliner_error *error) {
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id;
-        size_t size_bytes;
-        const uint8_t *cursor = pl_rows_blob(&rows, 1, &size_bytes);
-        const uint8_t *end = cursor + size_bytes;
-        uint64_t most = 0;
-        bool is_known = false;
-        size_t place = 0;
-        size_t count = 0;
-        if (!pl_rows_told(&rows, 0, &id))
-            continue;
-        pl_varint_list_count(cursor, size_bytes, &count);
-        if (numbering != NULL)
-            id = pl_id_map_find(numbering, id);
-        while (status == POPLINER_OK && cursor < end) {
-            uint64_t reference;
-            uint64_t cycles;
-            if (!pl_varint_read(&cursor, end, &reference)) {
-                status = pl_rows_fail(&rows, 1, error, "is damaged: it ends inside a number");
-            } else if (pl_part_has_place(part, place++, count) &&
-                       find_number(slowest, reference, &cycles)) {
-                is_known = true;
-                most = cycles > most ? cycles : most;
-            }
+/* Takes an estimate from a row that refers to compilation_cycles_by_tile, by one id per IPU: the
+ * slowest IPU of the part counts. */
+static popliner_status take_estimate(void *user, pl_rows *rows, popliner_error *error) {
+    const cycles_reader *r = user;
+    uint64_t id;
+    size_t size_bytes;
+    const uint8_t *cursor = pl_rows_blob(rows, 1, &size_bytes);
+    const uint8_t *end = cursor + size_bytes;
+    uint64_t most = 0;
+    bool is_known = false;
+    size_t place = 0;
+    size_t count = 0;
+    if (!pl_rows_told(rows, 0, &id))
+        return POPLINER_OK;
+    pl_varint_list_count(cursor, size_bytes, &count);
+    if (r->numbering != NULL)
+        id = pl_id_map_find(r->numbering, id);
+    while (cursor < end) {
+        uint64_t reference;
+        uint64_t cycles;
+        if (!pl_varint_read(&cursor, end, &reference))
+            return pl_rows_fail(rows, 1, error, "is damaged: it ends inside a number");
+        if (pl_part_has_place(r->part, place++, count) &&
+            find_number(r->slowest, reference, &cycles)) {
+            is_known = true;
+            most = cycles > most ? cycles : most;
         }
-        if (status == POPLINER_OK && is_known && !add_number(estimates, id, most))
-            status = pl_fail_memory(error, "the cycles of the programs");
     }
-    pl_rows_close(&rows);
-    pl_id_map_sort(&estimates->ids);
-    return status;
+    return !is_known || add_number(r->found, id, most)
+               ? POPLINER_OK
+               : pl_fail_memory(error, "the cycles of the programs");
 }
 
-static popliner_status read_repeats(const pl_database *database, numbers *repeats,
+static popliner_status take_repeat(void *user, pl_rows *rows, popliner_error *error) {
+    const cycles_reader *r = user;
+    uint64_t id;
+    uint64_t count;
+    if (pl_rows_told(rows, 0, &id) && pl_rows_told(rows, 1, &count) &&
+        !add_number(r->found, id, count < UINT32_MAX ? count : UINT32_MAX))
+        return pl_fail_memory(error, "the repeats");
+    return POPLINER_OK;
+}
+
+/* Reads two columns of an optional table: ids, and what `take` makes of the other. */
+static popliner_status read_numbers(const pl_database *database, const char *name,
+                                    const pl_column columns[2], pl_take_row take, cycles_reader *r,
                                     popliner_error *error) {
-    static const pl_column columns[] = {{"id", false}, {"repeat_count", false}};
-    static const pl_table table = {"program_type_repeat", PL_TABLE_OPTIONAL, columns, 2, ""};
-    pl_rows rows = {0};
-    bool more = false;
-    popliner_status status = pl_rows_open(&rows, database, &table, error);
-    while (status == POPLINER_OK && (status = pl_rows_next(&rows, &more, error)) == POPLINER_OK &&
-           more) {
-        uint64_t id;
-        uint64_t count;
-        if (pl_rows_told(&rows, 0, &id) && pl_rows_told(&rows, 1, &count) &&
-            !add_number(repeats, id, count < UINT32_MAX ? count : UINT32_MAX))
-            status = pl_fail_memory(error, "the repeats");
-    }
-    pl_rows_close(&rows);
-    pl_id_map_sort(&repeats->ids);
+    const pl_table table = {name, PL_TABLE_OPTIONAL, columns, 2, ""};
+    popliner_status status = pl_table_read(database, &table, take, r, error);
+    pl_id_map_sort(&r->found->ids);
     return status;
 }
 
@@ -417,26 +403,32 @@ static popliner_status measure_programs(popliner_profile *p, popliner_error *err
 }
 
 static popliner_status read_cycles(pl_reading *r, popliner_error *error) {
+    static const pl_column slowest_columns[] = {{"id", false}, {"cycles_by_tile_rle", false}};
+    static const pl_column repeat_columns[] = {{"id", false}, {"repeat_count", false}};
     const pl_database *database = &r->database;
-    const pl_part *part = &r->part;
     popliner_profile *p = r->profile;
     numbers slowest = {0};
     numbers repeats = {0};
     numbers estimates[NUM_TABLES] = {{.count = 0}};
+    cycles_reader reader = {.part = &r->part, .num_tiles = p->target.num_tiles, .found = &slowest};
     p->num_timed_programs = p->num_programs;
-    popliner_status status =
-        pl_profile_allocate(p, &p->num_timed_programs)
-            ? read_slowest_tiles(database, part, p->target.num_tiles, &slowest, error)
-            : pl_fail_memory(error, "the cycles of the programs");
+    popliner_status status = pl_profile_allocate(p, &p->num_timed_programs)
+                                 ? read_numbers(database, "compilation_cycles_by_tile",
+                                                slowest_columns, take_slowest_tile, &reader, error)
+                                 : pl_fail_memory(error, "the cycles of the programs");
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
         p->program_repeats[i] = 1;
+    reader.slowest = &slowest;
     for (int i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
-        const pl_table table = {tables[i].name, PL_TABLE_OPTIONAL, tables[i].columns, 2, ""};
-        status = read_estimates(database, part, &table, i == EXECUTES ? &r->ids.compute_sets : NULL,
-                                &slowest, &estimates[i], error);
+        reader.numbering = i == EXECUTES ? &r->ids.compute_sets : NULL;
+        reader.found = &estimates[i];
+        status = read_numbers(database, tables[i].name, tables[i].columns, take_estimate, &reader,
+                              error);
     }
+    reader.found = &repeats;
     if (status == POPLINER_OK)
-        status = read_repeats(database, &repeats, error);
+        status = read_numbers(database, "program_type_repeat", repeat_columns, take_repeat, &reader,
+                              error);
     if (status == POPLINER_OK)
         status = estimate_programs(database, p, estimates, &repeats, error);
     if (status == POPLINER_OK)
