@@ -12,6 +12,8 @@
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "popliner/screen.h"
+#include "solve/constraint.h"
+#include "solve/objective.h"
 
 enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
 
@@ -91,18 +93,6 @@ static void add_verdict(popliner_verdict verdict, pl_text *text) {
     pl_text_format(text, "%c%s", words[0] - 'a' + 'A', words + 1);
 }
 
-/* What no split has, where the first objective is proven. */
-static const char *words_of_best(popliner_objective objective) {
-    static const char *const words[] = {
-        [POPLINER_OBJECTIVE_MEMORY] = "a smaller largest tile",
-        [POPLINER_OBJECTIVE_CYCLES] = "less time on the slowest one",
-        [POPLINER_OBJECTIVE_TRAFFIC] = "fewer bytes over its cuts",
-        [POPLINER_OBJECTIVE_IPUS] = "fewer of them",
-        [POPLINER_OBJECTIVE_BALANCE] = "a smaller imbalance",
-    };
-    return words[objective];
-}
-
 /* Which splits a proof is about. */
 static void add_splits(const popliner_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
@@ -134,7 +124,7 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
     } else {
         pl_text_add(text, "Proven: no ");
         add_splits(c, text);
-        pl_text_format(text, " has %s", words_of_best(first->objective));
+        pl_text_format(text, " has %s", pl_objective_of(first->objective)->better);
         if (c->input.options->slack_percent > 0)
             pl_text_format(text, " by more than %g %%", c->input.options->slack_percent);
         pl_text_add(text, ".");
@@ -571,36 +561,33 @@ static void add_option(const popliner_certificate *c, const popliner_constraint 
 /* What a constraint asks for: "layers 0 to 3 on one IPU". */
 static void add_meaning(const popliner_certificate *c, const popliner_constraint *it,
                         pl_text *text) {
-    const char *const *units = c->input.unit_names;
-    switch (it->kind) {
-    case POPLINER_CONSTRAINT_PAIR:
-        pl_text_format(text, "%s%s to %s on one %s", kind_of(c, it->unit, it->second_unit),
-                       units[it->unit], units[it->second_unit], devices_of(c, 1));
-        break;
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        pl_text_format(text, "%s cut between %s%s and %s",
-                       it->kind == POPLINER_CONSTRAINT_REQUIRED_CUT ? "a" : "no",
-                       kind_of(c, it->unit, it->unit + 1), units[it->unit], units[it->unit + 1]);
-        break;
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        pl_text_format(text, "%s%s on %s %zu", kind_of(c, it->unit, it->unit), units[it->unit],
-                       devices_of(c, 1), it->ipu);
-        break;
-    case POPLINER_CONSTRAINT_MAX_STAGES:
-        pl_text_format(text, "at most %zu %s", it->number, it->number == 1 ? "stage" : "stages");
-        break;
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-        pl_text_format(text, "%zu stages", it->number);
-        break;
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-        pl_text_format(text, "at %s %zu %s in a stage",
-                       it->kind == POPLINER_CONSTRAINT_MIN_UNITS ? "least" : "most", it->number,
-                       it->number == 1 ? "layer" : "layers");
-        break;
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
+    for (const char *word = pl_constraint_of(it->kind)->meaning; *word != '\0'; word++) {
+        if (*word != '%') {
+            pl_text_append(text, word, 1);
+            continue;
+        }
+        size_t last;
+        switch (*++word) {
+        case 'N':
+            pl_text_format(text, "%zu", it->number);
+            break;
+        case 's':
+            pl_text_add(text, it->number == 1 ? "" : "s");
+            break;
+        case 'I':
+            pl_text_format(text, "%s %zu", devices_of(c, 1), it->ipu);
+            break;
+        case 'D':
+            pl_text_add(text, devices_of(c, 1));
+            break;
+        default: /* units */
+            last = *word == 'V' ? it->second_unit : *word == 'W' ? it->unit + 1 : it->unit;
+            pl_text_format(text, "%s%s", kind_of(c, it->unit, last), c->input.unit_names[it->unit]);
+            if (last != it->unit)
+                pl_text_format(text, *word == 'V' ? " to %s" : " and %s",
+                               c->input.unit_names[last]);
+            break;
+        }
     }
 }
 

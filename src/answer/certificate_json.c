@@ -392,18 +392,17 @@ static void put_lists(const popliner_certificate *c, pl_json *json) {
     for (size_t i = 0; i < o->num_placements; i++)
         pl_put_number(json, names[o->placements[i].unit], o->placements[i].ipu);
     pl_put_close(json);
-    pl_put_open(json, "ipu_mem_per_tile", '{');
-    for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        snprintf(key, sizeof key, "%zu", o->ipu_limits[i].ipu);
-        pl_put_number(json, key, o->ipu_limits[i].bytes);
+    for (size_t which = 0; which < PL_NUM_IPU_NUMBERS; which++) {
+        const pl_ipu_numbers list = pl_ipu_numbers_of(o, which);
+        pl_put_open(json, list.key, '{');
+        for (size_t i = 0; i < list.count; i++) {
+            size_t ipu;
+            const uint64_t number = pl_ipu_number_at(&list, i, &ipu);
+            snprintf(key, sizeof key, "%zu", ipu);
+            pl_certificate_number_json(json, key, number, list.unit);
+        }
+        pl_put_close(json);
     }
-    pl_put_close(json);
-    pl_put_open(json, "ipu_speed", '{');
-    for (size_t i = 0; i < o->num_ipu_speeds; i++) {
-        snprintf(key, sizeof key, "%zu", o->ipu_speeds[i].ipu);
-        pl_put_real(json, key, (double)o->ipu_speeds[i].millionths / POPLINER_SPEED_ONE);
-    }
-    pl_put_close(json);
     if (o->link_bandwidth.bytes > 0)
         put_bandwidth(c, "link_bandwidth", o->link_bandwidth, json);
     else

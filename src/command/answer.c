@@ -120,8 +120,8 @@ static popliner_status remark_min_layers(session *s, const request *r,
 
 static uint64_t limit_of(const request *r, size_t ipu) {
     for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
-        if (r->ipu_limits[i].ipu == ipu)
-            return r->ipu_limits[i].bytes;
+        if (r->solver.ipu_limits[i].ipu == ipu)
+            return r->solver.ipu_limits[i].bytes;
     return r->solver.max_stage_bytes;
 }
 
@@ -184,14 +184,9 @@ static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size
         return true;
     case POPLINER_CONSTRAINT_PLACEMENT:
         return c->ipu == 0;
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-    case POPLINER_CONSTRAINT_MIN_UNITS:
-    case POPLINER_CONSTRAINT_MAX_UNITS:
-    case POPLINER_CONSTRAINT_REQUIRED_CUT:
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* Why a single constraint, or none at all, leaves no split: it is told by its name alone; and what

@@ -370,12 +370,9 @@ static bool leave_out(trial *t, const popliner_constraint *c, popliner_cut_rule 
     case POPLINER_CONSTRAINT_MAX_UNITS:
         t->solver.max_units = 0;
         return true;
-    case POPLINER_CONSTRAINT_MAX_STAGES:
-    case POPLINER_CONSTRAINT_DEVICE_MAP:
-    case POPLINER_NUM_CONSTRAINT_KINDS:
-        break;
+    default:
+        return false;
     }
-    return false;
 }
 
 static popliner_status add_without(session *s, const request *r, const popliner_costs *costs,

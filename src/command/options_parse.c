@@ -637,12 +637,11 @@ void options_free(options *o) {
     for (size_t i = 0; i < num_options; i++) {
         if (option_table[i].kind == &kind_texts)
             free(((repeated *)place_of(&option_table[i], o))->texts);
+        if (option_table[i].kind != NULL && option_table[i].kind->take != NULL)
+            free(((by_ipu *)place_of(&option_table[i], o))->items);
         free(o->given.texts[i].texts);
     }
     free(o->require.items);
-    free(o->mem_per_tile.items);
-    free(o->ipu_speed.items);
-    free(o->bandwidth.items);
     free(o->outputs.items);
     config_free(&o->config);
 }

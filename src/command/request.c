@@ -96,9 +96,8 @@ void request_free(request *r) {
     free(r->cut_rules);
     free(r->pairs);
     free(r->placements);
-    free(r->ipu_limits);
-    free(r->ipu_speeds);
-    free(r->ipu_links);
+    for (size_t list = 0; list < NUM_LISTS; list++)
+        free(r->ipu_lists[list]);
     free(r->device_map);
 }
 

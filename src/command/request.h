@@ -8,6 +8,9 @@
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
 
+/* What is said of single IPUs, or of the links between two. */
+typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
+
 /* Zero-initialise; free with request_free. */
 typedef struct request {
     size_t num_units;
@@ -20,9 +23,7 @@ typedef struct request {
     popliner_cut_rule *cut_rules; /* [num_units] */
     popliner_pair *pairs;
     popliner_placement *placements;
-    popliner_ipu_limit *ipu_limits;
-    popliner_ipu_speed *ipu_speeds;
-    popliner_ipu_link *ipu_links;
+    void *ipu_lists[NUM_LISTS];
     size_t *device_map;
 } request;
 
@@ -66,9 +67,6 @@ popliner_status request_no_unit(const request *r, const char *option, const char
  * max_stages and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file_info *file, popliner_error *error);
-
-/* What is said of single IPUs, or of the links between two. */
-typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
 
 /* Sets those of the command line, and those of `file` (may be NULL) for other IPUs. Errors: USAGE,
  * also for IPUs where no stage can run; MEMORY. */

@@ -258,27 +258,31 @@ static bool spread_speed(const request *r, by_ipu *speeds) {
 /* Makes the values those of the solver. */
 static popliner_status store(request *r, ipu_list list, const by_ipu *values,
                              popliner_error *error) {
+    static const size_t sizes[] = {[LIST_LIMITS] = sizeof(popliner_ipu_limit),
+                                   [LIST_SPEEDS] = sizeof(popliner_ipu_speed),
+                                   [LIST_LINKS] = sizeof(popliner_ipu_link)};
     popliner_solver_options *o = &r->solver;
-    const size_t room = values->count + 1;
-    void *array =
-        list == LIST_LIMITS   ? (void *)(r->ipu_limits = calloc(room, sizeof *r->ipu_limits))
-        : list == LIST_SPEEDS ? (void *)(r->ipu_speeds = calloc(room, sizeof *r->ipu_speeds))
-                              : (void *)(r->ipu_links = calloc(room, sizeof *r->ipu_links));
+    void *array = r->ipu_lists[list] = calloc(values->count + 1, sizes[list]);
+    popliner_ipu_limit *limits = array;
+    popliner_ipu_speed *speeds = array;
+    popliner_ipu_link *links = array;
     if (array == NULL)
         return fail_memory(error, "the constraints");
-    o->ipu_limits = r->ipu_limits;
-    o->ipu_speeds = r->ipu_speeds;
-    o->ipu_links = r->ipu_links;
     for (size_t i = 0; i < values->count; i++) {
         const ipu_value *v = &values->items[i];
         if (list == LIST_LIMITS)
-            r->ipu_limits[o->num_ipu_limits++] = (popliner_ipu_limit){v->ipu, v->amount.bytes};
+            limits[o->num_ipu_limits++] = (popliner_ipu_limit){v->ipu, v->amount.bytes};
         else if (list == LIST_LINKS)
-            r->ipu_links[o->num_ipu_links++] =
-                (popliner_ipu_link){v->ipu, v->second_ipu, v->amount};
+            links[o->num_ipu_links++] = (popliner_ipu_link){v->ipu, v->second_ipu, v->amount};
         else if (v->amount.bytes != POPLINER_SPEED_ONE) /* the usual one needs not be told */
-            r->ipu_speeds[o->num_ipu_speeds++] = (popliner_ipu_speed){v->ipu, v->amount.bytes};
+            speeds[o->num_ipu_speeds++] = (popliner_ipu_speed){v->ipu, v->amount.bytes};
     }
+    if (list == LIST_LIMITS)
+        o->ipu_limits = limits;
+    else if (list == LIST_SPEEDS)
+        o->ipu_speeds = speeds;
+    else
+        o->ipu_links = links;
     if (list == LIST_LINKS)
         o->link_bandwidth = values->all;
     return POPLINER_OK;
@@ -326,7 +330,7 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
 static popliner_status reserve_on_ipus(request *r, const session *s, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < r->solver.num_ipu_limits; i++) {
-        popliner_ipu_limit *limit = &r->ipu_limits[i];
+        popliner_ipu_limit *limit = (popliner_ipu_limit *)r->ipu_lists[LIST_LIMITS] + i;
         status = session_less_reserve(s, limit->bytes, &limit->bytes, error);
     }
     return status;

@@ -304,14 +304,16 @@ static void put_ipus(pl_json *json, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;
     pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
                    o->num_mapped_stages);
-    pl_put_open(json, "ipu_limits", '[');
-    for (size_t i = 0; i < o->num_ipu_limits; i++)
-        put_pair(json, o->ipu_limits[i].ipu, o->ipu_limits[i].bytes);
-    pl_put_close(json);
-    pl_put_open(json, "ipu_speeds", '[');
-    for (size_t i = 0; i < o->num_ipu_speeds; i++)
-        put_pair(json, o->ipu_speeds[i].ipu, o->ipu_speeds[i].millionths);
-    pl_put_close(json);
+    for (size_t which = 0; which < PL_NUM_IPU_NUMBERS; which++) {
+        const pl_ipu_numbers list = pl_ipu_numbers_of(o, which);
+        pl_put_open(json, list.name, '[');
+        for (size_t i = 0; i < list.count; i++) {
+            size_t ipu;
+            const uint64_t number = pl_ipu_number_at(&list, i, &ipu);
+            put_pair(json, ipu, number);
+        }
+        pl_put_close(json);
+    }
     pl_put_open(json, "placements", '[');
     for (size_t i = 0; i < o->num_placements; i++)
         put_pair(json, o->placements[i].unit, o->placements[i].ipu);

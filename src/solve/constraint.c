@@ -127,24 +127,26 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 
 /* ---- the table ---- */
 
-/* In the order of pl_constraints_list: name, words, is_number, may_go, is_of_ipu, list, apply,
- * leave_out. */
+/* In the order of pl_constraints_list: name, words, meaning, is_number, may_go, is_of_ipu, list,
+ * apply, leave_out. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
-    [POPLINER_CONSTRAINT_MAX_STAGES] = {"max_stages", "%N", false, false, false, list_stages,
-                                        apply_max_stages, NULL},
-    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", false, false, false, NULL,
-                                        apply_map, NULL},
-    [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", true, true, false, list_min_units,
-                                       apply_min_units, leave_out_min_units},
-    [POPLINER_CONSTRAINT_MAX_UNITS] = {"require layers:", "..%N", true, true, false, list_max_units,
-                                       apply_max_units, leave_out_max_units},
-    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", false, true, false, list_cuts,
-                                          apply_cut, leave_out_cut},
-    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", false, true, false, NULL,
-                                           apply_cut, leave_out_cut},
-    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", false, true, true, list_pairs, NULL,
-                                  leave_out_pair},
-    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", false, true, true,
+    [POPLINER_CONSTRAINT_MAX_STAGES] = {"max_stages", "%N", "at most %N stage%s", false, false,
+                                        false, list_stages, apply_max_stages, NULL},
+    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", false, false,
+                                        false, NULL, apply_map, NULL},
+    [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
+                                       true, true, false, list_min_units, apply_min_units,
+                                       leave_out_min_units},
+    [POPLINER_CONSTRAINT_MAX_UNITS] = {"require layers:", "..%N", "at most %N layer%s in a stage",
+                                       true, true, false, list_max_units, apply_max_units,
+                                       leave_out_max_units},
+    [POPLINER_CONSTRAINT_REQUIRED_CUT] = {"require cut:", "%U", "a cut between %W", false, true,
+                                          false, list_cuts, apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_FORBIDDEN_CUT] = {"require no-cut:", "%U", "no cut between %W", false,
+                                           true, false, NULL, apply_cut, leave_out_cut},
+    [POPLINER_CONSTRAINT_PAIR] = {"require together:", "%U,%V", "%V on one %D", false, true, true,
+                                  list_pairs, NULL, leave_out_pair},
+    [POPLINER_CONSTRAINT_PLACEMENT] = {"require place:", "%U=%I", "%U on %I", false, true, true,
                                        list_placements, apply_placement, leave_out_placement},
 };
 

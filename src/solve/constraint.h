@@ -31,6 +31,9 @@ typedef struct pl_constraint_kind {
     const char *name; /* see popliner_option_names; used unless the caller has another name */
     /* what follows the name: %N a number, %U a unit, %V the second unit, %I an IPU */
     const char *words;
+    /* what it asks for: also %s an "s" unless the number is 1, %D an IPU without its number, %V "0 to
+     * 3" and %W "0 and 1" from the unit to the second or next one */
+    const char *meaning;
     bool is_number; /* a number of units, which a remedy may change a little */
     bool may_go;    /* may be dropped alone */
     bool is_of_ipu; /* restricts which units are on one IPU, in any stage */

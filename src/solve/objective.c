@@ -7,21 +7,24 @@
 
 #define OF(value, limit) offsetof(pl_objective_values, value), offsetof(pl_limits, limit)
 
-/* Name, words, kind, unit, goal, needs_cycles, is_mapped, may_lead, and the offsets of value and
+/* Name, words, better, kind, unit, goal, needs_cycles, is_mapped, may_lead, and the offsets of value and
  * limit. */
 static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
-    [POPLINER_OBJECTIVE_MEMORY] = {"memory", "peak % per tile", PL_OBJECTIVE_LARGEST, PL_UNIT_BYTES,
-                                   PL_GOAL_ANY, false, false, true, OF(peak_bytes, max_peak_bytes)},
-    [POPLINER_OBJECTIVE_CYCLES] = {"cycles", "slowest IPU %", PL_OBJECTIVE_LARGEST, PL_UNIT_CYCLES,
-                                   PL_GOAL_ANY, true, false, true, OF(cycles, max_cycles)},
-    [POPLINER_OBJECTIVE_TRAFFIC] = {"traffic", "% over the cuts", PL_OBJECTIVE_SUM, PL_UNIT_CUTS,
-                                    PL_GOAL_FEWEST_CUT_BYTES, false, false, true,
-                                    OF(cut_bytes, max_cut_bytes)},
-    [POPLINER_OBJECTIVE_IPUS] = {"ipus", "%", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
+    [POPLINER_OBJECTIVE_MEMORY] = {"memory", "peak % per tile", "a smaller largest tile",
+                                   PL_OBJECTIVE_LARGEST, PL_UNIT_BYTES, PL_GOAL_ANY, false, false,
+                                   true, OF(peak_bytes, max_peak_bytes)},
+    [POPLINER_OBJECTIVE_CYCLES] = {"cycles", "slowest IPU %", "less time on the slowest one",
+                                   PL_OBJECTIVE_LARGEST, PL_UNIT_CYCLES, PL_GOAL_ANY, true, false,
+                                   true, OF(cycles, max_cycles)},
+    [POPLINER_OBJECTIVE_TRAFFIC] = {"traffic", "% over the cuts", "fewer bytes over its cuts",
+                                    PL_OBJECTIVE_SUM, PL_UNIT_CUTS, PL_GOAL_FEWEST_CUT_BYTES, false,
+                                    false, true, OF(cut_bytes, max_cut_bytes)},
+    [POPLINER_OBJECTIVE_IPUS] = {"ipus", "%", "fewer of them", PL_OBJECTIVE_SUM, PL_UNIT_COUNT,
                                  PL_GOAL_FEWEST_STAGES, false, true, true, OF(num_ipus, max_ipus)},
     /* must not lead: a single IPU has no spread */
     [POPLINER_OBJECTIVE_BALANCE] = {.name = "balance",
                                     .words = "imbalance %",
+                                    .better = "a smaller imbalance",
                                     .kind = PL_OBJECTIVE_SPREAD,
                                     .unit = PL_UNIT_BYTES},
 };

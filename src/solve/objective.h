@@ -36,7 +36,8 @@ typedef enum pl_objective_unit {
 
 typedef struct pl_objective {
     const char *name;
-    const char *words; /* its value in texts; % is the value with its unit */
+    const char *words;  /* its value in texts; % is the value with its unit */
+    const char *better; /* what no split over these IPUs has, where it is proven */
     pl_objective_kind kind;
     pl_objective_unit unit;
     pl_goal goal;      /* of a SUM */

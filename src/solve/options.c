@@ -67,6 +67,17 @@ static const list lists[PL_NUM_LISTS] = {
                            offsetof(popliner_ipu_link, second_ipu)},
 };
 
+/* Those with a number by IPU, as certificates have them. */
+static const struct {
+    pl_option_list list;
+    const char *key;
+    size_t number; /* offset in an item */
+    uint64_t unit;
+} numbers[PL_NUM_IPU_NUMBERS] = {
+    {PL_LIST_IPU_LIMITS, "ipu_mem_per_tile", offsetof(popliner_ipu_limit, bytes), 1},
+    {PL_LIST_IPU_SPEEDS, "ipu_speed", offsetof(popliner_ipu_speed, millionths), POPLINER_SPEED_ONE},
+};
+
 /* The units or IPUs of an item; equal if it has only one. */
 typedef struct item {
     size_t first;
@@ -87,6 +98,26 @@ static const char *items_of(const popliner_solver_options *o, const list *l) {
 
 static size_t count_of(const popliner_solver_options *o, const list *l, size_t num_units) {
     return l->count == NUM_UNITS ? num_units : size_at(o, l->count);
+}
+
+pl_ipu_numbers pl_ipu_numbers_of(const popliner_solver_options *options, size_t which) {
+    const list *l = &lists[numbers[which].list];
+    return (pl_ipu_numbers){.name = l->name,
+                            .key = numbers[which].key,
+                            .unit = numbers[which].unit,
+                            .count = size_at(options, l->count),
+                            .items = items_of(options, l),
+                            .item_size = l->item_size,
+                            .ipu = l->first,
+                            .number = numbers[which].number};
+}
+
+uint64_t pl_ipu_number_at(const pl_ipu_numbers *own, size_t i, size_t *ipu) {
+    const char *place = own->items + i * own->item_size;
+    uint64_t number;
+    *ipu = size_at(place, own->ipu);
+    memcpy(&number, place + own->number, sizeof number);
+    return number;
 }
 
 static int compare_items(const void *left, const void *right) {

@@ -47,6 +47,25 @@ void pl_owned_options_free(pl_owned_options *copy);
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
                                  const popliner_costs *costs, popliner_error *error);
 
+/* The numbers that a list has by IPU. Borrowed from the options. */
+typedef struct pl_ipu_numbers {
+    const char *name; /* of the options: "ipu_speeds" */
+    const char *key;  /* of certificates: "ipu_speed" */
+    uint64_t unit;    /* what 1 is there */
+    size_t count;
+    const char *items;
+    size_t item_size;
+    size_t ipu;    /* offset of a size_t in an item */
+    size_t number; /* offset of a uint64_t */
+} pl_ipu_numbers;
+
+/* How many lists have a number by IPU, and one of them. */
+enum { PL_NUM_IPU_NUMBERS = 2 };
+pl_ipu_numbers pl_ipu_numbers_of(const popliner_solver_options *options, size_t which);
+
+/* Returns a number of the list, and its IPU. */
+uint64_t pl_ipu_number_at(const pl_ipu_numbers *numbers, size_t i, size_t *ipu);
+
 /* Sets *names to the caller's names (may be NULL), with defaults for those that are NULL. Errors:
  * USAGE for a wrong struct_size. */
 popliner_status pl_option_names_take(const popliner_option_names *callers,

@@ -123,13 +123,13 @@ static void check_request(const request *r) {
     for (size_t i = 0; i < o->num_placements; i++)
         FUZZ_CHECK(r->placements[i].unit < r->num_units && r->placements[i].ipu < MOST_STAGES);
     for (size_t i = 0; i < o->num_ipu_limits; i++)
-        FUZZ_CHECK(r->ipu_limits[i].ipu < MOST_STAGES && r->ipu_limits[i].bytes <= INT64_MAX);
+        FUZZ_CHECK(o->ipu_limits[i].ipu < MOST_STAGES && o->ipu_limits[i].bytes <= INT64_MAX);
     for (size_t i = 0; i < o->num_ipu_speeds; i++)
-        FUZZ_CHECK(r->ipu_speeds[i].millionths >= POPLINER_LEAST_SPEED &&
-                   r->ipu_speeds[i].millionths <= POPLINER_MOST_SPEED);
+        FUZZ_CHECK(o->ipu_speeds[i].millionths >= POPLINER_LEAST_SPEED &&
+                   o->ipu_speeds[i].millionths <= POPLINER_MOST_SPEED);
     for (size_t i = 0; i < o->num_ipu_links; i++)
-        FUZZ_CHECK(r->ipu_links[i].first_ipu != r->ipu_links[i].second_ipu &&
-                   r->ipu_links[i].bandwidth.bytes > 0 && r->ipu_links[i].bandwidth.cycles > 0);
+        FUZZ_CHECK(o->ipu_links[i].first_ipu != o->ipu_links[i].second_ipu &&
+                   o->ipu_links[i].bandwidth.bytes > 0 && o->ipu_links[i].bandwidth.cycles > 0);
     for (size_t i = 0; i < o->num_mapped_stages; i++)
         FUZZ_CHECK(r->device_map[i] < MOST_STAGES);
     FUZZ_CHECK(o->num_mapped_stages <= MOST_STAGES && o->num_objectives <= POPLINER_NUM_OBJECTIVES);
