@@ -7,6 +7,7 @@
 #include "base/structs.h"
 #include "memory/stage.h"
 #include "pipeline/pipeline.h"
+#include "solve/ipus.h"
 
 /* A search for stages and replicas. Zero-initialise; free with free_replicas_search. */
 typedef struct replicas_search {
@@ -141,7 +142,7 @@ static popliner_status solve_replicas_in_turn(popliner_analysis *analysis,
     const popliner_solver_options *solver = &s.task.solver.options;
     popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
-        status = try_replicas(&s, pl_task_largest_limit(solver), replicas, error);
+        status = try_replicas(&s, pl_limits_largest(solver), replicas, error);
     const popliner_replicas_summary *found =
         status == POPLINER_OK ? popliner_replicas_get_summary(*replicas) : NULL;
     /* peaks above the limit matter only now: to report by how much they exceed it */

@@ -13,6 +13,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "profile/profile_data.h"
+#include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
 
@@ -113,7 +114,7 @@ static popliner_status choose_plan(pl_task *t, popliner_plan *plan, popliner_err
         status = pl_recomputing_check(t->chain, error);
     o->without_reasons = true; /* reasons need stages that were not measured */
     if (status == POPLINER_OK)
-        status = choose_within(t, ways, count, pl_task_largest_limit(o), error);
+        status = choose_within(t, ways, count, pl_limits_largest(o), error);
     o->without_reasons = without_reasons;
     popliner_plan *found = status == POPLINER_OK ? popliner_variants_take_plan(t->chosen) : NULL;
     if (status == POPLINER_OK && found->status == POPLINER_PLAN_INFEASIBLE && !found->is_stopped &&
@@ -137,7 +138,7 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
     bool without_reasons = o->without_reasons;
     if (t->is_greedy)
         return solve_greedily(t, plan, error);
-    popliner_status status = pl_task_measure_costs(t, pl_task_largest_limit(o), error);
+    popliner_status status = pl_task_measure_costs(t, pl_limits_largest(o), error);
     o->without_reasons = true; /* reasons need stages that were not measured */
     if (status == POPLINER_OK)
         status = solve_costs(t, plan, error);

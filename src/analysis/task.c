@@ -441,14 +441,6 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
     return status;
 }
 
-uint64_t pl_task_largest_limit(const popliner_solver_options *o) {
-    uint64_t largest = o->max_stage_bytes;
-    for (size_t i = 0; i < o->num_ipu_limits; i++)
-        if (o->ipu_limits[i].bytes > largest)
-            largest = o->ipu_limits[i].bytes;
-    return largest;
-}
-
 /* ---- Recomputation --------------------------------------------------------------------------- */
 
 /* Computes the cycles of recomputing each unit: cycles[units], which the caller frees. */

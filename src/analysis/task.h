@@ -51,9 +51,6 @@ popliner_status pl_task_measure_costs(pl_task *task, uint64_t max_bytes, popline
  * MEMORY. */
 popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
 
-/* Returns the largest limit of any IPU. */
-uint64_t pl_task_largest_limit(const popliner_solver_options *options);
-
 /* ---- Recomputation --------------------------------------------------------------------------- */
 
 /* Adds the cycles that stages recompute in the pipeline to the cycles of a table, if they do; see

@@ -13,6 +13,7 @@
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
+#include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/search.h"
 
@@ -165,10 +166,7 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
 
 uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu) {
     const popliner_solver_options *options = &certificate->options.options;
-    for (size_t i = 0; i < options->num_ipu_limits; i++)
-        if (options->ipu_limits[i].ipu == ipu)
-            return options->ipu_limits[i].bytes;
-    return options->max_stage_bytes;
+    return pl_limit_of(options, ipu, options->max_stage_bytes);
 }
 
 pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage) {

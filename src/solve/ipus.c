@@ -6,6 +6,21 @@
 #include "base/numbers.h"
 #include "solve/ipus.h"
 
+uint64_t pl_limit_of(const popliner_solver_options *options, size_t ipu, uint64_t otherwise) {
+    for (size_t i = 0; i < options->num_ipu_limits; ++i)
+        if (options->ipu_limits[i].ipu == ipu)
+            return options->ipu_limits[i].bytes;
+    return otherwise;
+}
+
+uint64_t pl_limits_largest(const popliner_solver_options *options) {
+    uint64_t largest = options->max_stage_bytes;
+    for (size_t i = 0; i < options->num_ipu_limits; ++i)
+        if (options->ipu_limits[i].bytes > largest)
+            largest = options->ipu_limits[i].bytes;
+    return largest;
+}
+
 uint64_t pl_speed_of(const popliner_solver_options *options, size_t ipu) {
     for (size_t i = 0; i < options->num_ipu_speeds; ++i)
         if (options->ipu_speeds[i].ipu == ipu)

@@ -11,6 +11,11 @@
 #include "popliner/error.h"
 #include "popliner/solver.h"
 
+/* Returns the limit of an IPU, `otherwise` unless it has its own; and the largest of all limits.
+ * O(limits). */
+uint64_t pl_limit_of(const popliner_solver_options *options, size_t ipu, uint64_t otherwise);
+uint64_t pl_limits_largest(const popliner_solver_options *options);
+
 /* Returns the speed of an IPU in millionths. O(speeds). */
 uint64_t pl_speed_of(const popliner_solver_options *options, size_t ipu);
 

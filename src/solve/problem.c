@@ -292,10 +292,7 @@ static uint64_t within(const pl_limits *limits, uint64_t limit_bytes) {
 }
 
 uint64_t pl_limits_peak(const pl_problem *problem, const pl_limits *limits, size_t ipu) {
-    uint64_t limit = limits->plain_limit_bytes;
-    const popliner_solver_options *options = problem->options;
-    for (size_t i = 0; i < options->num_ipu_limits && !limits->ignores_ipu_limits; ++i)
-        if (options->ipu_limits[i].ipu == ipu)
-            limit = options->ipu_limits[i].bytes;
-    return within(limits, limit);
+    const uint64_t plain = limits->plain_limit_bytes;
+    return within(limits,
+                  limits->ignores_ipu_limits ? plain : pl_limit_of(problem->options, ipu, plain));
 }

@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/plan.h"
 
@@ -483,10 +484,7 @@ static void summarise(popliner_replicas *answer, const search *s) {
 static uint64_t excess_of(const search *s, const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->num_stages; ++i) {
-        uint64_t limit = s->solver.max_stage_bytes;
-        for (size_t k = 0; k < s->solver.num_ipu_limits; ++k)
-            if (s->solver.ipu_limits[k].ipu == plan->stages[i].ipu)
-                limit = s->solver.ipu_limits[k].bytes;
+        uint64_t limit = pl_limit_of(&s->solver, plan->stages[i].ipu, s->solver.max_stage_bytes);
         uint64_t bytes = plan->stages[i].peak_bytes;
         most = bytes > limit && bytes - limit > most ? bytes - limit : most;
     }

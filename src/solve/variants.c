@@ -38,22 +38,6 @@ typedef struct search {
 
 /* ---- one table ---- */
 
-static uint64_t limit_of(const search *s, size_t ipu) {
-    uint64_t limit = s->options.max_stage_bytes;
-    for (size_t i = 0; i < s->options.num_ipu_limits; ++i)
-        if (s->options.ipu_limits[i].ipu == ipu)
-            limit = s->options.ipu_limits[i].bytes;
-    return limit;
-}
-
-static uint64_t largest_limit(const search *s) {
-    uint64_t largest = s->options.max_stage_bytes;
-    for (size_t i = 0; i < s->options.num_ipu_limits; ++i)
-        if (s->options.ipu_limits[i].bytes > largest)
-            largest = s->options.ipu_limits[i].bytes;
-    return largest;
-}
-
 static bool is_stop_wanted(void *user) {
     return pl_stop_is_wanted(user);
 }
@@ -86,9 +70,9 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
     popliner_solver_options o = s->options;
     popliner_costs *costs = NULL;
     bool is_first = max_cycles == UINT64_MAX;
-    const pl_variant_limits limits = {max_cycles,
-                                      is_first ? POPLINER_PEAK_FORBIDDEN - 1 : largest_limit(s),
-                                      is_stop_wanted, &s->stop};
+    const pl_variant_limits limits = {
+        max_cycles, is_first ? POPLINER_PEAK_FORBIDDEN - 1 : pl_limits_largest(&s->options),
+        is_stop_wanted, &s->stop};
     *plan = NULL;
     o.without_reasons = !is_first || !s->with_reasons;
     popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
@@ -119,7 +103,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
 static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         return plan->stages[stage].peak_bytes;
-    uint64_t limit = limit_of(s, plan->stages[stage].ipu);
+    uint64_t limit = pl_limit_of(&s->options, plan->stages[stage].ipu, s->options.max_stage_bytes);
     for (size_t i = 0; i < plan->num_values; ++i)
         if (plan->values[i].objective == POPLINER_OBJECTIVE_MEMORY && plan->values[i].value < limit)
             limit = plan->values[i].value;
