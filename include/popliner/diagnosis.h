@@ -98,6 +98,30 @@ typedef struct popliner_coverage {
     size_t num_operations;
 } popliner_coverage;
 
+/* Why addresses of a tile that lie below its highest one are not in use at the step where most is
+ * live. docs/internals/layout.md explains them. */
+typedef enum popliner_gap {
+    POPLINER_GAP_RESERVED,  /* the first bytes of each tile */
+    POPLINER_GAP_ALIGNMENT, /* before a variable that needs a multiple of its alignment */
+    POPLINER_GAP_CODE,      /* no data lies in the elements of memory that hold code */
+    POPLINER_GAP_APART,     /* other variables that must not share an element */
+    POPLINER_GAP_LIVES,     /* in use at some step, but not at that one */
+    POPLINER_NUM_GAPS,
+} popliner_gap;
+
+/* The tiles laid out by the compiler's rule: whether its variables get the addresses of the file.
+ * Of large profiles every n-th tile was laid out. Sums are over these tiles. */
+typedef struct popliner_layout {
+    size_t num_tiles;       /* that were laid out, without those that have no variables */
+    size_t num_tiles_equal; /* on which all addresses are those of the file */
+    size_t num_ends_equal;  /* on which the highest one is */
+    uint64_t num_variables;
+    uint64_t num_equal;                    /* variables with the address of the file */
+    uint64_t end_bytes;                    /* up to the highest addresses, as laid out */
+    uint64_t live_bytes;                   /* of these in use at the step where most is live */
+    uint64_t gap_bytes[POPLINER_NUM_GAPS]; /* the others */
+} popliner_layout;
+
 /* The options of a diagnosis. Begin with POPLINER_DIAGNOSIS_OPTIONS_INIT. */
 typedef struct popliner_diagnosis_options {
     size_t struct_size;
@@ -159,6 +183,8 @@ typedef struct popliner_diagnosis_summary {
     const char *suggested_regex;
     const char *suggestion_example;
     size_t suggested_layers;
+
+    popliner_layout layout;
 } popliner_diagnosis_summary;
 
 /* Returns the results, which live as long as the diagnosis. O(1). */

@@ -45,6 +45,7 @@ static const popliner_structure structures[] = {
     BEGUN(ipu_step, IPU_STEP),
     PLAIN(layer_finding),
     PLAIN(layer_pairs),
+    PLAIN(layout),
     BEGUN(listener, LISTENER),
     PLAIN(message),
     PLAIN(missing_part),

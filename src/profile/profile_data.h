@@ -207,14 +207,27 @@ struct popliner_profile {
     /* True if the fields of pl_profile_variable_fields were left out. */
     bool lacks_variables;
 
-    /* Lowered variables, sorted by tile. One that was not allocated has size 0. */
+    /* Lowered variables, sorted by tile, and by id on each. One that was not allocated has size 0. */
     size_t num_variables;
     uint32_t *variable_size_bytes;
     uint32_t *variable_offset;    /* address on the tile */
     uint32_t *variable_class;     /* equivalence class */
     uint32_t *variable_unlowered; /* or PL_NONE */
     uint8_t *variable_category;
+    uint8_t *variable_placing;      /* see pl_placing */
     uint64_t *tile_variables_start; /* [num_tiles + 1] */
+
+    /* What the compiler places variables by: docs/internals/layout.md. */
+    size_t num_elements;
+    uint64_t *element_offset; /* where the elements of a tile's memory begin, ascending */
+    /* variables that must not share an element with others, ascending, and these */
+    size_t num_apart;
+    uint32_t *apart_variable;
+    uint32_t *apart_from;
+    /* the variables of a tile as they were placed, tile after tile, if the compiler recorded
+     * another order than that of pl_placing_key */
+    size_t num_ordered;
+    uint32_t *ordered_variable;
 
     /* The compiler's own account, by tile. */
     uint64_t *tile_total_bytes;
@@ -257,6 +270,18 @@ struct popliner_profile {
      * loaded profile. */
     popliner_peak *tile_peak;
 };
+
+/* How a variable is placed; the low bits are the logarithm of its alignment. */
+enum {
+    PL_PLACING_ALIGNMENT = 0x1f,
+    PL_PLACING_EXECUTABLE = 0x20,
+    PL_PLACING_VERTEX_CODE = 0x40,
+    PL_PLACING_START = 0x80, /* in the start section */
+};
+
+/* Returns what the compiler places the variables of a tile by, in ascending order: in six groups,
+ * and in each the larger first. Of equal ones the first in the file comes first. */
+uint64_t pl_placing_key(const popliner_profile *profile, size_t variable);
 
 /* Returns a single number; 0 if the profile does not have it. */
 static inline uint64_t pl_profile_fact(const popliner_profile *profile, pl_fact fact) {

@@ -83,6 +83,7 @@ typedef struct row {
 
 static const row rows[] = {
     ROW(strings, strings_length, NULL, ANY),
+    ROW(element_offset, num_elements, NULL, ANY),
     ROW(series_bytes, series_length, NULL, ANY),
     ROW(facts, num_facts, "versions and numbers", ANY),
     READ(option_name, num_options, "names", "name", TEXT, STRING),
@@ -182,7 +183,11 @@ static const row rows[] = {
     ROW(variable_class, num_variables, "lowered variables", INDEX(num_classes)),
     ROW(variable_unlowered, num_variables, "lowered variables", INDEX_OR_NONE(num_unlowered)),
     ROW(variable_category, num_variables, "lowered variables", INDEX(num_categories)),
+    ROW(variable_placing, num_variables, NULL, ANY),
     ROW(tile_variables_start, target.num_tiles, "lowered variables", STARTS(num_variables)),
+    ROW(apart_variable, num_apart, "lowered variables", INDEX(num_variables)),
+    ROW(apart_from, num_apart, "lowered variables", INDEX(num_variables)),
+    ROW(ordered_variable, num_ordered, "lowered variables", INDEX(num_variables)),
 };
 
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
@@ -278,7 +283,7 @@ bool pl_profile_reserve(popliner_profile *p, const size_t *count, size_t *capaci
 
 void pl_profile_count_variables(popliner_profile *p, size_t count) {
     p->num_lists = p->num_list_variables = p->num_program_lists = count;
-    p->num_fed_lists = p->num_variables = count;
+    p->num_fed_lists = p->num_variables = p->num_apart = p->num_ordered = count;
 }
 
 bool pl_profile_leave_variables_out(popliner_profile *p) {
@@ -455,6 +460,14 @@ static bool checks_add_up(const popliner_profile *p) {
     return true;
 }
 
+static bool elements_ascend(const popliner_profile *p) {
+    for (size_t i = 1; i < p->num_elements; i++) {
+        if (p->element_offset[i] <= p->element_offset[i - 1])
+            return false;
+    }
+    return true;
+}
+
 /* True if only programs of type OnTileExecute have a compute set. */
 static bool program_types_fit(const popliner_profile *p) {
     for (size_t i = 0; i < p->num_programs; i++) {
@@ -520,6 +533,7 @@ static const struct {
     {strings_end, "names"},
     {categories_fit, "categories"},
     {facts_are_strings, "versions and numbers"},
+    {elements_ascend, "elements of memory"},
     {program_types_fit, "programs"},
     {runs_begin, "runs and executed steps"},
     {balances_fit, "runs and executed steps"},

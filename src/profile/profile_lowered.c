@@ -12,7 +12,12 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-enum { BIT_ALLOCATED = 1 };
+enum {
+    BIT_ALLOCATED = 1,
+    BIT_EXECUTABLE = 8,
+    BIT_VERTEX_CODE = 16,
+    BIT_START = 64,
+};
 
 static const pl_column columns[] = {{"var_id", true},
                                     {"tile", true},
@@ -21,7 +26,9 @@ static const pl_column columns[] = {{"var_id", true},
                                     {"unlowered_var_id", false},
                                     {"offset", false},
                                     {"category", false},
-                                    {"bitset", true}};
+                                    {"bitset", true},
+                                    {"alignment", false},
+                                    {"element_constraints", false}};
 
 enum {
     VAR_ID,
@@ -32,9 +39,20 @@ enum {
     OFFSET,
     CATEGORY,
     BITSET,
+    ALIGNMENT,
+    ELEMENT_CONSTRAINTS,
+    NUM_PLAIN_COLUMNS = ELEMENT_CONSTRAINTS, /* those before it hold numbers */
 };
 
 enum { NUM_COLUMNS = sizeof columns / sizeof *columns };
+
+/* The constraints in the rows of a piece. */
+typedef struct constraints {
+    uint32_t *variable; /* ascending; at first rows of the piece */
+    uint32_t *place;    /* among the variables of the tile, of one that must be in other elements */
+    size_t count;
+    size_t capacity;
+} constraints;
 
 /* The state of reading pieces. */
 typedef struct lowered {
@@ -43,6 +61,7 @@ typedef struct lowered {
     const pl_scan *scan;
     size_t num_places;    /* capacity of the profile's arrays */
     uint64_t **piece_ids; /* by piece: NULL while the ids are the row numbers */
+    constraints *apart;   /* by piece */
     uint32_t *tile;       /* of each variable, until they are sorted by tile */
     const pl_side_task *side_task;
 } lowered;
@@ -70,6 +89,18 @@ static popliner_status ask(const pl_database *database, const char *table, const
     return status;
 }
 
+/* Returns how a variable is placed. An alignment that is no power of two, which no file has, counts
+ * as the next smaller one. */
+static uint8_t placing_of(uint64_t alignment, uint64_t bits) {
+    unsigned placing = 0;
+    while (alignment >> placing > 1 && placing < PL_PLACING_ALIGNMENT)
+        placing++;
+    placing |= (bits & BIT_EXECUTABLE) != 0 ? PL_PLACING_EXECUTABLE : 0;
+    placing |= (bits & BIT_VERTEX_CODE) != 0 ? PL_PLACING_VERTEX_CODE : 0;
+    placing |= (bits & BIT_START) != 0 ? PL_PLACING_START : 0;
+    return (uint8_t)placing;
+}
+
 /* Stores a row of vars_info at `i`, if it is like nearly all rows. False if read_variable must
  * handle it, which then overwrites everything that was stored. */
 static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i) {
@@ -87,6 +118,8 @@ static bool put_plain_variable(const int64_t *values, const lowered *l, size_t i
     p->variable_offset[i] = (uint32_t)values[OFFSET];
     p->variable_class[i] = class_index;
     p->variable_category[i] = (uint8_t)category;
+    p->variable_placing[i] = placing_of(values[ALIGNMENT] < 0 ? 1 : (uint64_t)values[ALIGNMENT],
+                                        (uint64_t)values[BITSET]);
     p->variable_unlowered[i] =
         values[UNLOWERED_VAR_ID] < 0
             ? PL_NONE
@@ -106,6 +139,7 @@ static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, 
     uint64_t unlowered_id = 0;
     uint64_t category_id = 0;
     uint64_t bits = 0;
+    uint64_t alignment = 1;
     popliner_status status = pl_rows_number(rows, VAR_ID, INT64_MAX, id, error);
     if (status == POPLINER_OK)
         status = pl_rows_number(rows, TILE, profile->target.num_tiles - 1, &tile, error);
@@ -146,6 +180,8 @@ static popliner_status read_variable(pl_rows *rows, const lowered *l, size_t i, 
     profile->variable_offset[i] = (uint32_t)offset;
     profile->variable_class[i] = class_index;
     profile->variable_category[i] = (uint8_t)category;
+    pl_rows_told(rows, ALIGNMENT, &alignment);
+    profile->variable_placing[i] = placing_of(alignment, bits);
     if (unlowered_id != UINT64_MAX)
         profile->variable_unlowered[i] = pl_id_map_find(&ids->unlowered, unlowered_id);
     return POPLINER_OK;
@@ -165,45 +201,112 @@ static bool reorder(const pl_field *field, const uint32_t *new_place, size_t cou
     return true;
 }
 
-/* Sorts the lowered variables by tile, keeping the file's order on each tile, and counts them by
- * tile. All known files are sorted already. */
+/* True if the file has the variables by tile, and those of a tile in the order of their ids, as all
+ * known files do; `ids` are not sorted yet. */
+static bool are_sorted(const lowered *l, const pl_id_map *ids) {
+    for (size_t i = 1; i < l->profile->num_variables; i++) {
+        if (l->tile[i] < l->tile[i - 1] || (ids->entries != NULL && l->tile[i] == l->tile[i - 1] &&
+                                            ids->entries[i].id < ids->entries[i - 1].id))
+            return false;
+    }
+    return true;
+}
+
+/* Finds the new place of each variable: by tile, then by id. */
+static bool find_places_by_tile(const lowered *l, const pl_id_map *ids, uint32_t *new_place) {
+    const popliner_profile *p = l->profile;
+    uint64_t *next = pl_new_array(p->target.num_tiles, sizeof *next);
+    pl_id_entry *by_id = pl_new_array(p->num_variables, sizeof *by_id);
+    const bool memory = next != NULL && by_id != NULL;
+    if (memory) {
+        memcpy(next, p->tile_variables_start, p->target.num_tiles * sizeof *next);
+        for (size_t i = 0; i < p->num_variables; i++)
+            by_id[i] = ids->entries != NULL ? ids->entries[i] : (pl_id_entry){i, (uint32_t)i};
+        qsort(by_id, p->num_variables, sizeof *by_id, pl_id_entry_compare);
+        for (size_t i = 0; i < p->num_variables; i++)
+            new_place[by_id[i].index] = (uint32_t)next[l->tile[by_id[i].index]]++;
+    }
+    free(next);
+    free(by_id);
+    return memory;
+}
+
+/* Sorts the lowered variables by tile, and those of a tile by id, and counts them by tile. */
 static popliner_status sort_by_tile(const lowered *l, pl_id_map *ids, popliner_error *error) {
     popliner_profile *p = l->profile;
     size_t num_tiles = p->target.num_tiles;
     p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
     if (p->tile_variables_start == NULL)
         return pl_fail_memory(error, "the tiles");
-    bool sorted = true;
-    for (size_t i = 0; i < p->num_variables; i++) {
+    for (size_t i = 0; i < p->num_variables; i++)
         p->tile_variables_start[l->tile[i] + 1]++;
-        sorted = sorted && (i == 0 || l->tile[i - 1] <= l->tile[i]);
-    }
     for (size_t tile = 0; tile < num_tiles; tile++)
         p->tile_variables_start[tile + 1] += p->tile_variables_start[tile];
-    if (sorted)
+    if (are_sorted(l, ids))
         return POPLINER_OK;
 
-    popliner_status status = POPLINER_OK;
-    uint64_t *next = pl_new_array(num_tiles, sizeof *next);
     uint32_t *new_place = pl_new_array(p->num_variables, sizeof *new_place);
     pl_field fields[PL_MAX_FIELDS];
     size_t num_fields = pl_profile_fields_by(p, &p->num_variables, fields);
-    bool memory = next != NULL && new_place != NULL;
-    if (!memory) {
-        status = pl_fail_memory(error, "the lowered variables");
-        goto done;
-    }
-    memcpy(next, p->tile_variables_start, num_tiles * sizeof *next);
-    for (size_t i = 0; i < p->num_variables; i++)
-        new_place[i] = (uint32_t)next[l->tile[i]]++;
+    bool memory = new_place != NULL && find_places_by_tile(l, ids, new_place);
     for (size_t i = 0; memory && i < num_fields; i++)
         memory = reorder(&fields[i], new_place, p->num_variables);
-    if (!memory || !pl_id_map_renumber(ids, new_place))
-        status = pl_fail_memory(error, "the lowered variables");
-done:
-    free(next);
+    memory = memory && pl_id_map_renumber(ids, new_place);
+    for (size_t i = 0; memory && i < p->num_apart; i++)
+        p->apart_variable[i] = new_place[p->apart_variable[i]];
     free(new_place);
-    return status;
+    return memory ? POPLINER_OK : pl_fail_memory(error, "the lowered variables");
+}
+
+/* ---- Constraints ---- */
+
+/* Lists those of all pieces; apart_from are places on the tile for now. */
+static bool join_constraints(const lowered *l) {
+    popliner_profile *p = l->profile;
+    size_t count = 0;
+    size_t first = 0; /* variable of the piece */
+    for (size_t piece = 0; piece < l->scan->num_pieces; piece++)
+        count += l->apart[piece].count;
+    p->apart_variable = pl_new_array(count, sizeof *p->apart_variable);
+    p->apart_from = pl_new_array(count, sizeof *p->apart_from);
+    if (p->apart_variable == NULL || p->apart_from == NULL)
+        return false;
+    for (size_t piece = 0; piece < l->scan->num_pieces; piece++) {
+        const constraints *c = &l->apart[piece];
+        for (size_t i = 0; i < c->count; i++) {
+            p->apart_variable[p->num_apart] = (uint32_t)first + c->variable[i];
+            p->apart_from[p->num_apart++] = c->place[i];
+        }
+        first += l->scan->pieces[piece].num_rows;
+    }
+    return true;
+}
+
+/* Replaces places on tiles by variables, once these are sorted, and sorts the constraints. Those
+ * that name no variable of their tile are left out. */
+static bool find_constrained(popliner_profile *p) {
+    pl_id_entry *pairs = pl_new_array(p->num_apart, sizeof *pairs);
+    size_t count = 0;
+    bool is_sorted = true;
+    if (pairs == NULL)
+        return false;
+    for (size_t i = 0; i < p->num_apart; i++) {
+        const uint32_t variable = p->apart_variable[i];
+        const uint64_t *start = &p->tile_variables_start[pl_profile_tile_of(p, variable)];
+        if (p->apart_from[i] >= start[1] - start[0])
+            continue;
+        is_sorted = is_sorted && (count == 0 || pairs[count - 1].id <= variable);
+        pairs[count++] = (pl_id_entry){variable, (uint32_t)start[0] + p->apart_from[i]};
+    }
+    if (!is_sorted)
+        qsort(pairs, count, sizeof *pairs, pl_id_entry_compare);
+    p->num_apart = count;
+    for (size_t i = 0; i < count; i++) {
+        p->apart_variable[i] = (uint32_t)pairs[i].id;
+        p->apart_from[i] = pairs[i].index;
+    }
+    free(pairs);
+    return true;
 }
 
 /* Returns the index of a piece's first row: earlier pieces have an index for each possible key. */
@@ -237,6 +340,25 @@ static bool keep_id(lowered *l, size_t piece, size_t row, uint64_t id) {
     return true;
 }
 
+/* Stores the constraints of the row-th variable of a piece; a list that is damaged counts up to
+ * where it is. */
+static bool take_constraints(pl_rows *rows, size_t row, constraints *c) {
+    size_t size_bytes = 0;
+    uint64_t place = 0;
+    if (pl_rows_is_null(rows, ELEMENT_CONSTRAINTS))
+        return true;
+    const uint8_t *blob = pl_rows_blob(rows, ELEMENT_CONSTRAINTS, &size_bytes);
+    const uint8_t *end = pl_blob_end(blob, size_bytes);
+    while (blob < end && pl_varint_read(&blob, end, &place) && place < PL_NONE) {
+        const pl_column_room room[] = {PL_COLUMN_ROOM(c->variable), PL_COLUMN_ROOM(c->place)};
+        if (!pl_grow_columns(room, 2, &c->capacity, c->count + 1))
+            return false;
+        c->variable[c->count] = (uint32_t)row;
+        c->place[c->count++] = (uint32_t)place;
+    }
+    return true;
+}
+
 static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, size_t row,
                                      popliner_error *error) {
     lowered *l = user;
@@ -249,11 +371,13 @@ static popliner_status take_variable(void *user, pl_rows *rows, size_t piece, si
             rows->database->path);
     int64_t values[NUM_COLUMNS];
     popliner_status status = POPLINER_OK;
-    if (pl_rows_plain_numbers(rows, NUM_COLUMNS, values) && put_plain_variable(values, l, place))
+    if (pl_rows_plain_numbers(rows, NUM_PLAIN_COLUMNS, values) &&
+        put_plain_variable(values, l, place))
         id = (uint64_t)values[VAR_ID];
     else
         status = read_variable(rows, l, place, &id, error);
-    if (status == POPLINER_OK && !keep_id(l, piece, row, id))
+    if (status == POPLINER_OK &&
+        (!keep_id(l, piece, row, id) || !take_constraints(rows, row, &l->apart[piece])))
         status = pl_fail_memory(error, "the lowered variables");
     return status;
 }
@@ -384,7 +508,8 @@ popliner_status pl_profile_read_lowered(pl_reading *r, popliner_error *error) {
     if (status != POPLINER_OK)
         goto done;
     l.piece_ids = pl_new_array(scan.num_pieces, sizeof *l.piece_ids);
-    if (l.piece_ids == NULL || !allocate_variables(&l, l.num_places)) {
+    l.apart = pl_new_array(scan.num_pieces, sizeof *l.apart);
+    if (l.piece_ids == NULL || l.apart == NULL || !allocate_variables(&l, l.num_places)) {
         status = pl_fail_memory(error, "the lowered variables");
         goto done;
     }
@@ -395,15 +520,24 @@ popliner_status pl_profile_read_lowered(pl_reading *r, popliner_error *error) {
                          database->path, scan.pieces[0].num_rows, l.num_places);
     if (status == POPLINER_OK && !join_pieces(&l, &ids->variables))
         status = pl_fail_memory(error, "the lowered variables");
+    if (status == POPLINER_OK && !join_constraints(&l))
+        status = pl_fail_memory(error, "the lowered variables");
     if (status == POPLINER_OK)
         status = sort_by_tile(&l, &ids->variables, error);
+    if (status == POPLINER_OK && !find_constrained(r->profile))
+        status = pl_fail_memory(error, "the lowered variables");
     if (status == POPLINER_OK)
         pl_profile_sum_up_pieces(r->profile);
     pl_id_map_sort(&ids->variables);
 done:
     for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
         free(l.piece_ids[i]);
+    for (size_t i = 0; l.apart != NULL && i < scan.num_pieces; i++) {
+        free(l.apart[i].variable);
+        free(l.apart[i].place);
+    }
     free(l.piece_ids);
+    free(l.apart);
     free(l.tile);
     pl_scan_close(&scan);
     return status;

@@ -1,11 +1,11 @@
 -- The same columns in another order, some of them in capitals, as names in SQLite may be.
 -- expect: same
 CREATE TABLE new_vars (
-    bitset INTEGER, name_suffix TEXT, SIZE_BYTES INTEGER, equivalence_class INTEGER,
-    unlowered_var_id INTEGER, category INTEGER, Tile INTEGER, offset INTEGER,
+    element_constraints BLOB, bitset INTEGER, name_suffix TEXT, Alignment INTEGER,
+    SIZE_BYTES INTEGER, equivalence_class INTEGER, unlowered_var_id INTEGER, category INTEGER, Tile INTEGER, offset INTEGER,
     var_id INTEGER PRIMARY KEY);
-INSERT INTO new_vars SELECT bitset, name_suffix, size_bytes, equivalence_class, unlowered_var_id,
-    category, tile, offset, var_id FROM vars_info;
+INSERT INTO new_vars SELECT element_constraints, bitset, name_suffix, alignment, size_bytes,
+    equivalence_class, unlowered_var_id, category, tile, offset, var_id FROM vars_info;
 DROP TABLE vars_info;
 ALTER TABLE new_vars RENAME TO vars_info;
 CREATE TABLE new_programs (

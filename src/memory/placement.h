@@ -1,0 +1,59 @@
+/* Places the variables of a tile as Poplar does: docs/internals/layout.md.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_PLACEMENT_H
+#define PL_MEMORY_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "popliner/diagnosis.h"
+#include "popliner/profile.h"
+
+/* Something to be placed. */
+typedef struct pl_item {
+    uint64_t address; /* set by pl_placer_place */
+    uint64_t size_bytes;
+    uint32_t variable; /* what it is, of the tile; PL_NONE: not a variable of the profile */
+    uint32_t life;     /* index of pl_lives, or PL_NONE: it is always live */
+    uint8_t placing;   /* pl_placing */
+} pl_item;
+
+/* When items are live that are not always live: item i on [first_step[k], end_step[k]) for k from
+ * start[life] up to start[life + 1]. The ranges of a life ascend. */
+typedef struct pl_lives {
+    const uint32_t *start;
+    const uint32_t *first_step;
+    const uint32_t *end_step;
+} pl_lives;
+
+/* Places items on one tile after another; not for several threads at once. */
+typedef struct pl_placer pl_placer;
+
+/* Creates a placer, which refers to the profile, whose variables are loaded; NULL if memory is
+ * short. Free with pl_placer_free. O(variables of the largest tile). */
+pl_placer *pl_placer_create(const popliner_profile *profile);
+void pl_placer_free(pl_placer *placer);
+
+/* Places items[count] on a tile in this order, each at the lowest address that the rule allows, and
+ * sets *end to the highest end of any. False if memory is short. Cost: for each item that is always
+ * live O(gaps between those); for each other one, O(those not always live that lie below it). */
+bool pl_placer_place(pl_placer *placer, size_t tile, const pl_lives *lives, pl_item *items,
+                     size_t count, uint64_t *end);
+
+/* Adds the bytes below the end of what was placed last to gap_bytes[POPLINER_NUM_GAPS], but for
+ * live_bytes, which are live at the step with most. O(gaps). */
+void pl_placer_add_gaps(const pl_placer *placer, uint64_t live_bytes, uint64_t *gap_bytes);
+
+/* Places all variables of a tile in the order that the compiler recorded, or else would use. Sets
+ * *items, owned by the placer until it is used again, and *count. False if memory is short. */
+bool pl_placer_replay(pl_placer *placer, size_t tile, const pl_item **items, size_t *count,
+                      uint64_t *end);
+
+/* Replays tiles of a profile, all or, of more than a million variables, every n-th. Errors: USAGE if
+ * the variables are not loaded; MEMORY. */
+popliner_status pl_placement_check(const popliner_profile *profile, popliner_layout *layout,
+                                   popliner_error *error);
+
+#endif
