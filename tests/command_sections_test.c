@@ -18,10 +18,10 @@
 static command_run run;
 static command_run other;
 
-static const char *const sections[] = {"summary",   "tiles",      "categories", "liveness",
-                                       "variables", "operations", "programs",   "layers",
-                                       "pairs",     "execution",  "checks",     "vertices",
-                                       "exchanges", "advice",     "diagnosis",  "missing"};
+static const char *const sections[] = {
+    "summary",   "tiles",  "categories", "liveness",  "variables", "operations",
+    "programs",  "layers", "pairs",      "execution", "checks",    "vertices",
+    "exchanges", "advice", "diagnosis",  "missing",   "addresses"};
 enum { NUM_SECTIONS = sizeof sections / sizeof *sections };
 
 /* Runs with standard output in a new file. */

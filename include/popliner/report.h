@@ -169,6 +169,7 @@ typedef enum popliner_section {
     POPLINER_SECTION_ADVICE,     /* what is conspicuous in memory, with figures */
     POPLINER_SECTION_DIAGNOSIS,  /* attributed memory, see popliner/diagnosis.h */
     POPLINER_SECTION_MISSING,    /* unattributed memory, and the reasons */
+    POPLINER_SECTION_ADDRESSES,  /* each lowered variable; pages do not have it */
     POPLINER_NUM_SECTIONS,
 } popliner_section;
 
@@ -180,7 +181,7 @@ typedef enum popliner_section {
  * format or model, or for PLAN without a certificate of a profile; INPUT if a loaded file is
  * damaged; MEMORY. Cost: OPERATIONS and LAYERS measure a stage for each row; PAIRS are measured
  * once, and so is what DIAGNOSIS and MISSING share; the others are a few passes over their items,
- * LIVENESS and VARIABLES over the lowered variables. */
+ * LIVENESS, VARIABLES and ADDRESSES over the lowered variables. */
 popliner_status popliner_section_text(popliner_analysis *analysis, popliner_section section,
                                       popliner_memory_model model,
                                       const popliner_certificate *certificate,

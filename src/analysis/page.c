@@ -405,7 +405,7 @@ typedef struct page_section {
 } page_section;
 
 /* Items of the progress: the sections, what is on tiles, where variables are, and the end. */
-enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 4 };
+enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 3 };
 
 typedef struct section_work {
     popliner_analysis *analysis;
@@ -459,7 +459,7 @@ static popliner_status make_sections(task *t, section_work *w, popliner_error *e
     w->analysis = a;
     w->model = t->request.memory_model;
     for (int i = 0; i <= PL_SECTION_EXECUTION_SUMS; i++)
-        if (i != POPLINER_SECTION_PLAN)
+        if (i != POPLINER_SECTION_PLAN && i != POPLINER_SECTION_ADDRESSES)
             w->sections[w->count++].section = (popliner_section)i;
     const pl_parallel work = {
         .num_threads = a->num_threads > 0 ? a->num_threads : pl_machine_processors(),

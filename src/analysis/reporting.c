@@ -255,6 +255,7 @@ static const struct {
     [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, CHAIN, false},
     [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS, false},
     [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS, false},
+    [POPLINER_SECTION_ADDRESSES] = {"addresses", pl_section_addresses, VARIABLES, false},
     [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN, false},
 };
 

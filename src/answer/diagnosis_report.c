@@ -216,6 +216,24 @@ static void write_checks(const context *c, pl_text *text) {
     }
 }
 
+static void write_layout(const popliner_layout *layout, pl_text *text) {
+    pl_text_format(text,
+                   "\nLaid out by the compiler's rule: %" PRIu64 " of %" PRIu64
+                   " variables get the address of the file\n"
+                   "  all addresses are equal on %zu of %zu tiles, the highest one on %zu\n"
+                   "  %" PRIu64 " bytes up to the highest addresses, %" PRIu64 " of them live; "
+                   "the others:\n",
+                   layout->num_equal, layout->num_variables, layout->num_tiles_equal,
+                   layout->num_tiles, layout->num_ends_equal, layout->end_bytes,
+                   layout->live_bytes);
+    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
+        pl_text_format(text, "  %11" PRIu64 "  %s\n", layout->gap_bytes[i],
+                       pl_gap_words((popliner_gap)i));
+    if (layout->num_tiles_equal < layout->num_tiles)
+        pl_text_add(text, "  The file is laid out differently; these are the gaps of the rule, not "
+                          "those of the file.\n");
+}
+
 /* ---- JSON ---- */
 
 static void put_checks(const popliner_profile *profile, pl_json *json) {
@@ -230,6 +248,22 @@ static void put_checks(const popliner_profile *profile, pl_json *json) {
         pl_put_text(json, "where", check.where);
         pl_put_close(json);
     }
+    pl_put_close(json);
+}
+
+static void put_layout(const popliner_layout *layout, pl_json *json) {
+    pl_put_open(json, "layout", '{');
+    pl_put_number(json, "tiles", layout->num_tiles);
+    pl_put_number(json, "tiles_equal", layout->num_tiles_equal);
+    pl_put_number(json, "ends_equal", layout->num_ends_equal);
+    pl_put_number(json, "variables", layout->num_variables);
+    pl_put_number(json, "variables_equal", layout->num_equal);
+    pl_put_number(json, "end_bytes", layout->end_bytes);
+    pl_put_number(json, "live_bytes", layout->live_bytes);
+    pl_put_open(json, "gap_bytes", '{');
+    for (size_t i = 0; i < POPLINER_NUM_GAPS; i++)
+        pl_put_number(json, pl_gap_name((popliner_gap)i), layout->gap_bytes[i]);
+    pl_put_close(json);
     pl_put_close(json);
 }
 
@@ -368,6 +402,7 @@ static void put_diagnosis(const context *c, pl_json *json) {
     put_missing(c, &d->missing_everywhere, json);
     put_coverage(d, json);
     put_checks(c->profile, json);
+    put_layout(&d->layout, json);
     pl_put_close(json);
 }
 
@@ -388,6 +423,7 @@ popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
         write_bottleneck(&c, &text);
         write_coverage(&c, &text);
         write_checks(&c, &text);
+        write_layout(&diagnosis->layout, &text);
     }
     return pl_text_finish_printable(&text, POPLINER_OK, result, error);
 }

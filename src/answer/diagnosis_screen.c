@@ -244,6 +244,19 @@ static void write_checks(const popliner_diagnosis *d, pl_layout *layout) {
     free(text.data);
 }
 
+static void write_layout(const popliner_diagnosis *d, pl_layout *layout) {
+    pl_text text = {0};
+    pl_text_add(&text, "all addresses of ");
+    pl_text_add_grouped(&text, d->layout.num_tiles_equal);
+    pl_text_add(&text, " of ");
+    pl_text_add_grouped(&text, d->layout.num_tiles);
+    pl_text_add(&text, " tiles follow from the compiler's rule");
+    layout->text.failed = layout->text.failed || text.failed;
+    if (!text.failed)
+        pl_layout_entry(layout, "Layout", "", 0, text.data);
+    free(text.data);
+}
+
 static void write_suggestion(const popliner_diagnosis *d, pl_layout *layout) {
     pl_text option = {0};
     pl_text words = {0};
@@ -271,6 +284,7 @@ popliner_status popliner_screen_diagnosis(const popliner_diagnosis *diagnosis,
     write_missing(diagnosis, &layout);
     write_layers(diagnosis, &layout);
     write_checks(diagnosis, &layout);
+    write_layout(diagnosis, &layout);
     write_suggestion(diagnosis, &layout);
     if (*more != '\0')
         pl_layout_entry(&layout, "More", "", 0, more);

@@ -58,6 +58,7 @@ const output output_table[] = {
     TABLE("advice", ADVICE, AS_TABLE, "what stands out in memory"),
     TABLE("diagnosis", DIAGNOSIS, AS_TABLE, "how much of the compiler's account is explained"),
     TABLE("missing", MISSING, AS_TABLE, "what is not, and why"),
+    TABLE("addresses", ADDRESSES, AS_TABLE, "where each variable lies on its tile"),
     {.name = "plan",
      .kind = OUTPUT_PLAN,
      .number = POPLINER_SECTION_PLAN,

@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/names.h"
+#include "memory/placement.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "popliner/error.h"
@@ -415,6 +416,25 @@ static void find_steps(const pl_explained *explained, popliner_diagnosis *d) {
     }
 }
 
+static const struct {
+    const char *name;
+    const char *words;
+} gaps[POPLINER_NUM_GAPS] = {
+    [POPLINER_GAP_RESERVED] = {"reserved", "kept free at the beginning of each tile"},
+    [POPLINER_GAP_ALIGNMENT] = {"alignment", "before multiples of alignments"},
+    [POPLINER_GAP_CODE] = {"code", "between code and data, which share no element of memory"},
+    [POPLINER_GAP_APART] = {"apart", "between other variables that must not share an element"},
+    [POPLINER_GAP_LIVES] = {"lives", "in use at other times"},
+};
+
+const char *pl_gap_name(popliner_gap gap) {
+    return gaps[gap].name;
+}
+
+const char *pl_gap_words(popliner_gap gap) {
+    return gaps[gap].words;
+}
+
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
                             const popliner_diagnosis_options *options,
                             popliner_diagnosis *diagnosis, popliner_error *error) {
@@ -441,6 +461,8 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject,
         status = diagnose_bottleneck(&explained, options, diagnosis, error);
     if (status == POPLINER_OK)
         status = diagnose_coverage(subject->operations, subject->layers, diagnosis, error);
+    if (status == POPLINER_OK)
+        status = pl_placement_check(subject->profile, &diagnosis->layout, error);
     if (status == POPLINER_OK)
         find_steps(&explained, diagnosis);
     pl_explained_free(&explained);
@@ -491,6 +513,7 @@ void pl_diagnosis_summarise(popliner_diagnosis *d) {
         .suggested_regex = d->suggestion.regex,
         .suggestion_example = d->suggestion.example,
         .suggested_layers = d->suggestion.num_layers,
+        .layout = d->layout,
     };
 }
 

@@ -164,6 +164,7 @@ struct popliner_diagnosis {
     size_t num_operations;
 
     pl_suggestion suggestion;
+    popliner_layout layout;
 
     /* The objects that reports refer to; `info` may be NULL. Set by the analysis. */
     const popliner_profile *profile;
@@ -174,6 +175,12 @@ struct popliner_diagnosis {
     /* copied from the other members by pl_diagnosis_summarise */
     popliner_diagnosis_summary summary;
 };
+
+/* Returns the name of the cause of a gap, a word of JSON. Static. */
+const char *pl_gap_name(popliner_gap gap);
+
+/* Returns what a gap is, in a few words. Static. */
+const char *pl_gap_words(popliner_gap gap);
 
 /* Compares the operations, as one stage, with the compiler's totals. The chain is that of the
  * layers, in the memory model of the options. Errors: USAGE (no such unit), MEMORY. Cost: a few

@@ -50,6 +50,7 @@ pl_section_writer pl_section_exchanges;
 pl_section_writer pl_section_advice;
 pl_section_writer pl_section_diagnosis;
 pl_section_writer pl_section_missing;
+pl_section_writer pl_section_addresses;
 
 /* Sums of the executions, for pages, which have no long tables: PL_SECTION_EXECUTION_SUMS. */
 pl_section_writer pl_section_execution_sums;

@@ -42,6 +42,7 @@ class Diagnosis(Owner):
         self.suggested_regex: str = (s.suggested_regex or b"").decode("utf-8", "replace")
         self.suggestion_example: str = (s.suggestion_example or b"").decode("utf-8", "replace")
         self.suggested_layers: int = s.suggested_layers
+        self.layout: r.Layout = r.take(r.Layout, s.layout, gap_bytes=tuple(s.layout.gap_bytes))
 
     def _all(self, take: Callable[[Any], Tuple[Any, ...]]) -> Tuple[Any, ...]:
         handle = self._held()

@@ -426,6 +426,19 @@ class DiagnosisCategory(NamedTuple):
     tiles_exceeded: int
 
 
+class Layout(NamedTuple):
+    """Tiles laid out by the compiler's rule: whether it gives the addresses of the file."""
+
+    num_tiles: int  #: that were laid out: all, or every n-th of a large profile
+    num_tiles_equal: int  #: with all addresses of the file
+    num_ends_equal: int  #: with the highest one
+    num_variables: int
+    num_equal: int  #: with the address of the file
+    end_bytes: int  #: up to the highest addresses
+    live_bytes: int  #: of these in use at the step where most is live
+    gap_bytes: Tuple[int, ...]  #: the others, by `Gap`
+
+
 class Coverage(NamedTuple):
     """How many operations got their layer by which rule."""
 
