@@ -14,8 +14,8 @@ const { checkComparison } = require('./page_comparison_browser.js');
 const { find, makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
-const SECTIONS = ['plan', 'memory', 'liveness', 'programs', 'operations', 'layers', 'insights',
-    'summary', 'diagnosis', 'execution'];
+const SECTIONS = ['plan', 'memory', 'liveness', 'execution', 'explore', 'operations', 'programs',
+    'layers', 'profile', 'insights', 'summary', 'diagnosis'];
 const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 1000);
 
 const axe = find('axe-core');
@@ -117,7 +117,7 @@ async function checkKeyboard(tab, name) {
     assert.strictEqual((await cutsOf(tab)).length, before.length - 1);
     await tab.getByRole('button', { name: 'Add a cut' }).press('Enter');
     assert.strictEqual((await cutsOf(tab)).length, before.length);
-    await tab.getByRole('button', { name: 'Show the best plan' }).press('Enter');
+    await tab.getByRole('button', { name: 'Best plan', exact: true }).press('Enter');
     assert.deepStrictEqual(await cutsOf(tab),
         await tab.evaluate(() => window.page.plan.best.cuts));
 }
@@ -127,8 +127,7 @@ async function checkPointer(tab, name) {
     await handle.scrollIntoViewIfNeeded();
     const before = await cutsOf(tab);
     const box = await handle.boundingBox();
-    const strip = await tab.locator('.strip').boundingBox();
-    const unit = strip.width / await tab.evaluate(() => window.page.model.numUnits);
+    const unit = await tab.evaluate(() => window.page.plan.chain.each);
     const way = before[0] > 1 ? -1 : 1;
     const hasRoom = way < 0 || before.length === 1 || before[1] > before[0] + 1;
     await tab.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
@@ -140,9 +139,41 @@ async function checkPointer(tab, name) {
     await ipus.fill('2');
     await ipus.press('Tab');
     assert.ok(await tab.evaluate(() => window.page.plan.best.stages.length) <= 2);
+    await tab.locator('.menu summary').click();
     await tab.getByRole('button', { name: 'Copy as command' }).click();
     assert.match(await tab.locator('.copied').innerText(),
         /^popliner .*--evaluate .*--mem-per-tile/);
+}
+
+// The verdict is that of the stages; each change can be taken back, and a link brings it again.
+async function checkVerdict(tab, page, name) {
+    const head = () => tab.locator('.verdict .head').innerText();
+    const state = () => tab.evaluate(() => JSON.stringify(window.page.plan.snapshot()));
+    const words = await tab.evaluate(() => window.page.plan.split.stages.map((s) => s.verdict));
+    const weakest = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits']
+        .find((word) => words.includes(word));
+    const told = { fits: 'Fits', 'is not known to fit': 'Not known to fit' }[weakest] ||
+        weakest[0].toUpperCase() + weakest.slice(1);
+    assert.ok((await head()).includes(`${told} on `), `${name}: ${await head()}`);
+    const first = await state();
+    await tab.evaluate(() => window.page.plan.setCuts([1], 'A test.'));
+    const second = await state();
+    await tab.getByRole('button', { name: 'One IPU more' }).click();
+    const third = await state();
+    await tab.getByRole('button', { name: 'Undo' }).click();
+    assert.strictEqual(await state(), second, `${name}: undo`);
+    await tab.getByRole('button', { name: 'Redo' }).click();
+    assert.strictEqual(await state(), third, `${name}: redo`);
+    const link = await tab.evaluate(() => location.hash);
+    await tab.goto('about:blank');
+    await tab.goto(`file://${page.file}${link}`);
+    assert.strictEqual(await state(), third, `${name}: ${link}`);
+    await tab.goto('about:blank');
+    await tab.goto(`file://${page.file}#cuts=3.2.x&ipus=0&limit=-1&by=__proto__&need=none&a=b`);
+    assert.strictEqual(await state(), first, `${name}: a link that fits nothing`);
+    assert.match(await tab.locator('.plan .status').first().innerText(), /^Some of the link/);
+    await tab.goto('about:blank');
+    await tab.goto(`file://${page.file}`);
 }
 
 // Few tiles have each its number, once; many have some.
@@ -184,7 +215,7 @@ async function checkCharts(tab, name) {
     const shown = memory.getByLabel('Show', { exact: true });
     await shown.selectOption('categories');
     assert.ok(await memory.locator('.area').count() > 2);
-    await tab.getByRole('button', { name: 'Show the best plan' }).click();
+    await tab.getByRole('button', { name: 'Best plan', exact: true }).click();
     await shown.selectOption('0');
     assert.ok(await memory.locator('.area').count() > 0);
     assert.match(await memory.locator('.detail').innerText(), /In stage 0/);
@@ -336,7 +367,7 @@ async function main() {
     else
         console.log(`Without the real profile: there is no ${real}`);
     for (const page of pages)
-        for (const width of [1440, 480])
+        for (const width of [1440, 390])
             for (const colorScheme of ['light', 'dark']) {
                 const name = `${page.name}, ${width} pixels, ${colorScheme}`;
                 const { context, tab, faults } = await openPage(browser, page, width, colorScheme);
@@ -344,6 +375,7 @@ async function main() {
                 await checkAccess(tab, name);
                 await tab.screenshot({ fullPage: true, path: path.join(scratch,
                     `${page.name}-${width}-${colorScheme}.png`) });
+                await checkVerdict(tab, page, name);
                 await checkKeyboard(tab, name);
                 await checkPointer(tab, name);
                 await checkPlaces(tab, name);

@@ -56,7 +56,7 @@ async function openPage(browser, page, width, colorScheme) {
     tab.on('console', (message) => faults.push(`${message.type()}: ${message.text()}`));
     tab.on('pageerror', (error) => faults.push(error.stack));
     tab.on('request', (request) => {
-        if (request.url() !== `file://${page.file}`)
+        if (!['about:blank', `file://${page.file}`].includes(request.url().replace(/#.*/, '')))
             faults.push(`request: ${request.url()}`);
     });
     await tab.goto(`file://${page.file}`);

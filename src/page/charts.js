@@ -1,5 +1,5 @@
 // ---- charts -------------------------------------------------------------------------------------
-// A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands behind
+// A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands under
 // them, and one place that is chosen. Where there are more places than room, each bin shows the
 // place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.
 
@@ -19,6 +19,8 @@ function ticks(most, count, least = 0) {
 
 // As wide as the page, so that what is written in a chart is as large as elsewhere.
 function chartWidth() {
+    if (document.documentElement.classList.contains('on-paper'))
+        return 700;
     return Math.max(280, Math.min(1408, document.documentElement.clientWidth - 32));
 }
 

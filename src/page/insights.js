@@ -13,7 +13,7 @@ function several(count, one, many) {
 
 // What each rule of the section `advice` found, in words; its figures are the row's.
 const ADVICE = {
-    over_memory: (a) => `${several(a.count, 'tile has', 'tiles have')} addresses in use behind ` +
+    over_memory: (a) => `${several(a.count, 'tile has', 'tiles have')} addresses in use past ` +
         `the end of the memory. The highest is at ${part(a.bytes, a.of_bytes)}.`,
     unbalanced: (a) => `The worst tile has ${(a.bytes / a.of_bytes).toFixed(2)} times the mean: ` +
         `${bytes(a.bytes)} live there, ${bytes(a.of_bytes)} on the average tile. ` +

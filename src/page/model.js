@@ -343,9 +343,9 @@ const Model = (() => {
         for (let unit = 1; unit < numUnits; unit++) {
             const isCut = cuts.includes(unit);
             if (isCut && (wishes.cut_rules[unit] & 2) !== 0)
-                result.push(`no cut may be behind ${chain.labels[unit - 1]}`);
+                result.push(`no cut may be after ${chain.labels[unit - 1]}`);
             if (!isCut && (wishes.cut_rules[unit] & 1) !== 0)
-                result.push(`a cut has to be behind ${chain.labels[unit - 1]}`);
+                result.push(`a cut has to be after ${chain.labels[unit - 1]}`);
         }
         for (let i = 0; i + 1 < begins.length; i++) {
             const counted = wishes.counted.slice(begins[i], begins[i + 1])
@@ -422,15 +422,15 @@ const Model = (() => {
         const speed = number < 0 ? SPEED_ONE : speedOf(model, ipuOf(model, number));
         if (cycles === null || (speed === SPEED_ONE && model.wishes.links === null))
             return cycles;
-        const from = number < 0 ? model.numUnits : number; // behind all that are told of
+        const from = number < 0 ? model.numUnits : number; // after all that are known
         const before = Float64Array.from({ length: n + 1 }, (_, unit) =>
             linkBefore(model, from, unit));
-        const behind = Float64Array.from({ length: n + 1 }, (_, unit) =>
+        const after = Float64Array.from({ length: n + 1 }, (_, unit) =>
             linkBefore(model, from + 1, unit));
         const result = new Float64Array(cycles.length);
         for (let first = 0, i = 0; first < n; first++)
             for (let last = first; last < n; last++, i++)
-                result[i] = atSpeed(speed, cycles[i]) + before[first] + behind[last + 1];
+                result[i] = atSpeed(speed, cycles[i]) + before[first] + after[last + 1];
         return result;
     }
 
@@ -510,7 +510,7 @@ const Model = (() => {
 
     // The fewest bytes over the cuts of what begins with a unit, in exactly so many stages, of
     // which the first is in a place with that rule and begins with one of the units in the range.
-    function fillRow(problem, filter, rule, toEnd, behind, range, peaks) {
+    function fillRow(problem, filter, rule, toEnd, after, range, peaks) {
         const { n, allowed, model } = problem;
         const row = new Float64Array(n + 1).fill(Infinity);
         const most = filter.ignoresLimits ? filter.memory : Math.min(filter.memory, rule.limit);
@@ -521,11 +521,11 @@ const Model = (() => {
             let end = toEnd === 1 ? n : first + 1;
             let i = place(model, first, end - 1);
             for (; end <= lastEnd; end++, i++) {
-                if (allowed[i] === 0 || behind[end] === Infinity || peaks[i] > most ||
+                if (allowed[i] === 0 || after[end] === Infinity || peaks[i] > most ||
                     peaks[i] < filter.leastMemory || (cycles !== null &&
                     (cycles[i] > filter.cycles || cycles[i] < filter.leastCycles)))
                     continue;
-                const bytes = behind[end] + (end < n ? model.cuts[end] : 0);
+                const bytes = after[end] + (end < n ? model.cuts[end] : 0);
                 if (bytes < best)
                     best = bytes;
             }
@@ -534,8 +534,8 @@ const Model = (() => {
         return row;
     }
 
-    // The rows of pipelines of each length, by the stage that comes first. Places behind the
-    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row behind, the
+    // The rows of pipelines of each length, by the stage that comes first. Places after the
+    // special ones share theirs. `makeRow` gets a rule, the stages to come, the row after, the
     // first and the last unit that the stage may begin with, and the peaks there.
     function fillAll(problem, most, makeRow) {
         const { n, special } = problem;
@@ -578,12 +578,12 @@ const Model = (() => {
         const cuts = [];
         let left = filter.traffic;
         for (let number = 0, first = 0; number < length; number++) {
-            const behind = rows[number + 1];
+            const after = rows[number + 1];
             const rule = ruleOf(problem, number);
             const peaks = peaksOf(problem, length, number);
             for (let end = first + 1; end <= n; end++) {
                 const cut = end < n ? model.cuts[end] : 0;
-                if (behind[end] === Infinity || !(behind[end] + cut <= left) ||
+                if (after[end] === Infinity || !(after[end] + cut <= left) ||
                     !mayBe(problem, filter, rule, peaks, first, end, place(model, first, end - 1)))
                     continue;
                 left -= cut;
@@ -831,13 +831,13 @@ const Model = (() => {
     function curve(model, settings) {
         const problem = pose(model, Object.assign({}, settings, { numIpus: 64 }));
         const { n, allowed } = problem;
-        const makeRow = (rule, toEnd, behind, range, peaks) => {
+        const makeRow = (rule, toEnd, after, range, peaks) => {
             const row = new Float64Array(n + 1).fill(Infinity);
             for (let first = n - toEnd; first >= 0; first--)
                 for (let end = first + 1, i = place(model, first, first);
                     end <= rule.lastEnds[first]; end++, i++)
                     if (allowed[i] !== 0)
-                        row[first] = Math.min(row[first], Math.max(behind[end], peaks[i]));
+                        row[first] = Math.min(row[first], Math.max(after[end], peaks[i]));
             return row;
         };
         let least = Infinity;
@@ -863,6 +863,25 @@ const Model = (() => {
             filter[objectives[1]] = value - 1;
         }
         return points;
+    }
+
+    // What a unit needs as a stage alone, the last of its pipeline, which keeps the fewest copies.
+    function aloneBytes(model, settings, unit) {
+        const pipeline = model.pipelines[settings.pipeline];
+        return needBytes(pipeline, settings.need, place(model, unit, unit),
+            placeOf(pipeline, 1, 0));
+    }
+
+    // The first unit that alone is above the limit of every IPU; null if there is none.
+    function tooLarge(model, settings) {
+        const limits = [settings.limit, ...model.wishes.ipu_limits.map(([, limit]) => limit)];
+        const limit = Math.max(...limits);
+        for (let unit = 0; unit < model.numUnits; unit++) {
+            const bytes = aloneBytes(model, settings, unit);
+            if (bytes > limit)
+                return { unit, bytes, limit };
+        }
+        return null;
     }
 
     // Settings as the page begins with them.
@@ -927,9 +946,9 @@ const Model = (() => {
     function decimal([above, below]) {
         const digits = below.length - 1;
         const text = above.padStart(digits + 1, '0');
-        const behind = text.slice(text.length - digits).replace(/0+$/, '');
+        const after = text.slice(text.length - digits).replace(/0+$/, '');
         return text.slice(0, text.length - digits) +
-            (digits === 0 || behind === '' ? '' : `.${behind}`);
+            (digits === 0 || after === '' ? '' : `.${after}`);
     }
 
     function option(name, values) {
@@ -1008,7 +1027,8 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, unpack, starts, read, evaluate, broken, cutRule, fewestIpus,
-        canSolve, solve, curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf,
+        canSolve, solve, curve, pareto, settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes,
+        tooLarge,
         solveCommand, evaluateCommand, planJson, jsonText, placeOf,
     };
 })();

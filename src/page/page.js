@@ -4,39 +4,167 @@ class Page {
     constructor(root, text) {
         Object.assign(this, readData(text));
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
+        const group = (id, title, make) => el('section', { id, 'aria-labelledby': `${id}-title` },
+            el('h2', { id: `${id}-title` }, title), make());
+        const view = (id, title, make, isCard = true) => [id, title, () => group(id, title,
+            isCard ? () => el('div', { class: 'card' }, make()) : make)];
+        const part = (id, title, make) => el('section', { id, class: 'card part',
+            'aria-labelledby': `${id}-title` }, el('h3', { id: `${id}-title` }, title), make());
+        this.view = 'plan';
         const views = [
-            ['plan', 'Plan', () => this.makePlan()],
-            ...this.data.comparison === null ? [] : [['comparison', 'Comparison',
-                () => (this.comparison = new ComparisonView(this)).element]],
-            ['memory', 'Memory', () => (this.memory = new MemoryView(this)).element],
-            ['liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element],
-            ['programs', 'Programs', () => programsView(this)],
-            ['operations', 'Operations', () => operationsView(this)],
-            ['layers', 'Layers', () => layersView(this)],
-            ['insights', 'Insights', () => insightsView(this)],
-            ['summary', 'Summary', () => summaryView(this)],
-            ['diagnosis', 'Diagnosis', () => diagnosisView(this)],
-            ['execution', 'Execution', () => executionView(this)],
+            view('plan', 'Plan', () => this.makePlan(), false),
+            ...this.data.comparison === null ? [] : [view('comparison', 'Comparison',
+                () => (this.comparison = new ComparisonView(this)).element)],
+            view('memory', 'Memory', () => (this.memory = new MemoryView(this)).element),
+            view('liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element),
+            view('execution', 'Execution', () => executionView(this)),
+            view('explore', 'Explore', () => [
+                part('operations', 'Operations', () => operationsView(this)),
+                part('programs', 'Programs', () => programsView(this)),
+                part('layers', 'Layers', () => layersView(this))], false),
+            view('profile', 'Profile', () => [
+                part('insights', 'Insights', () => insightsView(this)),
+                part('summary', 'Summary', () => summaryView(this)),
+                part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false),
         ];
-        replace(root, el('header', {}, el('h1', { title: this.data.title },
-            shorten(this.data.title, 100) || 'Profile'),
-        el('nav', { 'aria-label': 'Sections' }, views.map(([id, title]) =>
-            el('a', { href: `#${id}` }, title)))),
-        el('main', {}, views.map(([id, title, make]) => el('section', { id,
-            'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, title), make()))),
-        el('footer', {}, `popliner ${this.data.version}`));
+        this.links = views.map(([id, title]) => el('a', { href: `#${id}`,
+            onclick: (event) => {
+                event.preventDefault();
+                this.go(id);
+            } }, title));
+        const main = el('main', { tabindex: '-1' }, views.map(([, , make]) => make()));
+        replace(root, el('a', { href: '#plan', class: 'skip' }, 'Skip to the plan'), this.bar(),
+            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links), main),
+            el('footer', {}, `popliner ${this.data.version}`));
+        this.main = main;
+        this.start();
+    }
+
+    bar() {
+        const { labels } = this.data.chain;
+        const tiles = this.tables.tiles.numRows;
+        const counted = this.model.wishes.counted || [];
+        const layers = counted.filter((isLayer) => isLayer === 1).length || labels.length;
+        const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
+            title: label });
+        this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.undo());
+        this.redo = icon('↷', 'Redo (Ctrl+Shift+Z)', () => this.plan.history.redo());
+        this.barVerdict = el('span', { class: 'bar-verdict' });
+        const isPlan = this.model.pipelines.length > 0;
+        return el('header', { class: 'top' }, el('h1', { title: this.data.title },
+            shorten(this.data.title, 60) || 'Profile'),
+        el('span', { class: 'what' }, `${grouped(layers)} layers · ${grouped(tiles)} tiles`),
+        this.barVerdict, isPlan ? [this.undo, this.redo, this.share()] : null);
+    }
+
+    share() {
+        const item = (text, act) => button(text, () => {
+            this.menu.open = false;
+            act();
+        });
+        const hasWords = this.data.words !== null;
+        this.menu = el('details', { class: 'menu' }, el('summary', {}, 'Share'), el('div', {},
+            item('Copy the link', () => this.plan.copy(location.href)),
+            hasWords ? item('Copy as command', () => this.plan.copyCommand()) : null,
+            hasWords ? item('Copy the solving command', () => this.plan.copySolving()) : null,
+            item('Copy as JSON', () => this.plan.copyJson()), item('Print', () => window.print())));
+        return this.menu;
+    }
+
+    // Shows what the address says, and follows what is changed from here on.
+    start() {
         if (this.plan) {
+            this.barVerdict.append(this.plan.verdict.pill);
+            this.first = this.plan.snapshot();
             this.onPlan = (split) => {
                 this.memory.showSplit(split);
                 this.liveness.markStages(split);
+                this.keepAddress();
             };
+            this.plan.history.onChange = () => this.drawHistory();
+            this.drawHistory();
+            if (location.hash.includes('='))
+                this.readAddress();
             this.onPlan(this.plan.split);
+            document.addEventListener('keydown', (event) => this.onKey(event));
         }
         const prepare = () => {
             if (this.places.prepare())
                 setTimeout(prepare);
         };
         setTimeout(prepare);
+        this.watch();
+        for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
+            window.addEventListener(event, () => this.setPaper(isPaper));
+    }
+
+    drawHistory() {
+        this.undo.disabled = this.plan.history.past.length === 0;
+        this.redo.disabled = this.plan.history.future.length === 0;
+    }
+
+    onKey(event) {
+        if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'z' ||
+            /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
+            return;
+        event.preventDefault();
+        if (event.shiftKey)
+            this.plan.history.redo();
+        else
+            this.plan.history.undo();
+    }
+
+    readAddress() {
+        const { state, isWhole } = readFragment(location.hash.slice(1), this.plan);
+        this.plan.restore(state);
+        if (!isWhole)
+            this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
+                'left out.';
+        const view = new URLSearchParams(location.hash.slice(1)).get('view');
+        if (document.getElementById(view) !== null)
+            setTimeout(() => this.go(view));
+    }
+
+    keepAddress() {
+        if (!this.first)
+            return;
+        const fragment = fragmentOf(this.plan, this.first, this.view);
+        history.replaceState(null, '', fragment === '' ? location.pathname + location.search
+            : fragment);
+    }
+
+    go(id) {
+        document.getElementById(id).scrollIntoView();
+    }
+
+    // Marks the view that crosses the upper part of the window.
+    watch() {
+        const observer = new IntersectionObserver((entries) => {
+            for (const entry of entries.filter((own) => own.isIntersecting)) {
+                this.view = entry.target.id;
+                for (const link of this.links)
+                    if (link.getAttribute('href') === `#${this.view}`)
+                        link.setAttribute('aria-current', 'true');
+                    else
+                        link.removeAttribute('aria-current');
+            }
+            if (this.plan)
+                this.keepAddress();
+        }, { rootMargin: '-24% 0px -75% 0px' });
+        for (const section of this.main.children)
+            observer.observe(section);
+    }
+
+    // On paper charts are as wide as it is, and what is folded is open.
+    setPaper(isPaper) {
+        document.documentElement.classList.toggle('on-paper', isPaper);
+        for (const details of this.main.querySelectorAll('details.notes'))
+            details.open = isPaper || this.plan.verdict.areNotesOpen;
+        if (this.plan)
+            this.plan.chain.draw();
+        for (const owner of [this.memory, this.liveness])
+            if (owner.chart)
+                owner.chart.draw();
     }
 
     makePlan() {
@@ -57,12 +185,12 @@ class Page {
 
     showTile(tile) {
         this.memory.choose(tile);
-        document.getElementById('memory').scrollIntoView();
+        this.go('memory');
     }
 
     showStep(step) {
         this.liveness.choose(step);
-        document.getElementById('liveness').scrollIntoView();
+        this.go('liveness');
     }
 }
 

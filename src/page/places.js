@@ -3,7 +3,7 @@
 // nothing of the page around it; everything is read when it is first asked for.
 
 const Places = (() => {
-    // From runs of zeros and the differences behind them to numbers that have these differences.
+    // From runs of zeros and the differences after them to numbers that have these differences.
     function withoutRuns(runs, count) {
         const result = new Float64Array(count);
         let at = 0;

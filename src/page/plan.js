@@ -2,12 +2,12 @@
 // The chain with its cuts as handles, what the split on screen needs, and the best one.
 
 const NEED_TEXTS = {
-    most: 'low: what it needs at most',
+    most: 'at most',
     expected: 'expected',
-    least: 'high: what it needs at least',
+    least: 'at least',
 };
 const OBJECTIVE_TEXTS = { memory: 'largest tile', cycles: 'slowest IPU', traffic: 'bytes cut',
-    ipus: 'IPUs', balance: 'spread over the IPUs' };
+    ipus: 'IPUs', balance: 'imbalance of the IPUs' };
 const ORDERS = ['memory,traffic', 'memory,balance', 'memory,cycles', 'cycles,memory',
     'cycles,balance', 'cycles,traffic', 'traffic,memory', 'ipus,memory,traffic'];
 
@@ -29,6 +29,23 @@ function listed(texts) {
         : `${texts.slice(0, -1).join(', ')} and ${texts[texts.length - 1]}`;
 }
 
+const SMALL = { width: 330, height: 180, left: 58, bottom: 32 }; // of curve and front
+const FRONT_DELAY_MS = 120;
+
+// "638976", "624 KiB", "600KB" as bytes; NaN for anything else.
+function readSize(text) {
+    const found = /^\s*([\d.]+)\s*(?:(k|m|g)(i?)b?|b)?\s*$/i.exec(text.replace(/[\u202f,]/g, ''));
+    if (found === null)
+        return NaN;
+    const power = found[2] === undefined ? 0 : 'kmg'.indexOf(found[2].toLowerCase()) + 1;
+    return Math.floor(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
+}
+
+// The shortest text that readSize takes for so many bytes.
+function sizeText(number) {
+    return number % 1024 === 0 ? `${number / 1024} KiB` : String(number);
+}
+
 class PlanView {
     constructor(page) {
         this.page = page;
@@ -38,43 +55,21 @@ class PlanView {
         this.cuts = page.data.plan;
         this.chosenStage = 0;
         this.parts = {};
-        for (const name of ['settings', 'chain', 'values', 'stages', 'stage', 'curve', 'front'])
-            this.parts[name] = el('div', { class: name });
+        for (const name of ['settings', 'stages', 'stage', 'curve', 'front'])
+            this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
+        this.verdict = new Verdict(this);
+        this.chain = new ChainView(this);
+        this.history = new History(() => this.snapshot(), (state) => this.restore(state));
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.shownText = el('code', { class: 'copied' });
-        this.element = el('div', { class: 'plan' }, this.notes(), this.parts.settings,
-            this.parts.chain, this.status, this.parts.values, this.parts.stages, this.parts.stage,
-            el('div', { class: 'pair' }, this.parts.curve, this.parts.front), this.shownText);
+        this.element = el('div', { class: 'plan' }, this.verdict.element,
+            el('div', { class: 'card' }, this.parts.settings, this.chain.element, this.status),
+            el('div', { class: 'thirds' }, this.parts.stages, this.parts.curve, this.parts.front),
+            this.parts.stage, this.shownText);
         this.drawSettings();
         this.solve(this.cuts === null);
-    }
-
-    notes() {
-        const { unknown } = this.model.wishes;
-        const asked = this.constraints();
-        return [
-            this.messages(),
-            asked.length === 0 ? null : el('details', { class: 'note', open: '' },
-                el('summary', {}, Model.canSolve(this.model)
-                    ? 'The best plans here keep to what the command was asked for'
-                    : 'What the command was asked for'),
-                el('ul', {}, asked.map((text) => el('li', {}, text)))),
-            unknown.length === 0 ? null : el('p', { class: 'note' },
-                'The command was also asked for ', listed(unknown), '. What an IPU needs is ' +
-                'known here of the command\'s own plan alone; of other cuts only what each ' +
-                'stage needs by itself. So this page looks for no plans: ask the command.'),
-        ];
-    }
-
-    // What the log says of the plan that the page begins with, and of the profile.
-    messages() {
-        const { messages } = this.page.data;
-        const isWarned = messages.some((it) => it.level !== 'info');
-        return messages.length === 0 ? null : el('details', { class: isWarned
-            ? 'note warned' : 'note', open: isWarned ? '' : null },
-        el('summary', {}, 'What the command said'),
-        el('ul', {}, messages.map((it) => el('li', { class: it.level },
-            it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text))));
+        this.chosenStage = Verdict.bottleneck(this.split);
+        this.show();
     }
 
     // What the best plans keep to beside what can be set here, as texts.
@@ -82,11 +77,11 @@ class PlanView {
         const { wishes } = this.model;
         const result = [];
         // a place may have both, which leaves no split
-        const behind = (bit) => wishes.cut_rules.map((_, unit) => unit).filter((unit) =>
+        const after = (bit) => wishes.cut_rules.map((_, unit) => unit).filter((unit) =>
             unit > 0 && (wishes.cut_rules[unit] & bit) !== 0).map((unit) => this.named(unit - 1));
-        for (const [bit, text] of [[1, 'A cut behind'], [2, 'No cut behind']])
-            if (behind(bit).length > 0)
-                result.push(`${text} ${listed(behind(bit))}.`);
+        for (const [bit, text] of [[1, 'A cut after'], [2, 'No cut after']])
+            if (after(bit).length > 0)
+                result.push(`${text} ${listed(after(bit))}.`);
         if (wishes.is_calibrated)
             result.push('Needs are corrected by a calibration.');
         if (wishes.min_units > 1)
@@ -116,6 +111,12 @@ class PlanView {
         ];
     }
 
+    // "IPU 2", or what stands for it on a map.
+    place(i) {
+        const { ipu } = this.split.stages[i];
+        return ipu < 0 ? `stage ${i}` : `IPU ${ipu}`;
+    }
+
     label(unit) {
         return this.model.chain.labels[unit];
     }
@@ -132,74 +133,133 @@ class PlanView {
 
     // ---- what can be set ----
 
+    // What undo brings back.
+    snapshot() {
+        return { cuts: [...this.cuts], settings: Object.assign({}, this.settings,
+            { objectives: [...this.settings.objectives] }) };
+    }
+
+    restore({ cuts, settings }) {
+        Object.assign(this.settings, settings);
+        this.cuts = cuts;
+        this.drawSettings();
+        this.solve(false);
+        this.afterPlan();
+    }
+
+    // Remembers the plan as it is; what follows until the result is called is one step of undo.
+    beginChange() {
+        return this.history.begin();
+    }
+
+    change(apply, isShown = false) {
+        const end = this.beginChange();
+        apply();
+        this.drawSettings();
+        this.solve(isShown);
+        this.afterPlan();
+        end();
+    }
+
+    numberField(value, least, most, read, onChange) {
+        const input = el('input', { type: 'text', inputmode: 'numeric', value });
+        input.addEventListener('change', () => {
+            const given = read(input.value);
+            if (!Number.isFinite(given)) {
+                input.value = value;
+                this.status.textContent = 'That is no number that can be used here.';
+                return;
+            }
+            this.change(() => onChange(Math.max(least, Math.min(most, given))));
+        });
+        return input;
+    }
+
     drawSettings() {
         const { model, settings } = this;
-        const number = (value, least, most, onChange, round = Math.floor) => {
-            const input = el('input', { type: 'number', min: least, max: most, value,
-                step: round === Math.floor ? 1 : 'any' });
-            input.addEventListener('change', () => {
-                const given = input.value === '' ? NaN : round(Number(input.value));
-                input.value = Number.isFinite(given) ? Math.max(least, Math.min(most, given))
-                    : value;
-                onChange(Number(input.value));
-                this.solve(false);
-            });
-            return input;
-        };
         const map = model.wishes.device_map;
+        const canSolve = Model.canSolve(model);
         const orders = ORDERS.filter((order) => model.hasCycles || !order.includes('cycles'));
         const own = settings.objectives.join(',');
         if (!orders.includes(own))
             orders.unshift(own);
+        const fewest = Model.fewestIpus(model);
+        const setIpus = (n) => this.change(() => {
+            settings.numIpus = Math.max(fewest, Math.min(65536, n));
+        });
+        this.numIpus = this.numberField(settings.numIpus, fewest, 65536,
+            (text) => text.trim() === '' ? NaN : Math.floor(Number(text)), (n) => {
+                settings.numIpus = n;
+            });
+        const needs = ['expected', 'most', 'least'].filter((need) => need !== 'least' ||
+            settings.need === 'least');
+        replace(this.parts.settings,
+            map !== null || !canSolve ? null : el('span', { class: 'field stepper' },
+                field('IPUs, at most', this.numIpus),
+                button('−', () => setIpus(settings.numIpus - 1), { 'aria-label': 'One IPU fewer' }),
+                button('+', () => setIpus(settings.numIpus + 1), { 'aria-label': 'One IPU more' })),
+            field('Memory of a tile', this.numberField(sizeText(settings.limit), 1, 2 ** 40,
+                readSize, (n) => {
+                    settings.limit = n;
+                })),
+            model.needs.length < 2 ? null : el('span', { class: 'field' },
+                el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
+                    'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
+                    () => this.change(() => {
+                        settings.need = need;
+                    }), { 'aria-pressed': String(need === settings.need) })))),
+            !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
+                order.split(',').map((name) => OBJECTIVE_TEXTS[name]).join(', then ')]), own,
+            (order) => this.change(() => {
+                settings.objectives = order.split(',');
+            }))), this.moreSettings(canSolve), el('span', { class: 'buttons' },
+                canSolve ? [button('Add a cut', () => this.addCut()),
+                    button('Best plan', () => this.showBest())]
+                    : this.page.data.plan === null ? null
+                    : button('Show the command\'s plan', () => this.showTold())));
+    }
+
+    // What is changed more rarely.
+    moreSettings(canSolve) {
+        const { model, settings } = this;
         const pipelines = model.pipelines.map((p, i) => [i, [
             p.schedule === 'none' ? 'no pipeline' : p.schedule,
             p.copies_rule === null ? null : `copies: ${p.copies_rule}`,
             p.recompute === 'none' ? null : `recompute ${p.recompute}`,
         ].filter((text) => text !== null).join(', ')]);
-        this.numIpus = number(settings.numIpus, Model.fewestIpus(model), 65536, (n) => {
-            settings.numIpus = n;
-        });
-        replace(this.parts.settings,
-            map !== null ? null : field('IPUs, at most', this.numIpus),
-            field('Memory of a tile', number(settings.limit, 1, 2 ** 40, (n) => {
-                settings.limit = n;
-            }), 'B'),
+        const items = [
             pipelines.length < 2 ? null : field('Schedule', choice(pipelines, settings.pipeline,
-                (i) => {
+                (i) => this.change(() => {
                     settings.pipeline = Number(i);
-                    this.solve(false);
-                })),
-            model.needs.length < 2 ? null : field('Risk', choice(['most', 'expected', 'least']
-                .map((need) => [need, NEED_TEXTS[need]]), settings.need, (need) => {
-                settings.need = need;
-                this.solve(false);
-            })),
-            ...!Model.canSolve(model) ? [] : [field('Best by', choice(orders.map((order) => [order,
-                order.split(',').map((name) => OBJECTIVE_TEXTS[name]).join(', then ')]), own,
-            (order) => {
-                settings.objectives = order.split(',');
-                this.solve(false);
-            })), field('Slack', number(settings.slack, 0, 1000000, (percent) => {
-                settings.slack = percent;
-            }, Number), '%')],
-            el('span', { class: 'buttons' },
-                Model.canSolve(model) ? [
-                    button('Show the best plan', () => this.showBest(), { class: 'main' }),
-                    button('Add a cut', () => this.addCut())]
-                    : this.page.data.plan === null ? null
-                    : button('Show the command\'s plan', () => this.setCuts(this.page.data.plan,
-                        'The plan of the command.'), { class: 'main' }),
-                this.page.data.words === null ? null : [
-                    button('Copy as command', () => this.copy(Model.evaluateCommand(
-                        this.page.data, model, settings, this.cuts))),
-                    button('Copy the solving command', () => this.copy(Model.solveCommand(
-                        this.page.data, model, settings)))],
-                button('Copy as JSON', () => this.copy(Model.jsonText(Model.planJson(model,
-                    settings, this.split))))));
+                }))),
+            !canSolve ? null : field('Slack', this.numberField(settings.slack, 0, 1000000,
+                (text) => text.trim() === '' ? NaN : Number(text), (percent) => {
+                    settings.slack = percent;
+                }), '%'),
+        ].filter((item) => item !== null);
+        if (items.length === 0)
+            return null;
+        const details = el('details', { class: 'more', open: Boolean(this.isMoreOpen),
+            ontoggle: () => {
+                this.isMoreOpen = details.open;
+            } }, el('summary', {}, 'More'), items);
+        return details;
     }
 
     copy(text) {
         copyText(text, this.shownText, this.status);
+    }
+
+    copyCommand() {
+        this.copy(Model.evaluateCommand(this.page.data, this.model, this.settings, this.cuts));
+    }
+
+    copySolving() {
+        this.copy(Model.solveCommand(this.page.data, this.model, this.settings));
+    }
+
+    copyJson() {
+        this.copy(Model.jsonText(Model.planJson(this.model, this.settings, this.split)));
     }
 
     // Finds the best plan for what is set; `isShown`: it is put on screen, too.
@@ -210,11 +270,17 @@ class PlanView {
         if (this.cuts === null || isShown)
             this.cuts = this.best === null ? [] : [...this.best.cuts];
         this.cuts = this.cuts.slice(0, most);
-        if (Model.canSolve(this.model)) {
-            this.drawCurve();
-            this.drawFront();
-        }
+        this.curve = [];
+        this.front = [];
         this.show();
+        clearTimeout(this.later);
+        if (Model.canSolve(this.model)) {
+            this.curve = Model.curve(this.model, this.settings);
+            this.drawCurve();
+            // the front takes most of the time, so a change is seen before it
+            this.later = setTimeout(() => this.drawFront(), FRONT_DELAY_MS);
+        }
+        this.verdict.draw();
     }
 
     showBest() {
@@ -223,16 +289,34 @@ class PlanView {
         this.setCuts(this.best.cuts, 'The best plan.');
     }
 
+    showTold() {
+        this.setCuts(this.page.data.plan, 'The plan of the command.');
+    }
+
+    // Whether the plan on screen is that of the command.
+    isTold() {
+        return this.page.data.plan !== null && this.page.data.plan.join() === this.cuts.join();
+    }
+
     // ---- cuts ----
 
     setCuts(cuts, told) {
+        const end = this.beginChange();
         this.cuts = [...new Set(cuts)].filter((unit) => unit > 0 && unit < this.model.numUnits)
             .sort((a, b) => a - b);
-        this.chosenStage = Math.min(this.chosenStage, this.cuts.length);
+        this.split = Model.evaluate(this.model, this.settings, this.cuts);
+        this.chosenStage = Verdict.bottleneck(this.split);
         this.show();
-        const { memory, ipus } = this.split.values;
+        this.verdict.draw();
+        const { memory, ipus: used } = this.split.values;
         this.status.textContent = `${told} Largest tile: ` +
-            `${memory === null ? 'not known' : bytes(memory)}, ${ipus} IPUs.`;
+            `${memory === null ? 'not known' : bytes(memory)}, ${ipus(used)}.`;
+        this.afterPlan();
+        end();
+    }
+
+    // Others follow the plan on screen.
+    afterPlan() {
         if (this.page.onPlan)
             this.page.onPlan(this.split);
     }
@@ -251,7 +335,7 @@ class PlanView {
                 best = { memory, traffic, cuts, unit };
         }
         if (best !== null)
-            this.setCuts(best.cuts, `Cut behind ${this.label(best.unit - 1)}.`);
+            this.setCuts(best.cuts, `Cut after ${this.label(best.unit - 1)}.`);
     }
 
     rule(unit) {
@@ -262,12 +346,12 @@ class PlanView {
     isFixed(i) {
         const isFixed = this.rule(this.cuts[i]) === 'required';
         if (isFixed)
-            this.status.textContent = `Cut ${i + 1} has to be behind ` +
-                `${this.label(this.cuts[i] - 1)}: the command was asked for it.`;
+            this.status.textContent = `Cut ${i + 1} has to stay after ` +
+                `${this.label(this.cuts[i] - 1)}: the command requires it.`;
         return isFixed;
     }
 
-    // As far towards the unit as cuts may be, or to the next place behind it.
+    // As far towards the unit as cuts may be, or to the next place beyond it.
     moveCut(i, unit) {
         const from = this.cuts[i];
         const low = i > 0 ? this.cuts[i - 1] + 1 : 1;
@@ -281,19 +365,15 @@ class PlanView {
             return;
         const cuts = [...this.cuts];
         cuts[i] = to;
-        this.setCuts(cuts, `Cut ${i + 1} is behind ${this.label(to - 1)}.`);
-        const handle = this.handles[i];
-        if (handle)
-            handle.focus();
+        this.setCuts(cuts, `Cut ${i + 1} is after ${this.label(to - 1)}.`);
+        this.chain.focus(i);
     }
 
     removeCut(i) {
         if (this.isFixed(i))
             return;
         this.setCuts(this.cuts.filter((unit, k) => k !== i), `Cut ${i + 1} is gone.`);
-        const handle = this.handles[Math.min(i, this.handles.length - 1)];
-        if (handle)
-            handle.focus();
+        this.chain.focus(Math.min(i, this.cuts.length - 1));
     }
 
     onHandleKey(event, i) {
@@ -302,6 +382,8 @@ class PlanView {
             ArrowRight: () => this.moveCut(i, this.cuts[i] + 1),
             ArrowDown: () => this.moveCut(i, this.cuts[i] - 1),
             ArrowUp: () => this.moveCut(i, this.cuts[i] + 1),
+            PageDown: () => this.moveCut(i, this.cuts[i] - 5),
+            PageUp: () => this.moveCut(i, this.cuts[i] + 5),
             Home: () => this.moveCut(i, 0),
             End: () => this.moveCut(i, this.model.numUnits),
             Delete: () => this.removeCut(i),
@@ -313,151 +395,33 @@ class PlanView {
         actions[event.key]();
     }
 
-    // Follows the pointer until it is let go.
-    drag(event, i) {
-        event.preventDefault();
-        const onMove = (moved) => {
-            const box = this.strip.getBoundingClientRect();
-            const share = (moved.clientX - box.left) / box.width;
-            this.moveCut(i, Math.round(share * this.model.numUnits));
-        };
-        const onUp = () => {
-            document.removeEventListener('pointermove', onMove);
-            document.removeEventListener('pointerup', onUp);
-        };
-        document.addEventListener('pointermove', onMove);
-        document.addEventListener('pointerup', onUp);
-        this.handles[i].focus();
-    }
-
     // ---- drawing ----
 
     show() {
         this.split = Model.evaluate(this.model, this.settings, this.cuts);
-        this.drawChain();
-        this.drawValues();
+        this.chosenStage = Math.min(this.chosenStage, this.cuts.length);
+        this.chain.draw();
         this.drawStages();
         this.drawStage();
     }
 
-    drawChain() {
-        const n = this.model.numUnits;
-        const { stages } = this.split;
-        const percent = (unit) => `${unit / n * 100}%`;
-        const strip = el('div', { class: 'strip', role: 'group',
-            'aria-label': 'The chain of layers with its cuts' });
-        this.strip = strip;
-        stages.forEach((stage, i) => {
-            const share = Math.min(1, stage.need_bytes / stage.limit_bytes);
-            const block = el('button', { type: 'button', class: `block ${i % 2 ? 'odd' : 'even'}` +
-                `${stage.fits === false ? ' over' : ''}${i === this.chosenStage ? ' current' : ''}`,
-                'aria-pressed': String(i === this.chosenStage),
-                title: `${this.range(stage.first, stage.last)}: ${stage.verdict}`,
-                onclick: () => this.chooseStage(i) });
-            block.style.left = percent(stage.first);
-            block.style.width = percent(stage.last - stage.first + 1);
-            const fillShape = el('span', { class: 'fill' });
-            fillShape.style.height = `${share * 100}%`;
-            block.append(fillShape, el('span', { class: 'name' },
-                el('span', { class: 'hidden' }, 'Stage '), `${i} `),
-                el('span', { class: 'need' }, bytes(stage.need_bytes)));
-            strip.append(block);
-        });
-        const bestCuts = this.best === null ? [] : this.best.cuts;
-        for (let unit = 1; unit < n; unit++) {
-            if (bestCuts.includes(unit)) {
-                const mark = el('span', { class: 'best-mark', 'aria-hidden': 'true',
-                    title: 'a cut of the best plan' });
-                mark.style.left = percent(unit);
-                strip.append(mark);
-            }
-            if (this.rule(unit) === 'forbidden') {
-                const mark = el('span', { class: 'forbidden',
-                    title: `No cut may be behind ${this.label(unit - 1)}` });
-                mark.style.left = percent(unit);
-                strip.append(mark);
-                continue;
-            }
-            if (this.cuts.includes(unit))
-                continue;
-            const gap = button('', () => this.setCuts([...this.cuts, unit],
-                `Cut behind ${this.label(unit - 1)}.`), { class: 'gap', tabindex: '-1',
-                'aria-label': `Cut behind ${this.label(unit - 1)}`,
-                title: `Cut behind ${this.label(unit - 1)}` });
-            gap.style.left = percent(unit);
-            strip.append(gap);
-        }
-        this.handles = this.cuts.map((unit, i) => {
-            const text = `Cut ${i + 1}, behind ${this.label(unit - 1)}`;
-            const rule = this.rule(unit);
-            const handle = el('div', { class: `handle ${rule}`, role: 'slider', tabindex: '0',
-                'aria-label': `Cut ${i + 1}`, 'aria-valuemin': 1, 'aria-valuemax': n - 1,
-                'aria-valuenow': unit, 'aria-valuetext': `behind ${this.label(unit - 1)}` +
-                    `${rule === 'required' ? ', where it has to be' : ''}` +
-                    `${rule === 'forbidden' ? ', where it may not be' : ''}`,
-                'aria-disabled': rule === 'required' ? 'true' : null,
-                title: rule === 'required' ? `${text}: it has to be there`
-                    : `${text}: drag, arrows, or Delete`,
-                onkeydown: (event) => this.onHandleKey(event, i),
-                ondblclick: () => this.removeCut(i),
-                onpointerdown: (event) => this.drag(event, i) });
-            handle.style.left = percent(unit);
-            strip.append(handle);
-            return handle;
-        });
-        const labels = el('div', { class: 'labels', 'aria-hidden': 'true' });
-        this.model.chain.labels.forEach((label) => labels.append(el('span', { title: label },
-            label.length > 7 ? `…${label.slice(-6)}` : label)));
-        const inner = el('div', { class: 'inner' }, strip, labels);
-        inner.style.minWidth = `${n * 1.9}rem`;
-        const scrolled = this.parts.chain.firstChild ? this.parts.chain.firstChild.scrollLeft : 0;
-        const outer = el('div', { class: 'scroll', tabindex: '0', role: 'region',
-            'aria-label': 'Chain' }, inner);
-        replace(this.parts.chain, outer);
-        outer.scrollLeft = scrolled;
-    }
-
-    drawValues() {
+    // The values of the plan on screen beside those of the best one.
+    valuesTable() {
         const { best, split } = this;
         const names = Model.OBJECTIVES.filter((name) => split.values[name] !== null);
-        const isBest = best !== null && best.cuts.join() === split.cuts.join();
-        const word = this.answer.status === 'optimal' ? 'Best plan' : 'Best effort';
-        const count = (fits) => split.stages.filter((stage) => stage.fits === fits).length;
-        const over = count(false);
-        const unknown = count(null);
-        const one = (number, singular, plural) => `${number} of ${split.stages.length} stages ` +
-            `${number === 1 ? singular : plural}`;
-        const verdict = [over === 0 ? null : `${one(over, 'does', 'do')} not fit.`,
-            unknown === 0 ? null : `${one(unknown, 'is', 'are')} not known to fit: ` +
-                (split.stages.every((s) => s.is_known)
-                    ? 'the profile has the layers on several IPUs.'
-                    : 'nothing here tells what stages on one IPU need together.'),
-            over + unknown === 0 ? 'Every stage fits.' : null]
-            .filter((text) => text !== null).join(' ');
+        const word = this.answer.status === 'optimal' ? 'best plan' : 'best effort';
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
-        const broken = Model.broken(this.model, this.settings, this.cuts);
-        const answer = !Model.canSolve(this.model) ? ''
-            : best === null ? 'No split is possible with these constraints.'
-            : isBest ? `${word}: this is it.`
-            : this.answer.status === 'optimal' ? 'The best plan is another one.'
-            : 'No split fits on so many IPUs; the best effort is another one.';
-        replace(this.parts.values, el('p', { class: over > 0 ? 'verdict over'
-            : unknown > 0 || broken.length > 0 ? 'verdict unknown' : 'verdict' },
-        verdict, ' ', answer),
-        broken.length === 0 ? null : el('p', { class: 'verdict over' },
-            `It breaks what the command was asked for: ${broken.join('; ')}.`),
-        !Model.canSolve(this.model) ? smallTable('The plan on screen', [['', false],
-            ['on screen', true]], names.map((name) => [objectiveTitle(name, isOfCycles),
-            shownObjective(name, split.values[name], isOfCycles)]))
-            : smallTable('The plan on screen and the best one', [['', false], ['on screen', true],
-            [word.toLowerCase(), true], ['difference', true]],
-        names.map((name) => {
-            const show = (value) => shownObjective(name, value, isOfCycles);
-            return [objectiveTitle(name, isOfCycles), show(split.values[name]),
-                best === null ? '–' : show(best.values[name]),
-                best === null ? '–'
-                    : difference(split.values[name] - best.values[name], show)];
-        })));
+        const show = (name, value) => shownObjective(name, value, isOfCycles);
+        if (!Model.canSolve(this.model))
+            return smallTable('The plan on screen', [['', false], ['on screen', true]],
+                names.map((name) => [objectiveTitle(name, isOfCycles),
+                    show(name, split.values[name])]));
+        return smallTable('The plan on screen and the best one', [['', false],
+            ['on screen', true], [word, true], ['difference', true]],
+        names.map((name) => [objectiveTitle(name, isOfCycles), show(name, split.values[name]),
+            best === null ? '–' : show(name, best.values[name]),
+            best === null ? '–' : difference(split.values[name] - best.values[name],
+                (value) => show(name, value))]));
     }
 
     drawStages() {
@@ -469,26 +433,45 @@ class PlanView {
             svg('rect', { class: 'room', width: 100, height: 10 }),
             svg('rect', { class: 'used', width, height: 10 }));
         };
-        const columns = [['stage', true], ['layers', false], ['need', true], ['of limit', true],
-            ['', false], ['headroom', true], ['verdict', false], ['tile', true], ['step', true],
-            ['cycles', true], ['cut behind', true], ['all tiles', true]];
-        replace(this.parts.stages, smallTable('Stages', columns, this.split.stages.map((s, i) => ({
-            attributes: { class: i === this.chosenStage ? 'current' : null },
-            cells: [
-                button(String(i), () => this.chooseStage(i), { class: 'link',
-                    'aria-label': `${i}: details of this stage` }),
-                this.range(s.first, s.last), bytes(s.need_bytes),
-                `${(s.need_bytes / s.limit_bytes * 100).toFixed(1)} %`, bar(s),
-                bytes(s.headroom_bytes), s.verdict, grouped(s.tile), grouped(s.step),
-                grouped(s.cycles),
-                s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–', bytes(s.total_bytes),
-            ],
-        }))));
+        const { split, best } = this;
+        const versus = best === null || !Model.canSolve(this.model) ? ''
+            : best.cuts.join() === split.cuts.join() ? 'the best plan'
+            : `best: ${kib(best.values.memory)}`;
+        const isWide = Boolean(this.hasAllColumns);
+        const columns = [
+            ['stage', true, (s, i) => button(String(i), () => this.chooseStage(i),
+                { class: 'link', 'aria-label': `${i}: details of this stage` })],
+            ['layers', false, (s) => this.range(s.first, s.last)],
+            ['need', true, (s) => kib(s.need_bytes)],
+            ['of limit', true, (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
+            ['', false, bar],
+            ['fits', false, (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
+                s.verdict)],
+            ['cycles', true, (s) => grouped(s.cycles)],
+            ['cut after', true, (s) => s.last + 1 < this.model.numUnits ? kib(s.cut_bytes) : '–'],
+            ...isWide ? [
+                ['at least', true, (s) => grouped(s.needs.least)],
+                ['expected', true, (s) => grouped(s.needs.expected)],
+                ['at most', true, (s) => grouped(s.needs.most)],
+                ['free', true, (s) => grouped(s.headroom_bytes)],
+                ['tile', true, (s) => grouped(s.tile)],
+                ['step', true, (s) => grouped(s.step)],
+                ['all tiles', true, (s) => grouped(s.total_bytes)]] : [],
+        ];
+        replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
+            smallTable('Stages', columns, split.stages.map((s, i) => ({
+                attributes: { class: i === this.chosenStage ? 'current' : null },
+                cells: columns.map(([, , cell]) => cell(s, i)),
+            }))), button('All columns', () => {
+                this.hasAllColumns = !isWide;
+                this.drawStages();
+            }, { class: 'link', 'aria-pressed': String(isWide) }),
+            el('div', { class: 'values' }, this.valuesTable()));
     }
 
     chooseStage(i) {
         this.chosenStage = i;
-        this.drawChain();
+        this.chain.draw();
         this.drawStages();
         this.drawStage();
     }
@@ -509,7 +492,9 @@ class PlanView {
                     : ['at least', `${grouped(s.needs.least)} B`],
                 ['expected', `${grouped(s.needs.expected)} B`],
                 this.model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
-                ['to spare', `${s.margin_spreads.toFixed(1)} spreads of 3.4 %`],
+                ['free', `${grouped(s.headroom_bytes)} B`],
+                ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
+                s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
                 ['worst tile', button(grouped(s.tile), () => this.page.showTile(s.tile),
                     { class: 'link' })],
                 ['at step', button(grouped(s.step), () => this.page.showStep(s.step),
@@ -532,78 +517,118 @@ class PlanView {
 
     // ---- what else could be ----
 
+    // A column for each number of IPUs; a click uses it.
     drawCurve() {
-        const curve = Model.curve(this.model, this.settings);
-        const possible = curve.map((value, i) => ({ ipus: i + 1, value }))
+        const possible = this.curve.map((value, i) => ({ count: i + 1, value }))
             .filter((point) => !Number.isNaN(point.value))
             .slice(0, Math.max(16, this.settings.numIpus));
-        const most = Math.max(this.settings.limit, ...possible.map((point) => point.value));
-        const width = 480;
-        const height = 160;
-        const each = (width - 10) / Math.max(1, possible.length);
-        const y = (value) => 10 + (height - 30) * (1 - value / most);
-        const bars = possible.map((point, i) => svg('g', { class: point.value <=
-            this.settings.limit ? 'column' : 'column over' },
-        svg('rect', { x: 5 + i * each + 1, y: y(point.value), width: Math.max(1, each - 2),
-            height: height - 20 - y(point.value) }, svg('title', {},
-            `${point.ipus} IPUs: ${bytes(point.value)}`)),
-        each > 14 ? svg('text', { x: 5 + (i + 0.5) * each, y: height - 6, class: 'tick middle' },
-            String(point.ipus)) : null));
-        const table = smallTable('Best largest tile by number of IPUs', [['IPUs', true],
-            ['largest tile', true], ['', false]], possible.map((point) => ({
-            attributes: { class: point.ipus === this.settings.numIpus ? 'current' : null },
-            cells: [String(point.ipus), bytes(point.value),
-                this.model.wishes.device_map !== null ? ''
-                    : button('use', () => this.useIpus(point.ipus), { class: 'link',
-                        'aria-label': `use at most ${point.ipus} IPUs` })],
-        })));
+        const { limit, numIpus } = this.settings;
+        const most = Math.max(limit, ...possible.map((point) => point.value)) * 1.12;
+        const { width, height, left, bottom } = SMALL;
+        const each = (width - left - 8) / Math.max(1, possible.length);
+        const y = (value) => 14 + (height - 14 - bottom) * (1 - value / most);
+        const isFree = this.model.wishes.device_map === null;
+        const columns = possible.map((point, i) => {
+            const x = left + i * each;
+            const isOwn = point.count === numIpus;
+            return svg('g', { class: `column${point.value > limit ? ' over' : ''}` +
+                `${isOwn ? ' own' : ''}`, onclick: isFree ? () => this.useIpus(point.count) : null },
+            svg('rect', { x: x + 1, y: y(point.value), width: Math.max(1, each - 2),
+                height: height - bottom - y(point.value) }, svg('title', {},
+                `${ipus(point.count)}: ${kib(point.value)}`)),
+            point.value <= limit ? null : svg('text', { x: x + each / 2, y: y(point.value) - 3,
+                class: 'tick middle no' }, '✕'),
+            isOwn ? svg('text', { x: Math.max(left + 24, Math.min(width - 30, x + each / 2)),
+                y: Math.max(12, y(point.value) - 4), class: 'need' },
+            point.value > limit ? '' : kib(point.value)) : null,
+            each > 14 || point.count % 5 === 0 ? svg('text', { x: x + each / 2,
+                y: height - bottom + 14, class: 'tick middle' }, String(point.count)) : null);
+        });
         replace(this.parts.curve, el('h3', {}, 'More IPUs, less memory'),
             svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
                 'aria-label': 'Best largest tile by number of IPUs; the table has the numbers' },
-            bars, svg('line', { x1: 0, x2: width, y1: y(this.settings.limit),
-                y2: y(this.settings.limit), class: 'limit' })), table);
+            ticks(most, 4).map((value) => [svg('line', { x1: left, x2: width - 8, y1: y(value),
+                y2: y(value), class: 'grid' }), svg('text', { x: left - 5, y: y(value) + 4,
+                class: 'tick end' }, value === 0 ? '0' : kib(value))]), columns,
+            svg('line', { x1: left, x2: width - 8, y1: y(limit), y2: y(limit), class: 'limit' }),
+            svg('text', { x: width - 10, y: y(limit) - 4, class: 'limit-name' },
+                `limit ${kib(limit)}`),
+            svg('text', { x: (left + width) / 2, y: height - 2, class: 'tick middle' }, 'IPUs')),
+            el('details', {}, el('summary', {}, 'Numbers'), smallTable(
+                'Best largest tile by number of IPUs', [['IPUs', true], ['largest tile', true],
+                    ['', false]], possible.map((point) => ({
+                    attributes: { class: point.count === numIpus ? 'current' : null },
+                    cells: [String(point.count), bytes(point.value), !isFree ? ''
+                        : button('use', () => this.useIpus(point.count), { class: 'link',
+                            'aria-label': `use at most ${ipus(point.count)}` })],
+                })))));
     }
 
-    useIpus(ipus) {
-        this.settings.numIpus = Math.max(ipus, Model.fewestIpus(this.model));
-        this.numIpus.value = this.settings.numIpus;
-        this.solve(true);
+    useIpus(count) {
+        this.change(() => {
+            this.settings.numIpus = Math.max(count, Model.fewestIpus(this.model));
+        }, true);
+    }
+
+    useLimit(limit) {
+        this.change(() => {
+            this.settings.limit = limit;
+        }, true);
     }
 
     drawFront() {
         const second = this.model.hasCycles ? 'cycles' : 'traffic';
-        const points = Model.pareto(this.model, this.settings, ['memory', second]);
-        replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against cycles'
+        this.front = Model.pareto(this.model, this.settings, ['memory', second]);
+        const points = this.front;
+        replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against time'
             : 'Memory against traffic'),
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
-            smallTable('All best compromises within the limit', [['largest tile', true],
-                [objectiveTitle(second), true], ['IPUs', true], ['', false]],
-            points.map((point) => [bytes(point.values.memory),
-                shownObjective(second, point.values[second]), String(point.values.ipus),
-                button('show', () => this.setCuts(point.cuts, 'This compromise.'),
-                    { class: 'link', 'aria-label':
-                        `show the plan with ${bytes(point.values.memory)}` })]))]);
+            el('details', {}, el('summary', {}, 'Numbers'), smallTable(
+                'All best compromises within the limit', [['largest tile', true],
+                    [objectiveTitle(second), true], ['IPUs', true], ['', false]],
+                points.map((point) => [bytes(point.values.memory),
+                    shownObjective(second, point.values[second]), String(point.values.ipus),
+                    button('show', () => this.setCuts(point.cuts, 'This compromise.'),
+                        { class: 'link', 'aria-label':
+                            `show the plan with ${bytes(point.values.memory)}` })])))]);
+        this.verdict.draw();
     }
 
+    // The staircase of the best compromises, with the plan on screen as a ring.
     scatter(points, second) {
-        const width = 480;
-        const height = 160;
+        const { width, height, left, bottom } = SMALL;
+        const own = this.split.values;
+        const all = [...points.map((point) => point.values), own];
         const range = (name) => {
-            const values = points.map((point) => point.values[name]);
+            const values = all.map((point) => point[name]);
             const low = Math.min(...values);
-            return { low, size: Math.max(...values) - low || 1 };
+            return { low, size: Math.max(...values) - low || Math.max(1, low) };
         };
         const xs = range(second);
         const ys = range('memory');
+        const x = (value) => left + 14 + (value - xs.low) / xs.size * (width - left - 40);
+        const y = (value) => height - bottom - 12 -
+            (value - ys.low) / ys.size * (height - bottom - 34);
+        const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
+            `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
+        const short = (value) => second === 'traffic' ? kib(value)
+            : value >= 1e6 ? `${(value / 1e6).toFixed(2)} M` : `${Math.round(value / 1e3)} k`;
         return svg('svg', { class: 'small', viewBox: `0 0 ${width} ${height}`, role: 'img',
             'aria-label': `Best compromises of memory and ${second}; the table has the numbers` },
-        svg('text', { x: width - 4, y: height - 4, class: 'tick end' },
-            `${objectiveTitle(second)} →`),
-        svg('text', { x: 4, y: 12, class: 'tick' }, '↑ largest tile'),
-        points.map((point) => svg('circle', { class: 'point',
-            cx: 12 + (point.values[second] - xs.low) / xs.size * (width - 24),
-            cy: height - 24 - (point.values.memory - ys.low) / ys.size * (height - 44), r: 5,
+        [ys.low, ys.low + ys.size].map((value) => [svg('line', { x1: left, x2: width - 8,
+            y1: y(value), y2: y(value), class: 'grid' }), svg('text', { x: left - 5,
+            y: y(value) + 4, class: 'tick end' }, kib(value))]),
+        [xs.low, xs.low + xs.size].map((value, i) => svg('text', { x: x(value),
+            y: height - bottom + 14, class: i === 0 ? 'tick' : 'tick end' }, short(value))),
+        svg('path', { d: stairs, class: 'line stairs' }),
+        points.map((point) => svg('circle', { class: 'point', cx: x(point.values[second]),
+            cy: y(point.values.memory), r: 5,
             onclick: () => this.setCuts(point.cuts, 'This compromise.') }, svg('title', {},
-            `${bytes(point.values.memory)}, ${shownObjective(second, point.values[second])}`))));
+            `${bytes(point.values.memory)}, ${shownObjective(second, point.values[second])}`))),
+        own.memory === null ? null : [svg('circle', { class: 'own-point', cx: x(own[second]),
+            cy: y(own.memory), r: 8 }), svg('text', { x: x(own[second]) - 12,
+            y: y(own.memory) + 16, class: 'need end' }, 'this plan')],
+        svg('text', { x: (left + width) / 2, y: height - 2, class: 'tick middle' },
+            second === 'cycles' ? 'cycles of the slowest IPU' : 'bytes over the cuts'));
     }
 }

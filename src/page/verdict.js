@@ -1,0 +1,224 @@
+// ---- the verdict --------------------------------------------------------------------------------
+// The answer in five seconds: whether the plan fits, how close it is, what is proven of it, and what
+// would help. Words and numbers come from the model; the page adds no estimate of its own.
+
+const VERDICTS = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits'];
+const HEADS = {
+    fits: ['ok', '✓', 'Fits'],
+    'likely fits': ['warn', '!', 'Likely fits'],
+    'may not fit': ['warn', '!', 'May not fit'],
+    'is not known to fit': ['warn', '!', 'Not known to fit'],
+    'does not fit': ['no', '✕', 'Does not fit'],
+};
+
+// "208 KiB": without decimals, and in bytes where that would hide the number.
+function kib(number) {
+    return Math.abs(number) < 10240 ? `${grouped(Math.round(number))} B`
+        : `${grouped(Math.round(number / 1024))} KiB`;
+}
+
+// "208 of 624 KiB"
+function ofLimit(number, limit) {
+    const [short, all] = [kib(number), kib(limit)];
+    const unit = all.slice(all.lastIndexOf(' '));
+    return short.endsWith(unit) ? `${short.slice(0, -unit.length)} of ${all}` : `${short} of ${all}`;
+}
+
+function percentOfLimit(number, limit) {
+    return `${Math.round(number / limit * 100)}\u202f%`;
+}
+
+function ipus(number) {
+    return number === 1 ? '1 IPU' : `${grouped(number)} IPUs`;
+}
+
+// What no other split is, where the first objective is at its best.
+const BETTER_TEXTS = { memory: 'has a smaller largest tile', cycles: 'has a faster slowest IPU',
+    traffic: 'sends less over its cuts', ipus: 'uses fewer', balance: 'is more even' };
+
+class Verdict {
+    constructor(plan) {
+        this.plan = plan;
+        this.element = el('div', { class: 'card verdict' });
+        this.pill = el('a', { class: 'pill', href: '#plan' });
+    }
+
+    // The stage that is closest to its limit, or furthest above it.
+    static bottleneck(split) {
+        const share = (stage) => stage.need_bytes / stage.limit_bytes;
+        return split.stages.reduce((best, stage, i) =>
+            share(stage) > share(split.stages[best]) ? i : best, 0);
+    }
+
+    // The weakest verdict of all stages.
+    weakest() {
+        return VERDICTS.find((verdict) =>
+            this.plan.split.stages.some((stage) => stage.verdict === verdict)) || 'fits';
+    }
+
+    draw() {
+        const { plan } = this;
+        const isContradiction = plan.answer.status === 'infeasible' && plan.best === null;
+        const broken = Model.broken(plan.model, plan.settings, plan.cuts);
+        const words = this.weakest();
+        const isUsable = plan.model.numUnits > 1;
+        const [state, icon, head] = isContradiction ? ['stop', '–',
+            'No split meets the constraints'] : HEADS[words];
+        const used = plan.split.values.ipus;
+        // a plan that breaks what the command was given, or that nothing is known of, is not green
+        const shown = state === 'ok' && (broken.length > 0 || !isUsable || this.changesMeaning())
+            ? 'warn' : state;
+        const title = isContradiction ? `${head}.` : `${head} on ${ipus(used)}.`;
+        const stage = plan.split.stages[Verdict.bottleneck(plan.split)];
+        this.element.className = `card verdict v-${shown}`;
+        replace(this.element,
+            el('div', {}, el('h3', { class: 'head' }, el('span', { class: 'icon',
+                'aria-hidden': 'true' }, shown === state ? icon : '!'), title),
+            isContradiction ? null : el('p', { class: 'size' }, this.sizeText(stage)),
+            el('p', { class: 'proof' }, this.proofText(broken, isContradiction)),
+            el('div', { class: 'buttons' }, this.actions(isContradiction)
+                .map(([text, more, act], i) => button([text, more === null ? null
+                    : el('small', {}, ` ${more}`)], act, { class: i === 0 && shown !== 'ok'
+                    ? 'main' : null })))),
+            this.facts(stage), this.notes());
+        this.pill.className = `pill v-${shown}`;
+        replace(this.pill, `${shown === state ? icon : '!'} ${isContradiction ? 'No split'
+            : `${head} · ${kib(stage.need_bytes)} · ` +
+                percentOfLimit(stage.need_bytes, stage.limit_bytes)}`);
+    }
+
+    sizeText(stage) {
+        const { plan } = this;
+        const most = stage.needs.most;
+        const over = stage.need_bytes - stage.limit_bytes;
+        const where = stage.ipu < 0 ? '' : ` on IPU ${stage.ipu}`;
+        const share = percentOfLimit(stage.need_bytes, stage.limit_bytes);
+        return `Fullest tile: ${ofLimit(stage.need_bytes, stage.limit_bytes)} (${share})${where}` +
+            (over > 0 ? `: ${kib(over)} too much.` : plan.model.needs.length < 2 ||
+                plan.settings.need === 'most' ? '.' : `; at most ${kib(most)}.`);
+    }
+
+    proofText(broken, isContradiction) {
+        const { plan } = this;
+        const { best, split, model, settings } = plan;
+        if (isContradiction)
+            return 'The constraints leave no split. The notes name those that contradict each other.';
+        if (broken.length > 0)
+            return `Breaks what the command was given: ${broken.join('; ')}.`;
+        if (!Model.canSolve(model))
+            return plan.isTold() ? 'The plan of the command. Only the command solves again.'
+                : 'Moved cuts. This page knows what each stage needs alone; only the command ' +
+                    'measures stages together.';
+        const alone = Model.tooLarge(model, settings);
+        if (alone !== null)
+            return `${plan.named(alone.unit)[0].toUpperCase()}${plan.named(alone.unit).slice(1)} ` +
+                `alone needs ${ofLimit(alone.bytes, alone.limit)}.`;
+        const isBest = best.cuts.join() === split.cuts.join();
+        const most = `at most ${ipus(settings.numIpus)}`;
+        if (plan.answer.status !== 'optimal')
+            return `Proven: no split over ${most} fits. ${isBest ? 'This is the best effort.'
+                : `The best effort needs ${kib(best.values.memory)}.`}`;
+        const first = Model.objectivesOf(model, settings)[0];
+        const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(model, settings));
+        const show = (value) => first === 'memory' || first === 'traffic' ? kib(value)
+            : shownObjective(first, value, isOfCycles);
+        if (isBest)
+            return `Best plan, proven: no split over ${most} ${BETTER_TEXTS[first]}.`;
+        const gain = split.values[first] - best.values[first];
+        return `Not the best plan: that needs ${show(best.values[first])}` +
+            (gain > 0 ? `, ${show(gain)} less.` : gain === 0 ? ' too, and less of what comes next.'
+                : ' within the limit.');
+    }
+
+    // What would help, the most likely first: [text, what comes of it, action].
+    actions(isContradiction) {
+        const { plan } = this;
+        const { best, split, model, settings } = plan;
+        if (!Model.canSolve(model))
+            return plan.isTold() || plan.page.data.plan === null ? []
+                : [['Show the command’s plan', null, () => plan.showTold()]];
+        if (isContradiction)
+            return [];
+        const result = [];
+        if (best.cuts.join() !== split.cuts.join())
+            result.push(['Show the best plan', kib(best.values.memory), () => plan.showBest()]);
+        const canChoose = model.wishes.device_map === null && model.wishes.ipu_limits.length === 0;
+        const { curve } = plan;
+        const enough = curve.findIndex((value) => value <= settings.limit) + 1;
+        if (plan.answer.status !== 'optimal') {
+            if (canChoose && enough > settings.numIpus)
+                result.unshift([`Use ${ipus(enough)}`, kib(curve[enough - 1]),
+                    () => plan.useIpus(enough)]);
+            const limit = Math.ceil(best.values.memory / 1024) * 1024;
+            if (model.wishes.ipu_limits.length === 0)
+                result.push([`Allow ${kib(limit)} per tile`, null, () => plan.useLimit(limit)]);
+            return result.slice(0, 3);
+        }
+        if (canChoose && enough > 0 && enough < best.values.ipus)
+            result.push([enough === 1 ? 'Save IPUs: 1 is enough' : `Save IPUs: ${enough} are enough`,
+                kib(curve[enough - 1]), () => plan.useIpus(enough)]);
+        const fastest = plan.front[plan.front.length - 1];
+        if (model.hasCycles && fastest !== undefined) {
+            const gain = 1 - fastest.values.cycles / split.values.cycles;
+            if (gain >= 0.05)
+                result.push([`Run ${Math.round(gain * 100)}\u202f% faster`,
+                    kib(fastest.values.memory),
+                    () => plan.setCuts(fastest.cuts, 'The fastest plan within the limit.')]);
+        }
+        const next = curve[settings.numIpus];
+        if (canChoose && next < best.values.memory * 0.99)
+            result.push([`Add an IPU: ${settings.numIpus + 1}`, kib(next),
+                () => plan.useIpus(settings.numIpus + 1)]);
+        return result.slice(0, 3);
+    }
+
+    facts(stage) {
+        const { plan } = this;
+        const { split, model, page } = plan;
+        const operation = page.operationAt(stage.step);
+        const [largest] = stage.variables;
+        return facts([
+            ['Bottleneck', [stage.ipu < 0 ? '' : `IPU ${stage.ipu}, `,
+                `layers ${plan.range(stage.first, stage.last)}, `,
+                button(`tile ${grouped(stage.tile)}`, () => page.showTile(stage.tile),
+                    { class: 'link' }), ' at ',
+                button(`step ${grouped(stage.step)}`, () => page.showStep(stage.step),
+                    { class: 'link' })]],
+            operation === null ? null : ['It runs', shorten(operation)],
+            largest === undefined ? null : ['Largest variable',
+                `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
+            !model.hasCycles ? null : ['Slowest IPU', `${grouped(split.values.cycles)} cycles`],
+            ['Sent over the cuts', kib(split.values.traffic)],
+        ]);
+    }
+
+    // Whether a message of the log changes what the verdict means.
+    changesMeaning() {
+        return this.plan.page.data.messages.some((it) => it.level !== 'info');
+    }
+
+    notes() {
+        const { plan } = this;
+        const { messages } = plan.page.data;
+        const asked = plan.constraints();
+        const { unknown } = plan.model.wishes;
+        const items = [
+            ...messages.map((it) => el('li', { class: it.level },
+                it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text)),
+            ...asked.map((text) => el('li', {}, `The command was given: ${text}`)),
+            unknown.length === 0 ? null : el('li', {}, 'The command was also given ',
+                listed(unknown), '. The page has what an IPU needs for the command’s own plan ' +
+                'alone, so it does not look for other plans.'),
+        ].filter((item) => item !== null);
+        if (items.length === 0)
+            return null;
+        this.areNotesOpen = this.areNotesOpen === undefined ? this.changesMeaning()
+            : this.areNotesOpen;
+        const details = el('details', { class: 'notes', open: this.areNotesOpen,
+            ontoggle: () => {
+                this.areNotesOpen = details.open;
+            } }, el('summary', {}, `${items.length === 1 ? '1 note' : `${items.length} notes`} ` +
+            'of the log and the request'), el('ul', {}, items));
+        return details;
+    }
+}
