@@ -541,10 +541,8 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
         status = take_rules(r, o, error);
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
-    if (status == POPLINER_OK)
-        status = request_set_list(r, LIST_SPEEDS, s, file, error);
-    if (status == POPLINER_OK)
-        status = request_set_list(r, LIST_LINKS, s, file, error);
+    for (size_t list = LIST_LIMITS + 1; status == POPLINER_OK && list < NUM_LISTS; list++)
+        status = request_set_list(r, (ipu_list)list, s, file, error);
     return status;
 }
 
