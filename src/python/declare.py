@@ -1,6 +1,5 @@
-"""Writes, from the public headers, what the Python module knows of the library: structures,
-functions and enumerations. It is run by the build, so that the module says the same as the headers
-it was built beside.
+"""Writes the declarations of the Python module from the public headers: structures, functions and
+enumerations. The build runs it, so that the module matches the headers that it was built with.
 
     python3 declare.py INCLUDE_DIRECTORY OUTPUT_DIRECTORY
 
@@ -137,7 +136,7 @@ class Headers:
             result = "c_int"
         elif base in self.structs or base in self.callbacks:
             result = base
-        else:  # opaque, and only ever behind a pointer
+        else:  # opaque, and only ever by a pointer
             if stars == 0:
                 raise SystemExit(f"declare.py: unknown type {text!r}")
             result = "c_void_p"

@@ -11,7 +11,7 @@ import shutil
 import sys
 
 from ._installed import COMMAND
-from ._library import beside
+from ._library import next_to
 
 
 def find() -> str:
@@ -19,7 +19,7 @@ def find() -> str:
     named = os.environ.get("POPLINER_COMMAND")
     if named:
         return named
-    installed = beside(COMMAND)
+    installed = next_to(COMMAND)
     if os.access(installed, os.X_OK) and os.path.isfile(installed):
         return installed
     return shutil.which("popliner") or ""

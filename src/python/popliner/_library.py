@@ -21,7 +21,7 @@ VARIABLE = "POPLINER_LIBRARY"
 INITIAL: Dict[Any, Optional[int]] = {}
 
 
-def beside(path: str) -> str:
+def next_to(path: str) -> str:
     """A path of _installed.py, which is relative to the folder of the package."""
     return os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), path))
 
@@ -33,9 +33,9 @@ def candidates() -> Iterator[Tuple[str, str]]:
         yield named, VARIABLE
         return
     name = os.path.basename(LIBRARY)
-    for path in (os.path.join(os.path.dirname(os.path.abspath(__file__)), name), beside(LIBRARY)):
+    for path in (os.path.join(os.path.dirname(os.path.abspath(__file__)), name), next_to(LIBRARY)):
         if os.path.exists(path):
-            yield path, "beside the package"
+            yield path, "next to the package"
     yield name, "the system's loader"
 
 
@@ -98,7 +98,7 @@ library, path = load()
 declare(library, path)
 check(library, path)
 
-#: The C library's own, for what the library hands out to be freed.
+#: The C library's own, to free what the library returns.
 libc = ctypes.CDLL(None)
 libc.free.restype = None
 libc.free.argtypes = [ctypes.c_void_p]

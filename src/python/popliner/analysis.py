@@ -108,8 +108,8 @@ class Words(NamedTuple):
 
 
 class Analysis(Owner):
-    """Owns a profile and everything that is made of it. Each part is made when it is first asked
-    for, and then kept. `popliner.read` and `popliner.load` make one.
+    """Owns a profile and everything derived from it. Each part is made on first use, and then kept.
+    `popliner.read` and `popliner.load` make one.
 
     Threads may share one: each call waits for its turn. Several analyses work at once."""
 
@@ -238,7 +238,7 @@ class Analysis(Owner):
         self._call(library.popliner_analysis_load_rest, ctypes.byref(asked.request))
 
     def prepare(self, request: Optional[Request] = None, **members: Any) -> None:
-        """Does beforehand what solving for a request needs beside the units."""
+        """Prepares what solving for a request needs in addition to the units."""
         asked = self._ask(request, members)
         self._call(library.popliner_analysis_prepare, ctypes.byref(asked.request))
 
@@ -262,8 +262,8 @@ class Analysis(Owner):
 
     def measure(self, stages: Iterable[Any], request: Optional[Request] = None,
                 **members: Any) -> r.Measurement:
-        """Measures stages that are together on one IPU, of which one is usual: each (first unit,
-        last unit), or with the number of stages to the end behind these."""
+        """Measures the memory of one IPU that runs these stages (usually one): each (first unit,
+        last unit), or (first unit, last unit, stages to the end)."""
         asked = self._ask(request, members)
         handle = self._held()
         given = [r.Interval(*stage) for stage in listed(stages, "stages")]
@@ -328,8 +328,8 @@ class Analysis(Owner):
 
     def evaluate(self, split: Union[str, Iterable[int]], request: Optional[Request] = None,
                  **members: Any) -> Answer:
-        """Measures a given split: the units behind its cuts, or the names of the last layers of
-        all stages but the last, with '|' between them, as the command has it: "1|2". It is looked
+        """Measures a given split: the first units after its cuts, or the names of the last layers
+        of all stages but the last, with '|' between them, as the command has it: "1|2". It is looked
         at whether it fits; nothing is proven."""
         asked = self._ask(request, members)
         handle = self._held()
@@ -349,7 +349,7 @@ class Analysis(Owner):
             if split in ("", "whole"):
                 return []
             return [units.find(name, "the split") + 1 for name in split.split("|")]
-        return [size(unit, "a unit behind a cut") for unit in listed(split, "the split")]
+        return [size(unit, "a unit after a cut") for unit in listed(split, "the split")]
 
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
               title: Optional[str] = None, **members: Any) -> Sweep:
@@ -612,7 +612,7 @@ def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Opt
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
          step: Optional[StepFunction] = None,
          should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> Analysis:
-    """Reads a profile and, beside it, the debug information: `path` is the profile, or a directory
+    """Reads a profile and its debug information: `path` is the profile, or a directory
     that holds it as profile.pop.
 
     `max_memory_bytes` may be used for reading; 0: the memory of the machine. `ipu` chooses one IPU

@@ -33,11 +33,11 @@ SharedPeakFunction = Callable[[List[Interval]], int]
 
 
 class FileInfo(NamedTuple):
-    """What a file of costs says beside the table."""
+    """The contents of a cost file in addition to the table."""
 
     is_graph: bool  #: of which the time is what people look at first
     num_ipus: int  #: that the file speaks of; 0 if it does not say
-    bytes_per_tile: int  #: likewise
+    bytes_per_tile: int  #: 0 if it does not say
     unit_order: Optional[str]  #: in which order a graph's units make the chain
     has_kept: bool  #: whether it says what the stages of a training pipeline keep
     parameter_bytes: Optional[Tuple[int, ...]]  #: of each unit
@@ -120,7 +120,7 @@ class Costs(Owner):
                  pipeline: Optional[Mapping[str, Any]] = None, **others: Any) -> "Costs":
         """Costs that add up: `units` has an object for each unit, with `name` and, of those it
         has, `memory`, `cycles`, `stash`, `inputs`, `recompute_cycles`, `parameters`, `layer`;
-        `cuts` the bytes over the cut behind each unit but the last. All is as in docs/costs.md,
+        `cuts` the bytes over the cut after each unit but the last. All is as in docs/costs.md,
         whose other keys may be given too."""
         document: Dict[str, Any] = {"format": "popliner-costs", "version": 1, **others,
                                     "units": [dict(unit) for unit in units]}
@@ -137,7 +137,7 @@ class Costs(Owner):
     @classmethod
     def of_table(cls, rows: Iterable[Any], **options: Any) -> "Costs":
         """Costs of the stages that are listed, each (first unit, last unit, peak in bytes), and
-        perhaps cycles behind these, or an object with `first_unit`, `last_unit`, `peak_bytes` and
+        optionally followed by cycles, or an object with `first_unit`, `last_unit`, `peak_bytes` and
         `cycles`. No other stage is possible."""
         table = []
         for row in rows:
@@ -274,7 +274,7 @@ class Costs(Owner):
         return [bool(marks[i]) for i in range(self.num_units)] if marks else None
 
     def _rows(self, table: Any, what: str) -> List[list]:
-        """The rows of a square table; what is left of the diagonal is not looked at."""
+        """The rows of a square table; items left of the diagonal are ignored."""
         rows = [listed(row, f"a row of {what}") for row in listed(table, what)]
         if len(rows) != self.num_units or any(len(row) != self.num_units for row in rows):
             raise UsageError(f"{what}: expected {self.num_units} rows of {self.num_units} numbers")
@@ -304,15 +304,14 @@ class Costs(Owner):
                     for i in range(n) for j in range(i, n)])
 
     def set_cycle_table(self, table: Any) -> None:
-        """The cycles of all stages, likewise."""
+        """Sets the cycles of all stages, like `set_peaks`."""
         rows = self._rows(table, "cycles")
         n = self.num_units
         self._fill(library.popliner_costs_set_cycles,
                    [(i, j, number(rows[i][j], "cycles")) for i in range(n) for j in range(i, n)])
 
     def set_cuts(self, cuts: Any) -> None:
-        """The bytes over each cut, of which there is one less than units: cuts[i] is that behind
-        unit i."""
+        """Sets the bytes over each cut, one fewer than units: cuts[i] is the cut after unit i."""
         values = listed(cuts, "cuts")
         if len(values) != self.num_units - 1:
             raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
@@ -330,7 +329,7 @@ class Costs(Owner):
         """Asks `peak(first_unit, last_unit)` for every interval, those that begin with unit 0
         first, each row from the shortest to the longest; it returns bytes, or None for a stage
         that must not be. A longer interval must not need less: once one needs more than
-        `max_bytes`, the longer ones with the same first unit are not asked for."""
+        `max_bytes`, the longer ones with the same first unit are forbidden without a call."""
         handle = self._held()
         if callback(peak, "peak") is None:
             raise TypeError("peak is None, and not a function")
@@ -542,7 +541,7 @@ class Costs(Owner):
         if self.closed:
             return _html.table("Costs", ("closed",), [])
         has_cycles = self.has_cycles
-        heads = ["unit", "bytes alone", "bytes cut behind it"] + [self.time_unit] * has_cycles
+        heads = ["unit", "bytes alone", "bytes cut after it"] + [self.time_unit] * has_cycles
         last = self.num_units - 1
         shown = range(min(self.num_units, _html.MAX_ROWS))
         return _html.table(f"{self.num_units} units", heads,

@@ -11,7 +11,7 @@ from .enums import Reason, Status
 
 
 class Error(Exception):
-    """A failure of the library. Which subclass it is says who can mend it.
+    """A failure of the library. The subclass says who can fix it.
 
     `status` is what kind of failure it is (that of `popliner/error.h`, and the class), `message`
     one sentence that names the file, table, row or option and, where there is one, the remedy.
@@ -29,7 +29,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """What was asked for makes no sense."""
+    """The request is invalid."""
 
     status = Status.USAGE
 

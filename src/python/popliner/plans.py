@@ -30,8 +30,8 @@ class Plan:
     """A split: the stages, what they are worth, how far from the best that may be, and why nothing
     fits if nothing does.
 
-    `stages` follow each other without a gap. `values` are those of the objectives that were asked
-    for, in their order. `peak_bytes` is the largest of a stage, on its largest tile; `cycles` are
+    `stages` follow each other without a gap. `values` are those of the requested
+    objectives, in order. `peak_bytes` is the largest of a stage, on its largest tile; `cycles` are
     those of the slowest IPU; `cut_bytes` the sum over the cuts; `spread` is that of the objective
     "balance"."""
 
@@ -76,7 +76,7 @@ class Plan:
 
     @property
     def first_units(self) -> List[int]:
-        """The units behind the cuts, as `evaluate` takes them."""
+        """The first units after the cuts, as `evaluate` accepts them."""
         return [stage.first_unit for stage in self.stages[1:]]
 
     def names_of(self, stage: int) -> Tuple[str, ...]:
@@ -99,7 +99,7 @@ class Plan:
         title = f"{self.status.name.lower()}: {self.split}"
         has_cycles = any(stage.cycles for stage in self.stages)
         heads = ["stage", "IPU", "first unit", "last unit", "bytes of the largest tile",
-                 "bytes cut behind it"] + ["cycles"] * has_cycles
+                 "bytes cut after it"] + ["cycles"] * has_cycles
         rows = [[i, s.ipu, self.unit_names[s.first_unit], self.unit_names[s.last_unit],
                  s.peak_bytes, s.cut_bytes] + [s.cycles] * has_cycles
                 for i, s in enumerate(self.stages)]
@@ -111,7 +111,7 @@ class Message(NamedTuple):
 
     level: Level
     text: str
-    is_told: bool  #: a listener was told it when it came up
+    is_told: bool  #: a listener got it when it was created
 
 
 class Answer(Plan, Owner):
@@ -253,8 +253,8 @@ class Answer(Plan, Owner):
              message: Optional[MessageFunction] = None) -> str:
         """The split in the words of a framework: "poptorch", "torch", "megatron", ... of
         docs/emit.md. `layer_path` is the path of a layer's module, with {} for its name:
-        "model.layers.{}"; the modules before and behind all layers are `head_modules` and
-        `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
+        "model.layers.{}"; the modules before and after all layers are `head_modules` and
+        `tail_modules`. `message(level, text)` gets warnings; without it the logger "popliner"."""
         handle = self._held()
         emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)
         emitting.options.certificate = handle.pointer
@@ -406,8 +406,8 @@ class Candidate(NamedTuple):
 
 
 class Replicas(Tabled, Sequence[Candidate]):
-    """How many stages, and how many replicas of the pipeline beside each other: a candidate for
-    each number of IPUs of a pipeline."""
+    """The numbers of stages and of data-parallel replicas: a candidate for each number of IPUs of a
+    pipeline."""
 
     def __init__(self, handle: Handle, naming: Naming) -> None:
         self._handle = handle
@@ -451,8 +451,8 @@ class Replicas(Tabled, Sequence[Candidate]):
              message: Optional[MessageFunction] = None) -> str:
         """The best of them in the words of a framework: "poptorch", "torch", "megatron", ... of
         docs/emit.md. `layer_path` is the path of a layer's module, with {} for its name:
-        "model.layers.{}"; the modules before and behind all layers are `head_modules` and
-        `tail_modules`. `message(level, text)` is told warnings, else the logger "popliner"."""
+        "model.layers.{}"; the modules before and after all layers are `head_modules` and
+        `tail_modules`. `message(level, text)` gets warnings; without it the logger "popliner"."""
         handle = self._held()
         names = self._naming.input()
         emitting = Emitting(handle.turn, layer_path, head_modules, tail_modules, message)

@@ -83,7 +83,7 @@ class TileMemory(NamedTuple):
     not_always_live_peak_bytes: int  #: largest sum over the liveness steps
     interleaved_bytes: int
     non_interleaved_bytes: int
-    overflowed_bytes: int  #: behind the end of the memory
+    overflowed_bytes: int  #: past the end of the memory
     first_variable: int  #: the tile's are first_variable ... end_variable - 1
     end_variable: int
 
@@ -352,7 +352,7 @@ class PlanStage(NamedTuple):
     ipu: int
     peak_bytes: int  #: of the largest tile of its IPU, with all that runs there
     cycles: int  #: its own; 0 if the costs have none
-    cut_bytes: int  #: over the cut behind it; 0 for the last one
+    cut_bytes: int  #: over the cut after it; 0 for the last one
     link_cycles: int
 
 
@@ -366,7 +366,7 @@ class PlanValue(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """One thing that was asked for; members that a kind does not name are 0."""
+    """One constraint of a request; members that a kind does not use are 0."""
 
     kind: ConstraintKind
     number: int
@@ -376,7 +376,7 @@ class Constraint(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """A change that is enough by itself, all else as it is."""
+    """A single change that is enough, with everything else unchanged."""
 
     kind: RemedyKind
     ipu: int
@@ -396,7 +396,7 @@ class Infeasibility(NamedTuple):
     unit_bytes: int
     limit_bytes: int
     enough_stages: int  #: the smallest max_stages that works; 0 if none does
-    enough_bytes: int  #: the smallest max_stage_bytes that works; 0 likewise
+    enough_bytes: int  #: the smallest max_stage_bytes that works; 0 if none does
     fitting_ipu: int
     remedies: Tuple[Remedy, ...]
     left_out: Tuple[Constraint, ...]
@@ -609,7 +609,7 @@ def take(kind: Any, structure: Any, **others: Any) -> Any:
 
 
 def first(values: Any, count: int) -> Tuple[Any, ...]:
-    """The first numbers of an array, or behind a pointer."""
+    """The first numbers of an array, or of a pointer."""
     return tuple(values[:count]) if count > 0 else ()
 
 

@@ -38,16 +38,16 @@ class Scales(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What compiled pipelines were found to need beside what is predicted."""
+    """Correction factors that were derived from compiled pipelines."""
 
-    earlier: Scales  #: for a stage with others behind it
+    earlier: Scales  #: for a stage before the last one
     last: Scales  #: for one that ends with the last unit
 
 
 class Copies(NamedTuple):
     """How many copies of its activations a stage keeps: a rule by name, "1f1b", "gpipe",
-    "zero-bubble", "interleaved", or a list of numbers, "0,1,2" or "0,1,...". Some rules need the
-    numbers beside it."""
+    "zero-bubble", "interleaved", or a list of numbers, "0,1,2" or "0,1,...". Some rules also need
+    the numbers."""
 
     text: str
     num_micro_batches: int = 0  #: of a step in one pipeline
@@ -58,8 +58,8 @@ class Copies(NamedTuple):
 
 @dataclasses.dataclass
 class Request:
-    """What is asked for. All that takes a request also takes its members by name: those that are
-    given go before those of the request. Enumerators may be given by name, units by the names of
+    """A request. Functions that accept a request also accept its members by name, which override
+    those of the request. Enumerators may be given by name, units by the names of
     their layers. The defaults are those of the C library, and as there `min_units=1` is for what
     the command does: no stage without a layer."""
 
@@ -82,7 +82,7 @@ class Request:
     #: what is best, in order; none: memory, traffic
     objectives: Union[str, Sequence[Union[Objective, str]]] = ()
     slack_percent: float = 0.0  #: each optimum may be missed by so much for the sake of the next
-    #: not looked at with a device map; None: as many as costs from a file say, else 16
+    #: ignored with a device map; None: as many as costs from a file say, else 16
     max_stages: Optional[int] = None
     #: no IPU may have a larger peak, in bytes on a tile, or as "624KiB"; None: the memory of a tile
     #: of the profile
@@ -94,7 +94,7 @@ class Request:
     #: a mark for each unit: whether it counts for these two. None: those of the costs, the
     #: layers of a file or a profile
     counted_units: Optional[Sequence[bool]] = None
-    cut_after: Sequence[UnitName] = ()  #: units with a cut behind them
+    cut_after: Sequence[UnitName] = ()  #: units with a cut after them
     no_cut_after: Sequence[UnitName] = ()  #: units without
     together: Sequence[Tuple[UnitName, UnitName]] = ()  #: pairs that run on one IPU
     place: Mapping[UnitName, int] = dataclasses.field(default_factory=dict)  #: unit: IPU
@@ -349,12 +349,12 @@ class Asked:
         rules = [int(CutRule.FREE)] * len(units.names)
         for rule, name in ((CutRule.REQUIRED, "cut_after"), (CutRule.FORBIDDEN, "no_cut_after")):
             for unit in listed(getattr(r, name), name):
-                behind = units.find(unit, name) + 1
-                if behind == len(rules):
-                    raise UsageError(f"{name}: nothing comes behind unit {unit!r}")
-                if rules[behind] not in (CutRule.FREE, rule):
+                after = units.find(unit, name) + 1
+                if after == len(rules):
+                    raise UsageError(f"{name}: nothing comes after unit {unit!r}")
+                if rules[after] not in (CutRule.FREE, rule):
                     raise UsageError(f"cut_after and no_cut_after both have unit {unit!r}")
-                rules[behind] = int(rule)
+                rules[after] = int(rule)
         if any(rules):
             o.cut_rules = _array(ctypes.c_int, rules)
         pairs = [c.popliner_pair(units.find(first, "together"), units.find(second, "together"))

@@ -109,7 +109,7 @@ class _Group:
         chains = {name: analysis.chain(request.memory_model)
                   for name, analysis in analyses.items()}
         layers = [(name, UnitKind.LAYER) for name in self._layers(chains)]
-        # what comes before and behind the layers may be in some profiles only
+        # what comes before and after the layers may be in some profiles only
         units = (self._others(chains, (UnitKind.UNLAYERED, UnitKind.HEAD)) + layers +
                  self._others(chains, (UnitKind.TAIL,)))
         self.names = [name for name, _ in units]
@@ -183,7 +183,7 @@ class _Group:
         if all(costs.has_cycles for costs in own):
             result.set_cycle_table([[most(Costs.cycles, first, last) or 0 if first <= last else 0
                                      for last in range(n)] for first in range(n)])
-        # one that lacks the unit behind a cut has an empty stage there, which is forbidden
+        # one that lacks the unit after a cut has an empty stage there, which is forbidden
         result.set_cuts([sum(costs.cut(part.own[unit]) for part, costs in zip(self.parts, own)
                              if part.own[unit]) for unit in range(1, n)])
         return result
