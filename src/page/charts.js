@@ -27,7 +27,7 @@ function chartWidth() {
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
     // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}], onChoose(place),
-    // describe(place), which is told of the one that is chosen. Values may be below 0.
+    // describe(place), which receives the chosen place. Values may be below 0.
     constructor(options) {
         Object.assign(this, { bands: [], marks: [], limit: null, chosen: null }, options);
         this.size = this.series.length > 0 ? this.series[0].values.length : 0;

@@ -1,6 +1,6 @@
 // ---- the comparison with another profile --------------------------------------------------------
-// What the comparison of the command has: each quantity before and now. Differences and percentages
-// are made here.
+// The data of the command's comparison: each quantity before and now. Differences and percentages
+// are computed here.
 
 // Items of one kind, each with the same quantities before and now.
 class Compared {
@@ -27,7 +27,7 @@ class Compared {
         return this.now(quantity).map((value, i) => changeOf(before[i], value));
     }
 
-    // What an item is called among others of its kind.
+    // The name of an item among others of its kind.
     label(i) {
         return this.whats[i] === 'layer' ? `layer ${this.names[i]}` : String(this.names[i]);
     }
@@ -144,7 +144,7 @@ class ComparisonView {
         return facts([['before', side(this.data.before)], ['now', side(this.data.now)]]);
     }
 
-    // What decides whether the model got larger, and the bounds that were set.
+    // The quantity that decides if the model became larger, and the given bounds.
     makeVerdicts() {
         const { growth, bounds } = this.data;
         const what = growth.what === 'plan' ? 'What the largest tile of all stages needs'
@@ -230,7 +230,7 @@ class ComparisonView {
             }))];
     }
 
-    // What a bound says of each item, or on which side alone it is.
+    // The result of a bound for each item, or the only side that has it.
     notes(kind, of, quantity) {
         const notes = kind.only.map((side) => side && `only ${side}`);
         for (const bound of this.data.bounds.filter((own) => own.of === of))

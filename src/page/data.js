@@ -1,6 +1,6 @@
 // ---- data ---------------------------------------------------------------------------------------
 // The tables of the page: sections as src/base/sheet.h packs them. A column is read when it is
-// first asked for.
+// first read.
 
 class Table {
     constructor(packed) {
@@ -84,7 +84,7 @@ function difference(number, show) {
     return number === 0 ? '±0' : number > 0 ? `+${show(number)}` : show(number);
 }
 
-// What a column holds, by its name, so that it gets a unit.
+// The value of a column with its unit, which follows from its name.
 function shownValue(name, value) {
     if (value === null || value === undefined)
         return '';

@@ -11,7 +11,7 @@ function several(count, one, many) {
     return count === 1 ? `1 ${one}` : `${grouped(count)} ${many}`;
 }
 
-// What each rule of the section `advice` found, in words; its figures are the row's.
+// The findings of each rule of the section `advice` in words, with the figures of the row.
 const ADVICE = {
     over_memory: (a) => `${several(a.count, 'tile has', 'tiles have')} addresses in use past ` +
         `the end of the memory. The highest is at ${part(a.bytes, a.of_bytes)}.`,

@@ -110,8 +110,8 @@ class MemoryView {
         ];
     }
 
-    // What one stage of the split on screen needs, compiled by itself: of the command's own plan by
-    // part, of every other one as far as the page has it.
+    // The memory of a stage of the split on screen, compiled alone: by part for the command's own
+    // plan, as far as the page has it for other stages.
     ofStage(i) {
         const { page, split } = this;
         const stage = split.stages[i];
@@ -170,7 +170,7 @@ class MemoryView {
         return this.lowerNames;
     }
 
-    // What is to be drawn, and what there is to say of it.
+    // The series to draw, with their captions.
     series() {
         const { data, tables } = this.page;
         this.matching = null;
@@ -186,7 +186,7 @@ class MemoryView {
                 tables.variables.numRows === tables.variables.allRows;
             return [series, `${grouped(number)} variables match, with ${bytes(series.reduce(
                 (sum, s) => sum + s.sum, 0))} on all tiles (some share addresses).` + (isWhole ? ''
-                : ' The page has the largest variables only: others may match, too.')];
+                : ' The page has the largest variables only: others may also match.')];
         }
         if (!this.isStage())
             return [this.how === 'live' ? this.live() : this.categories(), ''];
@@ -232,7 +232,7 @@ class MemoryView {
         this.chart.choose(tile);
     }
 
-    // What of the chart is on the tile.
+    // The parts of the chart on a tile.
     ownParts(tile) {
         if (this.layer === '' && this.name === '' && !this.isStage())
             return null;

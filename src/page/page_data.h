@@ -15,7 +15,7 @@
 /* One way to run the stages that some details tell of. */
 typedef struct pl_page_pipeline {
     popliner_pipeline pipeline;
-    const char *words; /* how the command is asked for it; NULL: by schedule and recomputing */
+    const char *words; /* the options of the command for it; NULL: schedule and recomputation */
     /* [num_intervals] of stages that compute something once more; NULL: those of the details */
     uint64_t *cycles;
 } pl_page_pipeline;
@@ -40,11 +40,11 @@ popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *de
 void pl_page_put_chain(pl_json *json, const char *key, const popliner_chain *chain,
                        const pl_stage_details *details);
 
-/* What is asked of a split. */
+/* A request for a split. */
 typedef struct pl_page_wishes {
-    const popliner_solver_options *options; /* complete, but for the limit */
+    const popliner_solver_options *options; /* complete, except for the limit */
     uint64_t limit_bytes;
-    bool has_usual_links; /* nobody asked for the bandwidth of links, but for single ones */
+    bool has_usual_links; /* no bandwidth was given, except for single links */
     bool is_calibrated;
     popliner_need need; /* as in the request */
 } pl_page_wishes;
@@ -70,7 +70,7 @@ void pl_page_add(pl_text *page, const pl_text *data);
  *   "lives"    of the pieces that are not always live: the bytes of each unlowered variable (none:
  *              0), category and class
  *   "classes"  when those classes live: how many ranges each has, the first step of each range and
- *              the one behind its last
+ *              the one after its last
  *
  * Of "named" and "lives" the largest are there, as many as there is room for; "is_whole" says
  * whether these are all. The bytes on tiles are in blocks of "block" tiles, in each of them row
@@ -85,9 +85,9 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
                                       const pl_unit_usage *usage, size_t num_units,
                                       size_t num_threads, popliner_error *error);
 
-/* ---- The page without its data: what src/page/assemble.cmake makes of the files beside it ---- */
+/* ---- The page without its data: src/page/assemble.cmake makes it of the files here ---- */
 
-/* Line by line, with the line ends; NULL behind the last one. */
+/* Line by line, with the line ends; NULL after the last one. */
 extern const char *const pl_page_before_data[];
 extern const char *const pl_page_behind_data[];
 

@@ -1,4 +1,4 @@
-/* What every stage of a chain needs, for a page.
+/* The memory of every stage of a chain, for a page.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "page/page_data.h"
@@ -109,7 +109,7 @@ static bool begin_dictionary(dictionary *d, size_t num_items) {
     return d->place != NULL;
 }
 
-/* Of each largest tile that is expected: names count from 1, 0 is none. */
+/* The variables of each expected peak: names count from 1, 0 is none. */
 static void put_variables(pl_json *json, const pl_stage_details *details,
                           const popliner_profile *profile) {
     pl_text *text = json->text;
@@ -247,7 +247,7 @@ static bool shares_an_ipu(const popliner_solver_options *o) {
     return false;
 }
 
-/* What a page's own solver does not know, so that it does not solve. */
+/* The options that a page's own solver does not support, so that it does not solve. */
 static void put_unknown(pl_json *json, const popliner_solver_options *o) {
     pl_put_open(json, "unknown", '[');
     if (shares_an_ipu(o))
@@ -275,7 +275,7 @@ static void put_bandwidth(pl_json *json, popliner_bandwidth bandwidth) {
     }
 }
 
-/* `all`: that of links of which nothing else is said, and whether it was asked for itself;
+/* `all`: that of links of which nothing else is said, and whether it was given;
  * `single`: two IPUs and the bandwidth of the link between them. */
 static void put_links(pl_json *json, const pl_page_wishes *wishes) {
     const popliner_solver_options *o = wishes->options;

@@ -316,7 +316,7 @@ static unsigned lowest_bit(uint32_t bits) {
     return shift;
 }
 
-/* Notes where the rows of each unlowered variable are, one behind the other, and their category. */
+/* Notes where the rows of each unlowered variable are, one after the other, and their category. */
 static bool list_rows(task *t) {
     const size_t num_categories = t->profile->num_categories;
     t->first_row = pl_new_array(t->profile->num_unlowered, sizeof *t->first_row);
@@ -380,7 +380,7 @@ static bool number_rows(task *t) {
     return memory;
 }
 
-/* ---- what is told ---- */
+/* ---- the rows that a page has ---- */
 
 /* How many rows there is room for. */
 static size_t count_held(const task *t) {

@@ -1,6 +1,6 @@
 // ---- where and when -----------------------------------------------------------------------------
-// What stages need on each tile, where variables are, and when they live. Like the model it knows
-// nothing of the page around it; everything is read when it is first asked for.
+// Memory of stages on each tile, places and lives of variables. Like the model it is independent of
+// the page around it; everything is read on first use.
 
 const Places = (() => {
     // From runs of zeros and the differences after them to numbers that have these differences.
@@ -20,7 +20,7 @@ const Places = (() => {
         return result.fill(sum, at);
     }
 
-    // What every stage needs on every tile: src/page/page.c. Of each column a number for each
+    // The memory of every stage on every tile: src/page/page.c. Each column has a number for each
     // tile and stage, tile after tile.
     function unpackNeeds(unpack, text, numUnits, numTiles, hasRuns) {
         const numStages = numUnits * (numUnits + 1) / 2;
@@ -124,7 +124,7 @@ const Places = (() => {
         const needs = new Map();
         let lives = null;
 
-        // Of 'named' its rows have a variable, of 'layers' a unit; both have a category.
+        // The rows of 'named' have a variable, those of 'layers' a unit; both have a category.
         function table(name) {
             if (tables[name] === undefined) {
                 const own = data.places[name];
@@ -185,8 +185,7 @@ const Places = (() => {
             return Boolean(data.tile_needs[group]);
         }
 
-        // What a stage is expected to need on each tile: once, code of it, and for the copies that
-        // it keeps.
+        // The expected memory of a stage on each tile: without copies, of its code, and per copy.
         function stageNeeds(group, interval, copies) {
             const numStages = numUnits * (numUnits + 1) / 2;
             if (!needs.has(group)) {
@@ -217,7 +216,7 @@ const Places = (() => {
                 end: unpack(classes.end) };
         }
 
-        // What is live at a step and not always: by variable (number plus 1, 0 for none) and
+        // The data that is live at a step but not always: by variable (number plus 1, 0: none) and
         // category the bytes, and from which step to which that lasts.
         function liveAt(step) {
             if (lives === null)
@@ -248,7 +247,7 @@ const Places = (() => {
                 b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
         }
 
-        // What takes longest to be read, one part at a time: true while there is more.
+        // Reads the slowest parts, one at a time: true while there is more.
         function prepare() {
             if (data.stages.length > 0 && hasNeeds(0) && !needs.has(0))
                 stageNeeds(0, 0, 0);

@@ -30,7 +30,7 @@ class ProgramTree {
         this.find('');
     }
 
-    // What is inside of a program: its children, or the body that it calls.
+    // The contents of a program: its children, or the body that it calls.
     inside(i) {
         return this.children.get(i) || (i !== null && this.called[i] !== null ? [this.called[i]]
             : []);
@@ -137,8 +137,8 @@ function summaryView(page) {
                 shownValue(names[i], values[i])]))
             : el('p', {}, groups.includes('engine_option') ? 'All have their default.'
                 : 'The profile does not tell them.'),
-        notes.length > 0 ? [el('h3', {}, 'Notes beside the profile'),
-            smallTable('What framework.json and app.json say',
+        notes.length > 0 ? [el('h3', {}, 'Notes of the profile'),
+            smallTable('Values of framework.json and app.json',
                 [['file', false], ['name', false], ['value', false]],
                 shown.map((i) => [`${groups[i]}.json`, names[i],
                     values[i] === null ? '–' : String(values[i])])),
@@ -157,7 +157,7 @@ function estimatedCycles(programs, column) {
     return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
 }
 
-// The same of what ran, with what its tiles take on the mean.
+// Like the above, for executed programs, with the mean over their tiles.
 function executedCycles(sums, by) {
     const values = (name) => sums.column(name);
     return values('by').map((own, i) => own === by ? [values('name')[i], values('cycles')[i],
