@@ -1090,7 +1090,8 @@ static void solves_published_graphs(void **state) {
 #define PIPEDREAM_GRAPHS "pipedream/profiler/"
 
 /* A published graph, and whether integer programs alone are asked for each list of objectives:
- * Always or Never, for it takes them long. */
+ * Always or Never, for it takes them long. Always, they are also the second proof, but for those
+ * that are asked Only alone. */
 static const struct published_graph {
     const char *file;
     const char *num_ipus;
@@ -1098,8 +1099,8 @@ static const struct published_graph {
 } published_graphs[] = {
     {LAYER_GRAPHS "bert24_inference.json", "6", "AAA"},
     {LAYER_GRAPHS "bert24_training.json", "6", "AAA"},
-    {LAYER_GRAPHS "gnmt_inference.json", "6", "AAA"},
-    {LAYER_GRAPHS "gnmt_training.json", "6", "ANA"},
+    {LAYER_GRAPHS "gnmt_inference.json", "6", "AAO"},
+    {LAYER_GRAPHS "gnmt_training.json", "6", "ANO"},
     {LATENCY_GRAPHS "bert24_inference.json", "1", "AAA"},
     {LATENCY_GRAPHS "bert24_inference.json", "2", "AAA"},
     {LATENCY_GRAPHS "bert24_inference.json", "3", "AAA"},
@@ -1107,7 +1108,7 @@ static const struct published_graph {
     {LATENCY_GRAPHS "bert24_inference.json", "5", "AAA"},
     {LATENCY_GRAPHS "gnmt_inference.json", "4", "AAA"},
     {LATENCY_GRAPHS "gnmt_inference.json", "5", "AAA"},
-    {LATENCY_GRAPHS "gnmt_inference.json", "6", "AAA"},
+    {LATENCY_GRAPHS "gnmt_inference.json", "6", "AAO"},
     {PIPEDREAM_GRAPHS "image_classification/profiles/alexnet/graph.txt", "4", "AAA"},
     {PIPEDREAM_GRAPHS "translation/profiles/gnmt/graph.txt", "4", "AAA"},
     {PIPEDREAM_GRAPHS "image_classification/profiles/resnet50/graph.txt", "2", "AAA"},
@@ -1122,9 +1123,9 @@ static const struct published_graph {
 
 /* All solvers: the same answer but for what proved it. */
 static void check_all_solvers(const struct published_graph *graph, const char *path,
-                              const char *objectives, size_t num_solvers) {
+                              const char *objectives, size_t num_solvers, const char *graph_proof) {
     static const char *const solvers[] = {"auto", "dp", "ilp"};
-    static const char *const proofs[] = {"dynamic_program", "dynamic_program", "integer_program"};
+    const char *const proofs[] = {graph_proof, "dynamic_program", "integer_program"};
     json_t *first = NULL;
     for (size_t k = 0; k < num_solvers; k++) {
         RUN(&run, path, "-q", "--solve", "--format", "json", "--num-ipus", graph->num_ipus,
@@ -1132,7 +1133,8 @@ static void check_all_solvers(const struct published_graph *graph, const char *p
         json_t *answer = json_loads(run.out, 0, NULL);
         assert_non_null(answer);
         assert_true(json_is_string(JSON_AT(answer, "proof")));
-        assert_string_equal(json_string_value(JSON_AT(answer, "proof")), proofs[k]);
+        if (proofs[k] != NULL)
+            assert_string_equal(json_string_value(JSON_AT(answer, "proof")), proofs[k]);
         first = k == 0 ? json_incref(answer) : first;
         assert_true(json_equal(JSON_AT(first, "totals"), JSON_AT(answer, "totals")));
         assert_true(json_equal(JSON_AT(first, "stages"), JSON_AT(answer, "stages")));
@@ -1153,7 +1155,10 @@ static void solvers_agree_on_published_graphs(void **state) {
             char when = graph->when[k];
             if (!test_takes_case(3 * i + k, 8))
                 continue;
-            check_all_solvers(graph, path, objectives[k], when == 'A' && test_has_glpk() ? 3 : 2);
+            check_all_solvers(graph, path, objectives[k], when != 'N' && test_has_glpk() ? 3 : 2,
+                              when == 'N'                      ? NULL
+                              : when == 'A' && test_has_glpk() ? "both_programs"
+                                                               : "dynamic_program");
             num_solved++;
         }
         free(path);
@@ -1671,6 +1676,20 @@ static void tells_when_an_ipu_fewer_costs_little(void **state) {
 
 /* ---- Sweeps --------------------------------------------------------------------------------- */
 
+/* Whether a row of many has the values of an answer of its own, which may be proven twice. */
+static bool has_values_of(const json_t *row, const json_t *answer) {
+    json_t *values = json_deep_copy(JSON_AT(answer, "objectives"));
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        json_t *own = json_array_get(values, i);
+        const char *proof = json_string_value(JSON_AT(own, "proof"));
+        if (proof != NULL && strcmp(proof, "both_programs") == 0)
+            json_object_set_new(own, "proof", json_string("dynamic_program"));
+    }
+    bool are_equal = json_equal(values, JSON_AT(row, "objectives")) != 0;
+    json_decref(values);
+    return are_equal;
+}
+
 /* Compares a row of a sweep with a run of its own. */
 static void check_row(const json_t *row, const char *name, const char *const *others) {
     const char *arguments[20];
@@ -1685,7 +1704,7 @@ static void check_row(const json_t *row, const char *name, const char *const *ot
     const char *status = json_string_value(JSON_AT(row, "status"));
     json_t *answer = run_json(&run, strcmp(status, "infeasible") == 0 ? 1 : 0, arguments);
     assert_string_equal(json_string_value(JSON_AT(answer, "status")), status);
-    assert_true(json_equal(JSON_AT(answer, "objectives"), JSON_AT(row, "objectives")));
+    assert_true(has_values_of(row, answer));
     assert_true(json_equal(JSON_AT(answer, "totals", "ipus"), JSON_AT(row, "used")));
     const json_t *stages = JSON_AT(answer, "stages");
     assert_int_equal(json_array_size(JSON_AT(row, "stages")), json_array_size(stages));
@@ -1786,7 +1805,7 @@ static void check_points(const char *list, const char *const *others) {
         const json_t *row = json_array_get(rows, i);
         json_t *answer = run_json(&run, 0, arguments);
         assert_true(json_equal(JSON_AT(answer, "status"), JSON_AT(row, "status")));
-        assert_true(json_equal(JSON_AT(answer, "objectives"), JSON_AT(row, "objectives")));
+        assert_true(has_values_of(row, answer));
         assert_true(json_equal(JSON_AT(answer, "totals", "ipus"), JSON_AT(row, "used")));
         assert_int_equal(json_array_size(JSON_AT(answer, "stages")),
                          json_array_size(JSON_AT(row, "stages")));

@@ -15,7 +15,7 @@
 
 enum { NUM_INSTANCES = 4000 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static pl_shared_search ask(const shared_instance *in, pl_goal goal, pl_shared *shared) {
     return (pl_shared_search){.problem = &in->problem,
@@ -156,7 +156,7 @@ static void long_chains(void **state) {
                      POPLINER_OK);
     in.filter = pl_filter_of_limits(&in.problem);
     size_t none = 0;
-    pl_stop at_once = {INFINITY, test_stop_after, &none};
+    pl_stop at_once = {.deadline_seconds = INFINITY, .should_stop = test_stop_after, .user = &none};
     for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {
         pl_shared shared = {0};
         pl_split split = {0};

@@ -15,7 +15,7 @@
 
 enum { NUM_INSTANCES = 4000 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static pl_shared_search ask(const shared_instance *in, pl_shared *shared) {
     return (pl_shared_search){.problem = &in->problem, .stop = &never, .shared = shared};

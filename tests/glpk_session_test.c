@@ -216,7 +216,7 @@ static void survives_a_lack_of_threads(void **state) {
 
 /* ---- failures of GLPK ---- */
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 /* One row and one variable of it for each of `count`. */
 static void fill(pl_mip *program, size_t count) {

@@ -17,7 +17,7 @@
 
 enum { MOST_PLACES = 12 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static bool fits_with(const instance *in, size_t ipu, uint64_t bytes) {
     popliner_solver_options options = in->options;
@@ -91,7 +91,7 @@ static bool wants_to_stop(void *user) {
 
 static void finds_nothing_when_stopped(void **state) {
     (void)state;
-    static const pl_stop now = {INFINITY, wants_to_stop, NULL};
+    static const pl_stop now = {.deadline_seconds = INFINITY, .should_stop = wants_to_stop};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_costs *costs;
     pl_problem p = {0};

@@ -13,7 +13,7 @@
 
 enum { NUM_INSTANCES = 4000, MOST_STEPS = 30 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 static const pl_room_effort effort = {MOST_STEPS, INFINITY, &never};
 
 /* Whether each IPU holds what this split gives it, within its limit. */

@@ -12,7 +12,7 @@
 
 enum { NUM_INSTANCES = 1000 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static pl_shared_search ask(const shared_instance *in, const pl_stop *stop, pl_shared *shared) {
     return (pl_shared_search){.problem = &in->problem, .stop = stop, .shared = shared};
@@ -81,7 +81,8 @@ static void ends_in_time(void **state) {
     (void)state;
     static shared_instance in;
     size_t none = 0;
-    const pl_stop at_once = {INFINITY, test_stop_after, &none};
+    const pl_stop at_once = {
+        .deadline_seconds = INFINITY, .should_stop = test_stop_after, .user = &none};
     draw_shared_instance(&in, 0);
     every_split e = try_every_split(&in, in.options.max_stage_bytes);
     assert_true(e.num_splits > 0);

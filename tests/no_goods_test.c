@@ -14,7 +14,7 @@
 
 enum { NUM_INSTANCES = 1500 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 /* Whether there is a split. */
 static bool check(shared_instance *in) {

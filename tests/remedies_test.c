@@ -541,7 +541,7 @@ static void does_not_take_any_time(void **state) {
     (void)state;
     static const size_t map[] = {0, 1, 2, 3, 0, 1, 2, 3};
     static const popliner_ipu_limit limit = {0, 2000};
-    const pl_stop stop = {INFINITY, NULL, NULL};
+    const pl_stop stop = {.deadline_seconds = INFINITY};
     popliner_costs *costs;
     uint64_t random = 7;
     assert_int_equal(popliner_costs_create(HARD_UNITS, 1, &costs, NULL), POPLINER_OK);

@@ -14,7 +14,7 @@
 
 enum { NUM_INSTANCES = 4000 };
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static uint64_t bound_of(const shared_instance *in, popliner_objective objective, uint64_t known) {
     pl_shared shared = {0};

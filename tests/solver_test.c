@@ -218,7 +218,7 @@ static void equals_brute_force(void **state) {
     assert_in_range(all * num_limited / num_taken, 700, 7000);
 }
 
-static const pl_stop never = {INFINITY, NULL, NULL};
+static const pl_stop never = {.deadline_seconds = INFINITY};
 
 /* The problem of a chain over IPUs 0 ... num_stages - 1, each with one stage: one that GLPK can be
  * given whole. Free with pl_problem_free. */

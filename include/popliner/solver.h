@@ -74,6 +74,8 @@ typedef enum popliner_proof {
     POPLINER_PROOF_INTEGER_PROGRAM, /* GLPK, within its tolerances */
     POPLINER_PROOF_SEARCH,          /* over the cuts, or the split has reached a lower bound */
     POPLINER_PROOF_ENUMERATION,     /* of all splits */
+    /* GLPK's integer programs chose the split; the dynamic program has the same values and cuts */
+    POPLINER_PROOF_BOTH_PROGRAMS,
     POPLINER_NUM_PROOFS,
 } popliner_proof;
 
@@ -231,10 +233,13 @@ void popliner_plan_free(popliner_plan *plan);
 /* ---- Options ---- */
 
 typedef enum popliner_method {
-    /* The fastest method that proves its answer. The dynamic program if each stage has its own IPU.
+    /* If each stage has its own IPU: GLPK's integer programs choose the split if they are quick (see
+     * POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same one, else the
+     * answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
+     * program alone.
      * If stages share IPUs: an enumeration of up to a million splits; else GLPK, or an exact search
      * over all stages if several IPUs are shared or too many constraints were added for its
-     * programs to stay small. For a second opinion solve again with ILP. */
+     * programs to stay small. */
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not if stages share IPUs */
     /* The exact algorithm of PopLiner 1.0.0: for at least 3, then 2, then 1 units per stage, and
@@ -366,6 +371,10 @@ typedef struct popliner_solver_options {
     /* The reserve that the limits already exclude; texts use it to report how much memory would be
      * enough. */
     popliner_reserve reserve;
+
+    /* With the method AUTO, leave the integer programs out where no stages share IPUs: for many
+     * solves, of which none is the answer. */
+    bool without_second_proof;
 } popliner_solver_options;
 
 /* For max_stage_bytes: the memory of a tile of the profile's target; unlimited without a profile. 0
@@ -376,9 +385,7 @@ typedef struct popliner_solver_options {
     {                                                                                              \
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 16,                     \
             POPLINER_TARGET_BYTES, NULL, 0, 0, 0, NULL, NULL, NULL, 0, NULL, 0, NULL, 0, false, 0, \
-            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {                  \
-            0, 0                                                                                   \
-        }                                                                                          \
+            NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {0, 0}, false      \
     }
 
 /* Names to use in messages instead of the field names, for example "--num-ipus" for max_stages.

@@ -86,6 +86,17 @@ static void add_value(const popliner_certificate *c, size_t i, pl_text *text) {
     pl_text_add(text, ")");
 }
 
+/* Adds by how many methods the split is proven, where there may be two. */
+static void add_proofs(const popliner_certificate *c, pl_text *text) {
+    const popliner_solver_options *o = c->input.options;
+    if (c->plan.proof == POPLINER_PROOF_BOTH_PROGRAMS)
+        pl_text_add(text, "Proven twice: by GLPK's integer programs and by the dynamic program.\n");
+    else if (c->plan.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && o->method == POPLINER_METHOD_AUTO &&
+             !o->without_second_proof)
+        pl_text_format(text, "Proven once, by the dynamic program%s.\n",
+                       popliner_solver_has_glpk() ? "" : ": this build has no GLPK");
+}
+
 static void add_proof(const popliner_certificate *c, pl_text *text) {
     const popliner_plan *plan = &c->plan;
     if (plan->num_values == 0)
@@ -101,6 +112,8 @@ static void add_proof(const popliner_certificate *c, pl_text *text) {
     if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
         pl_text_add(text, "Others may be as good: there was no time to find the one with the "
                           "earliest cuts.\n");
+    if (plan->status == POPLINER_PLAN_OPTIMAL)
+        add_proofs(c, text);
 }
 
 /* Adds where most memory is needed, and when. */

@@ -142,6 +142,7 @@ static popliner_status solve_by_costs(trial *t, popliner_error *error) {
 
 static popliner_status solve_by_profile(trial *t, popliner_error *error) {
     popliner_certificate *certificate = NULL;
+    t->solver.without_second_proof = true;
     t->solver.without_reasons = false; /* the best effort says how much is too much */
     popliner_status status =
         popliner_analysis_solve(t->s->analysis, &t->asked, &certificate, error);

@@ -94,9 +94,9 @@ const option option_table[] = {
      .uses = SOLVE},
     {&kind_solver, 0, "solver", "auto|ilp|dp|popliner", AT(solver),
      .help =
-         "auto: the best split, with proof, the fastest way\n(default); the same by ilp: integer "
-         "programs alone;\ndp: a dynamic program alone; popliner: the algorithm and\nthe memory "
-         "model of PopLiner 1.0.0",
+         "auto: the best split, proven by integer programs and a\ndynamic program (default); the "
+         "same "
+         "by one alone: ilp,\ndp; popliner: the algorithm and the memory model of\nPopLiner 1.0.0",
      .uses = SOLVE},
     {&kind_memory_model, 0, "memory-model", "full|popliner", AT(memory_model),
      .help = "full: all that the compiler counts (default of\n--solve); popliner: as PopLiner "

@@ -47,6 +47,7 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
     interrupts_catch(&s->interrupts);
     while (status == POPLINER_OK && num_solved < count && !is_stopped) {
         popliner_solver_options o = *solver_options;
+        o.without_second_proof = true;
         values[num_solved] = range.first + num_solved * range.step;
         if (range.of_ipus)
             o.max_stages = (size_t)values[num_solved];

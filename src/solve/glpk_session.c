@@ -32,6 +32,7 @@ typedef struct job {
     double *coefficients;
 
     jmp_buf escape;
+    size_t num_calls; /* of the function for nodes */
     bool is_stopping; /* GLPK was left on request, not because it failed */
     char line[200];   /* the incomplete last line that GLPK printed */
     size_t line_length;
@@ -137,6 +138,35 @@ static int milliseconds_left(job *current) {
     return left < (double)INT_MAX ? (int)ceil(left) : INT_MAX;
 }
 
+/* Returns the work of an iteration. */
+static uint64_t work_of_iteration(const job *current) {
+    return current->program->num_entries + 10 * (uint64_t)current->program->num_rows;
+}
+
+/* Returns the iterations that GLPK may still take. */
+static int iterations_left(const job *current) {
+    const uint64_t *work = current->limits->stop->glpk_work;
+    uint64_t most = work == NULL ? INT_MAX : *work / (1 + work_of_iteration(current));
+    return most < INT_MAX ? (int)most : INT_MAX;
+}
+
+/* Returns the iterations that GLPK took. To build and presolve a program is as much work as a few
+ * of them, and so is what is done with a node between two calls. */
+static int iterations_done(const job *current, glp_prob *problem) {
+    enum { TO_BEGIN = 10, OF_CALL = 5, MOST_CALLS = INT_MAX / 16 };
+    int calls = current->num_calls < MOST_CALLS ? (int)current->num_calls : MOST_CALLS;
+    int iterations = glp_get_it_cnt(problem);
+    return (iterations < INT_MAX / 2 ? iterations : INT_MAX / 2) + TO_BEGIN + OF_CALL * calls;
+}
+
+/* Takes what GLPK did from what it may still do. */
+static void count_work(const job *current, glp_prob *problem) {
+    uint64_t *work = current->limits->stop->glpk_work;
+    uint64_t done = (uint64_t)iterations_done(current, problem) * work_of_iteration(current);
+    if (work != NULL)
+        *work -= done < *work ? done : *work;
+}
+
 /* Solves the relaxation separately, without GLPK's presolver for integer programs, so that the time
  * limit also applies to it. */
 static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
@@ -148,10 +178,11 @@ static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
     parameters.presolve = GLP_ON;
     parameters.out_frq = OUTPUT_MILLISECONDS;
     parameters.tm_lim = milliseconds_left(current);
-    if (parameters.tm_lim == 0)
+    parameters.it_lim = iterations_left(current);
+    if (parameters.tm_lim == 0 || parameters.it_lim == 0)
         return POPLINER_OK;
     int code = glp_simplex(problem, &parameters);
-    if (code == GLP_ETMLIM)
+    if (code == GLP_ETMLIM || code == GLP_EITLIM)
         return POPLINER_OK;
     if (code == GLP_ENOPFS || (code == 0 && glp_get_status(problem) == GLP_NOFEAS)) {
         *current->outcome = PL_MIP_IMPOSSIBLE;
@@ -167,7 +198,9 @@ static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
 
 static void stop_tree(glp_tree *tree, void *info) {
     job *current = info;
-    if (must_stop(current))
+    ++current->num_calls;
+    if (iterations_done(current, glp_ios_get_prob(tree)) >= iterations_left(current) ||
+        must_stop(current))
         glp_ios_terminate(tree);
 }
 
@@ -211,6 +244,7 @@ static popliner_status work(job *current) {
     popliner_status status = relax(problem, current, &solved);
     if (status == POPLINER_OK && solved)
         status = search(problem, current);
+    count_work(current, problem);
     glp_delete_prob(problem);
     end_line(current);
     return status;
@@ -286,5 +320,9 @@ popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limit
                    .objective = objective,
                    .outcome = outcome,
                    .error = error};
-    return run(&current);
+    popliner_status status = run(&current);
+    if (status != POPLINER_ERROR_INTERNAL || limits->stop->glpk_work == NULL)
+        return status;
+    *outcome = PL_MIP_UNSOLVED; /* where its work is limited, the answer does not depend on it */
+    return POPLINER_OK;
 }

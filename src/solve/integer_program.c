@@ -59,13 +59,24 @@ size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, 
     return 0;
 }
 
+size_t pl_integer_program_num_places(const pl_problem *problem) {
+    switch (telling_of(problem)) {
+    case ALL_THE_SAME:
+        break;
+    case BY_STAGE:
+    case BY_STAGES_TO_END:
+        return problem->max_stages;
+    case BY_BOTH:
+        return places_before(problem, problem->max_stages + 1);
+    }
+    return 1;
+}
+
 static popliner_status lay_places(pl_integer_program *s, popliner_error *error) {
     const pl_problem *p = s->problem;
     telling how = telling_of(p);
     size_t longest = p->max_stages;
-    s->num_places = how == ALL_THE_SAME ? 1
-                    : how == BY_BOTH    ? places_before(p, longest + 1)
-                                        : longest;
+    s->num_places = pl_integer_program_num_places(p);
     s->places = pl_new_array(s->num_places, sizeof *s->places);
     if (s->places == NULL)
         return pl_fail_memory(error, "the stages of the integer program");
@@ -524,9 +535,21 @@ static popliner_status add_pairs(pl_integer_program *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Empties a program of more entries than it may have: two or three for each column, and one for
+ * each of its units. */
+static void drop_if_too_large(pl_integer_program *s) {
+    uint64_t entries = 0;
+    for (size_t a = 0; s->most_entries > 0 && a < s->num_columns; ++a)
+        entries += 4 + s->columns[a].last_unit - s->columns[a].first_unit;
+    s->is_too_large = entries > s->most_entries;
+    if (s->is_too_large)
+        s->num_columns = 0;
+}
+
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error) {
     popliner_status status = pl_integer_program_collect(s, error);
+    drop_if_too_large(s);
     if (status == POPLINER_OK && s->num_columns > 0)
         status = add_paths(s, goal, error);
     if (status == POPLINER_OK && s->num_columns > 0)

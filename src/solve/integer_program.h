@@ -50,6 +50,8 @@ typedef struct pl_integer_program {
     double value_unit;
     pl_mip program;
     double *values;
+    uint64_t most_entries; /* 0: as many as GLPK can take */
+    bool is_too_large;     /* it would have more, and has no columns */
 } pl_integer_program;
 
 /* How a column is compared with a condition's interval. */
@@ -67,13 +69,16 @@ void pl_integer_program_clear(pl_integer_program *s);
 uint64_t pl_common_divisor(uint64_t a, uint64_t b);
 
 /* Builds everything except the no-goods and what the objective adds; nothing if there are no
- * columns. Zero-initialise the program except for the problem, the filter, `fixed` and the two
- * never_shrink members. Errors: MEMORY; INTERNAL if it becomes too large. */
+ * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries and
+ * the two never_shrink members. Errors: MEMORY; INTERNAL if it becomes too large. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
 
 /* Collects only the columns. Errors: MEMORY. */
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error);
+
+/* Returns the number of places that the program of a problem has. */
+size_t pl_integer_program_num_places(const pl_problem *problem);
 
 /* Returns the place of a stage in a split of num_stages stages. */
 size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, size_t stage);

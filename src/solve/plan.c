@@ -296,8 +296,8 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
 /* ---- the public interface ---- */
 
 const char *pl_proof_name(popliner_proof proof) {
-    static const char *const names[] = {"none", "dynamic_program", "integer_program", "search",
-                                        "enumeration"};
+    static const char *const names[] = {"none",   "dynamic_program", "integer_program",
+                                        "search", "enumeration",     "both_programs"};
     return (unsigned)proof < POPLINER_NUM_PROOFS ? names[proof] : NULL;
 }
 

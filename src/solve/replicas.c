@@ -153,6 +153,7 @@ static popliner_solver_options options_of(search *s, const walk *w) {
     popliner_solver_options o = s->solver;
     size_t num_stages = w->num_ipus * s->options.chunks;
     o.without_reasons = true;
+    o.without_second_proof = true;
     o.device_map = s->device_map;
     o.num_mapped_stages = num_stages;
     for (size_t i = 0; i < num_stages; ++i)

@@ -8,6 +8,7 @@
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/search.h"
+#include "solve/second_proof.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +32,9 @@ static popliner_status check_problem(const pl_problem *problem, popliner_error *
 }
 
 static pl_stop stop_of(const popliner_solver_options *options) {
-    pl_stop stop = {INFINITY, options->should_stop, options->should_stop_user};
+    pl_stop stop = {.deadline_seconds = INFINITY,
+                    .should_stop = options->should_stop,
+                    .user = options->should_stop_user};
     if (options->time_limit_seconds > 0.0)
         stop.deadline_seconds = pl_clock_seconds() + options->time_limit_seconds;
     return stop;
@@ -107,15 +110,17 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
     if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
+    if (status == POPLINER_OK && search->split.num_stages == 0 && !search->is_stopped)
+        plan->proof = search->proof;
+    if (status == POPLINER_OK)
+        status = pl_prove_again(&solving, plan, error);
     if (status != POPLINER_OK || search->split.num_stages > 0)
         goto done;
     if (search->is_stopped || options->without_reasons) {
         plan->status = POPLINER_PLAN_INFEASIBLE;
         plan->is_stopped = search->is_stopped;
         plan->infeasibility.obstacle = POPLINER_OBSTACLE_UNKNOWN;
-        plan->proof = search->is_stopped ? POPLINER_PROOF_NONE : search->proof;
     } else {
-        plan->proof = search->proof;
         status = pl_explain_infeasibility(&solving.problem, &solving.stop, PL_SECONDS_FOR_REASONS,
                                           plan, error);
     }

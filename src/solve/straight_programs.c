@@ -19,6 +19,9 @@
 /* The number of answers that are forbidden one by one. */
 enum { MAX_EXCLUDED_SPLITS = 100 };
 
+/* Where GLPK's work is limited, a program that leaves fewer iterations is not solved. */
+enum { FEWEST_ITERATIONS = 150 };
+
 /* The value that a program minimises. */
 typedef enum aim { AIM_STAGES, AIM_LARGEST, AIM_SPREAD, AIM_CUT_BYTES, AIM_NEXT_CUT } aim;
 
@@ -105,6 +108,8 @@ static popliner_status begin(run *r, const pl_straight_programs *asked, const pl
         return POPLINER_OK;
     if (filter->max_spread != UINT64_MAX)
         status = narrow_to_spread(&r->s, r->error);
+    if (asked->stop->glpk_work != NULL)
+        r->s.most_entries = 1 + *asked->stop->glpk_work / FEWEST_ITERATIONS;
     if (status == POPLINER_OK)
         status = pl_integer_program_build(&r->s, goals[r->aim], r->error);
     if (status == POPLINER_OK && r->s.num_columns > 0)
@@ -131,7 +136,7 @@ static popliner_status exclude(run *r) {
 /* Solves the program until its answer is within the filter. If the split is empty, the outcome
  * tells why. */
 static popliner_status solve(run *r) {
-    r->outcome = PL_MIP_IMPOSSIBLE;
+    r->outcome = r->s.is_too_large ? PL_MIP_UNSOLVED : PL_MIP_IMPOSSIBLE;
     pl_split_clear(&r->split);
     while (r->s.num_columns > 0) {
         pl_split_clear(&r->split);

@@ -75,6 +75,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
         is_stop_wanted, &s->stop};
     *plan = NULL;
     o.without_reasons = !is_first || !s->with_reasons;
+    o.without_second_proof = true; /* it would be of a table, not of the choice */
     popliner_status status = make_table(s, &limits, !o.without_reasons, &costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && s->is_stopped) {
@@ -303,9 +304,11 @@ static popliner_status begin_search(search *s, popliner_error *error) {
     while (s->cycles_at < s->num_objectives &&
            s->objectives[s->cycles_at] != POPLINER_OBJECTIVE_CYCLES)
         ++s->cycles_at;
-    s->stop = (pl_stop){o->time_limit_seconds > 0.0 ? pl_clock_seconds() + o->time_limit_seconds
-                                                    : INFINITY,
-                        o->should_stop, o->should_stop_user};
+    s->stop = (pl_stop){.deadline_seconds = o->time_limit_seconds > 0.0
+                                                ? pl_clock_seconds() + o->time_limit_seconds
+                                                : INFINITY,
+                        .should_stop = o->should_stop,
+                        .user = o->should_stop_user};
     if (s->file != NULL)
         s->variants = s->file->variants;
     /* a file's table has no longer pipelines, and rarely needs them */

@@ -363,6 +363,7 @@ class Requests(unittest.TestCase):
             method="ilp", objectives="cycles", slack_percent=3, max_stages=4, max_stage_bytes=5,
             ipu_limits={1: 6}, min_units=7, max_units=8, counted_units=[1, 1, 0], cut_after=["a"],
             together=[("a", 2)], place={"b": 3}, device_map=[1, 0], without_reasons=True,
+            without_second_proof=True,
             time_limit_seconds=9, should_stop=lambda: False, ipu_weight=lambda stages: 0,
             max_ipu_weight=10, ipu_speeds={0: 0.5}, link_bandwidth=(11, 12),
             ipu_links={(0, 1): (13, 14)}, reserve=(15, 1.5))

@@ -476,7 +476,7 @@ class Costs(Owner):
         head = what if title is None else title
         text(head, "title")
         numbers = [number(value, what) for value in listed(values, "values")]
-        answers = [self.solve(request, **{**members, what: value}) for value in numbers]
+        answers = [self.solve(request, **{**members, "without_second_proof": True, what: value}) for value in numbers]
         return Sweep(head, numbers, answers, Naming(self, asked))
 
     def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],

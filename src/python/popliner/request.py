@@ -100,6 +100,8 @@ class Request:
     place: Mapping[UnitName, int] = dataclasses.field(default_factory=dict)  #: unit: IPU
     device_map: Sequence[int] = ()  #: the IPU of each stage
     without_reasons: bool = False  #: when nothing fits, do not look for reasons
+    #: with the method auto, leave the second proof, by integer programs, out
+    without_second_proof: bool = False
     time_limit_seconds: float = 0.0  #: 0: none
     should_stop: Optional[Callable[[], Any]] = None  #: asked now and then
     #: how much of something, such as parameters, an IPU with these stages has: a whole number
@@ -326,6 +328,7 @@ class Asked:
             o.counted_units = counted_marks(r.counted_units, len(units.names))
         self.set_constraints(o, r, units)
         o.without_reasons = bool(r.without_reasons)
+        o.without_second_proof = bool(r.without_second_proof)
         o.time_limit_seconds = real(r.time_limit_seconds, "time_limit_seconds")
         self.set_functions(o, r)
         self.set_links(o, r)
