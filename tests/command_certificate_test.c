@@ -179,7 +179,7 @@ static void every_answer_is_as_described(void **state) {
         }
         const json_t *options = JSON_AT(answer, "options");
         static const char *const of_profiles[] = {"memory_model", "effects", "accumulators",
-                                                  "risk"};
+                                                  "need"};
         for (size_t k = 0; k < sizeof of_profiles / sizeof *of_profiles; k++)
             assert_int_equal(json_object_get(options, of_profiles[k]) != NULL, is_profile);
         assert_true(json_is_integer(JSON_AT(options, "num_ipus")));
@@ -274,7 +274,7 @@ static bool is_optional(const char *key) {
     static const char *const keys[] = {
         "head",         "tail",    "unexplained",  "unexplained_always_live",
         "layout",       "buffers", "accumulators", "stash",
-        "memory_model", "effects", "risk",         "link_cycles"};
+        "memory_model", "effects", "need",         "link_cycles"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0)
             return true;

@@ -1004,7 +1004,7 @@ class Comparison:
                 units.insert(0, "None")
             mem, peak = stage["mem"], stage["peak"]
             needs = stage["needs"] or {"expected_bytes": peak["bytes"], "verdict": None}
-            need = needs[NEEDS[answer["options"].get("risk", "expected")]]
+            need = needs[NEEDS[answer["options"].get("need", "expected")]]
             own = {"stage": number, "ipu": stage["ipu"], "from": units[0],
                    "to": units[-1], "memory": need,
                    "headroom_bytes": row["limit_bytes"] - need, "verdict": needs["verdict"],
@@ -1307,7 +1307,7 @@ def advised(command, schema, folder):
         return c.counts, [text.replace(place, "trouble") for text in c.problems]
 
 
-NEEDS = {"low": "at_most_bytes", "expected": "expected_bytes", "high": "at_least_bytes"}
+NEEDS = {"at-most": "at_most_bytes", "expected": "expected_bytes", "at-least": "at_least_bytes"}
 SOLVES = (("--num-ipus", "2"), ("--num-ipus", "3", "--need", "at-most"),
           ("--num-ipus", "3", "--schedule", "popart", "--recompute", "standard"),
           ("--num-ipus", "2", "--memory-model", "popliner"))

@@ -446,16 +446,16 @@ static size_t num_ipus(const popliner_solver_options *o) {
 
 /* What is asked of a profile's stages. */
 static void put_memory_options(const popliner_certificate *c, pl_json *json) {
-    static const char *const risks[] = {
+    static const char *const needs[] = {
         [POPLINER_NEED_EXPECTED] = "expected",
-        [POPLINER_NEED_LEAST] = "high",
-        [POPLINER_NEED_MOST] = "low",
+        [POPLINER_NEED_LEAST] = "at-least",
+        [POPLINER_NEED_MOST] = "at-most",
     };
     const popliner_pipeline *pipeline = &c->input.pipeline;
     pl_put_text(json, "memory_model", c->input.chain->model->name);
     pl_report_effects_json(pipeline->effects, json);
     pl_put_text(json, "accumulators", pl_accumulators_name(pipeline->accumulators));
-    pl_put_text(json, "risk", risks[c->input.need]);
+    pl_put_text(json, "need", needs[c->input.need]);
     if (!pl_is_calibrated(&pipeline->calibration))
         return;
     pl_put_open(json, "calibration", '{');

@@ -99,7 +99,8 @@ def write(path, data):
 
 def log_lines(text):
     """What the log says, without the times at which it does."""
-    return [re.sub(rb"^\d\d:\d\d:\d\d ", b"", line) for line in text.splitlines()]
+    return [re.sub(rb"^\d\d:\d\d:\d\d ", b"", line)
+            for line in text.replace(b"\n" + 17 * b" ", b" ").splitlines()]
 
 
 Report = collections.namedtuple("Report", "alive frames num_points")
