@@ -244,10 +244,13 @@ def check_refusals(tests, whole, path, document):
     evaluate = [whole, "--evaluate", "0,2"]
     tests.refuse(2, ["3 stages", "2 IPUs"], *evaluate, "--compiled", path)
     tests.refuse(2, ["2 stages", "1 IPU,"], whole, "--evaluate", "1", "--compiled", whole)
-    tests.refuse(2, ["--compiled: not used by --solve; it is for --evaluate"], whole, "--solve", "--compiled", path)
-    tests.refuse(2, ["PopLiner"], *evaluate, "--compiled", path, "--memory-model", "popliner")
+    tests.refuse(2, ["--compiled: not used by --solve; it is for --evaluate"], whole, "--solve",
+                 "--compiled", path)
+    tests.refuse(2, ["--memory-model popliner"], *evaluate, "--compiled", path,
+                 "--memory-model", "popliner")
     tests.refuse(2, ["--device-map"], *evaluate, "--compiled", path, "--device-map", "0,1,2")
-    tests.refuse(2, ["--solver popliner"], whole, "--solve", "--solver", "popliner", "--calibration", "x.json")
+    tests.refuse(2, ["--solver popliner"], whole, "--solve", "--solver", "popliner",
+                 "--calibration", "x.json")
     os.mkdir(tests.path("empty"))
     tests.refuse(3, ["0/profile.pop"], *evaluate, "--compiled", tests.path("empty"))
     tests.refuse(3, ["none.json"], *evaluate, "--calibration", tests.path("none.json"))
@@ -269,7 +272,7 @@ def check_refusals(tests, whole, path, document):
         return change
 
     damaged("is not a calibration", lambda copy: copy.pop("format"))
-    damaged("with a calibration already", lambda copy: copy.update(correction=None))
+    damaged("because it was made with a calibration", lambda copy: copy.update(correction=None))
     damaged("correction.last_stage", lambda copy: copy["correction"].pop("last_stage"))
     damaged("data_scale", put("last_stage", "data_scale", 0))
     damaged("code_scale", put("earlier_stages", "code_scale", -1))

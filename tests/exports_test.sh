@@ -37,7 +37,7 @@ check_symbols "$solver" libpopliner-solver
 symbols=$(symbols_of "$library")
 exported=$(echo "$symbols" | grep -c '^popliner_')
 
-options=$(strings -d "$library" | grep -e '--[a-z]' || true)
+options=$(strings -d "$library" | grep -E -e '--[a-z]{3}' || true)
 if [ -n "$options" ]; then
     echo "options of the command in texts of the library: $options"
     exit 1
