@@ -159,7 +159,7 @@ def documented():
     """The two columns of the document's table: {(table, column or None)}."""
     with open(document, encoding="utf-8") as file:
         text = file.read()
-    text = text[text.index("## 20. What popliner needs"):]
+    text = text[text.index("## 20. Required tables and columns"):]
     needed, missed, table = set(), set(), None
     for line in re.findall(r"^\|.*\|$", text, re.M)[2:]:
         name, first, second = (cell.strip() for cell in line.strip("|").split("|"))
