@@ -26,6 +26,7 @@ endfunction()
 # The profiles of pipelines, by a checker that shares nothing with the generator; and the tool that
 # compares predictions with them.
 popliner_script(pipeline_profile pipeline_profile.py ARGUMENTS ${mkprofile} CASES quick full)
+popliner_script(made_placement made_placement_test.py ARGUMENTS ${mkprofile} CASES quick full)
 popliner_script(pipeline_ipus pipeline_ipus_test.py ARGUMENTS ${popliner} ${mkprofile}
   CASES quick full)
 popliner_script(calibration calibration_test.py ARGUMENTS ${popliner} ${mkprofile} FROM full)

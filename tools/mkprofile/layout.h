@@ -1,21 +1,13 @@
-/* One tile: its lowered variables, their addresses, and the truth about its memory.
+/* One tile: the truth about its memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef MK_LAYOUT_H
 #define MK_LAYOUT_H
 
-#include "mkprofile/sizes.h"
-
-/* A lowered variable. */
-typedef struct mk_lowered {
-    size_t variable; /* logical */
-    uint64_t size_bytes;
-    uint64_t offset;
-} mk_lowered;
+#include "mkprofile/placement.h"
 
 typedef struct mk_tile_memory {
     uint64_t total_bytes; /* of the union of all address ranges */
-    uint64_t end;         /* the largest address in use + 1 */
     uint64_t always_live_bytes;
     uint64_t not_always_live_peak_bytes;
     uint64_t overlapped_bytes[MK_CATEGORY_COUNT];
@@ -24,14 +16,7 @@ typedef struct mk_tile_memory {
 
 /* Filled tile after tile; the arrays are reused. */
 typedef struct mk_layout {
-    const mk_sizes *sizes;
-    size_t *address_order; /* logical variables: the resident ones, then temporaries by lane */
-    size_t *place;         /* of a logical variable among `lowered`, MK_NONE if not on the tile */
-
-    mk_lowered *lowered; /* in the order of their ids */
-    size_t num_lowered;
-    size_t *allocated; /* places in `lowered`, in the order of allocation */
-    size_t num_allocated;
+    mk_placement placement;
     mk_tile_memory memory;
 
     uint64_t *class_bytes; /* on the tile, by class id */

@@ -2,6 +2,7 @@
 #include "mkprofile/lowering.h"
 
 #include "base/growth.h"
+#include "mkprofile/pairs.h"
 #include "mkprofile/pipeline_lowering.h"
 #include "mkprofile/programs.h"
 #include "mkprofile/random.h"
@@ -810,4 +811,5 @@ void mk_lower(mk_network_plan *plan) {
     mk_settle_lives(plan);
     mk_number_programs(plan);
     mk_add_system_variables(plan);
+    mk_pair_variables(plan);
 }

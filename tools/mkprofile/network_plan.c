@@ -181,6 +181,7 @@ popliner_status mk_network_plan_begin(mk_network_plan *plan, const mk_options *o
     mk_array_begin(plan, &plan->occasions, sizeof(mk_occasion));
     mk_array_begin(plan, &plan->call_order, sizeof(size_t));
     mk_array_begin(plan, &plan->variables, sizeof(mk_variable));
+    mk_array_begin(plan, &plan->pairs, sizeof(mk_pair));
     mk_array_begin(plan, &plan->unlowered, sizeof(mk_unlowered));
     mk_array_begin(plan, &plan->classes, sizeof(mk_class));
     mk_array_begin(plan, &plan->ranges, sizeof(mk_range));
@@ -211,6 +212,7 @@ void mk_network_plan_end(mk_network_plan *plan) {
     free(plan->occasions.items);
     free(plan->call_order.items);
     free(plan->variables.items);
+    free(plan->pairs.items);
     free(plan->unlowered.items);
     free(plan->classes.items);
     free(plan->ranges.items);

@@ -297,15 +297,15 @@ typedef enum mk_life {
     MK_LIFE_STEPS, /* from first_step up to, not including, end_step */
 } mk_life;
 
-/* In which part of a tile's memory a variable lies; the parts follow each other. */
-typedef enum mk_section {
-    MK_SECTION_START,
-    MK_SECTION_CODE,
-    MK_SECTION_STATE,
-    MK_SECTION_DATA,
-    MK_SECTION_TEMPORARY, /* where lives that never meet share addresses */
-    MK_SECTION_COUNT,
-} mk_section;
+/* In which order the variables of a tile are placed. */
+typedef enum mk_group {
+    MK_GROUP_START,
+    MK_GROUP_VERTEX_CODE,
+    MK_GROUP_EXECUTABLE, /* the others; so far all are executable */
+    MK_GROUP_DATA,       /* always live */
+    MK_GROUP_TEMPORARY,
+    MK_GROUP_STATE, /* of vertices, with their fields and copy descriptors */
+} mk_group;
 
 typedef struct mk_variable {
     size_t name;      /* in plan.base_names */
@@ -322,7 +322,7 @@ typedef struct mk_variable {
     size_t suffix_number;
     size_t prefix; /* of a vertex field, else MK_NONE */
     unsigned bitset;
-    mk_section section;
+    mk_group group;
     mk_life life;
     size_t always_group; /* which of the always live classes */
     size_t occasion;     /* whose starts its steps count from, else MK_NONE */
@@ -334,8 +334,13 @@ typedef struct mk_variable {
     bool is_written;     /* since the turn began */
     bool spans_loop;
     size_t class_id;
-    size_t lane; /* of a temporary: variables of a lane are never live together */
 } mk_variable;
+
+/* Two logical variables that may not lie in the same memory element of a tile. */
+typedef struct mk_pair {
+    size_t one;
+    size_t other;
+} mk_pair;
 
 typedef struct mk_unlowered {
     size_t name;
@@ -443,6 +448,7 @@ typedef struct mk_network_plan {
     mk_array call_order; /* size_t: functions, in the order of their first call */
 
     mk_array variables;
+    mk_array pairs; /* mk_pair */
     mk_array unlowered;
     mk_array classes; /* class ids start at 1: the first one here is class 1 */
     mk_array ranges;

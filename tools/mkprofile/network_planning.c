@@ -3,7 +3,6 @@
 
 #include "base/failure.h"
 #include "mkprofile/faults.h"
-#include "mkprofile/lanes.h"
 #include "mkprofile/liveness.h"
 #include "mkprofile/lowering.h"
 #include "mkprofile/network.h"
@@ -25,7 +24,5 @@ popliner_status mk_network_plan_make(mk_network_plan *plan, popliner_error *erro
         return pl_fail_memory(error, "the plan of the profile");
     if (status == POPLINER_OK)
         status = mk_make_classes(plan, error);
-    if (status == POPLINER_OK)
-        status = mk_assign_lanes(plan, error);
     return status;
 }

@@ -11,9 +11,6 @@
 /* The clock of a Mk2 IPU. */
 #define MK_CYCLES_PER_MICROSECOND 1850
 
-/* The memory of a Mk2 tile. */
-#define MK_BYTES_PER_TILE 638976
-
 typedef struct mk_profile {
     const mk_network_plan *plan;
     mk_sizes sizes;

@@ -5,9 +5,8 @@
 
 enum { CLOCK_FREQUENCY = MK_CYCLES_PER_MICROSECOND * 1000000 };
 
-/* Offsets of the memory elements of a tile: 16 KiB each in the lower part, 32 KiB above. */
 static void append_element_offsets(pl_blob *blob) {
-    for (uint64_t offset = 0; offset < MK_BYTES_PER_TILE; offset += offset < 212992 ? 16384 : 32768)
+    for (uint64_t offset = 0; offset < MK_BYTES_PER_TILE; offset = mk_next_element(offset))
         pl_varint_write(blob, offset);
 }
 
@@ -36,9 +35,9 @@ static void write_target_info(mk_profile *profile) {
     mk_rows_integer(&rows, 64);
     append_element_offsets(&profile->blob);
     mk_rows_blob(&rows, &profile->blob);
-    mk_rows_integer(&rows, 212992);
+    mk_rows_integer(&rows, MK_UPPER_ELEMENTS);
     pl_varint_write(&profile->blob, 0);
-    pl_varint_write(&profile->blob, 212992);
+    pl_varint_write(&profile->blob, MK_UPPER_ELEMENTS);
     mk_rows_blob(&rows, &profile->blob);
     /* Constants of the hardware, in the order of the columns from tileMemoryBaseAddress on. */
     const uint64_t constants[] = {311296, 2, 6, 4, 8, 4,  1, 600, 256, 5,  5,  10,     64,    4,

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/growth.h"
 #include "mkprofile/profile.h"
-#include "mkprofile/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Real files count so many bytes more in non_interleaved_including_gaps. */
 enum { GAP_AT_THE_END = 8 };
-
-/* One in so many temporaries must not share a memory element with the variable behind it. */
-enum { ELEMENT_CONSTRAINT_EVERY = 16 };
 
 /* The bytes of an origin in a liveness class; the origins of what the compiler made are the
  * categories, behind all others. */
@@ -40,9 +36,24 @@ static void suffix_of(const mk_variable *variable, size_t tile, char *text, size
     }
 }
 
+/* The places, among the variables of the tile, of those that it may not share an element with. */
+static void write_apart(mk_profile *profile, mk_rows *rows, size_t variable) {
+    const mk_placement *placement = &profile->layout.placement;
+    for (size_t i = placement->first_apart[variable]; i < placement->first_apart[variable + 1];
+         i++) {
+        size_t place = placement->place[placement->apart[i]];
+        if (place != MK_NONE)
+            pl_varint_write(&profile->blob, place);
+    }
+    if (profile->blob.size > 0)
+        mk_rows_blob(rows, &profile->blob);
+    else
+        mk_rows_null(rows);
+}
+
 static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size_t place) {
     const mk_network_plan *plan = profile->plan;
-    const mk_lowered *lowered = &profile->layout.lowered[place];
+    const mk_lowered *lowered = &profile->layout.placement.lowered[place];
     const mk_variable *variable = mk_variable_at(plan, lowered->variable);
     uint64_t id = profile->first_var_id[tile] + place;
     char suffix[64];
@@ -60,15 +71,7 @@ static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size
     mk_rows_integer(rows, lowered->offset);
     mk_rows_integer(rows, variable->category);
     mk_rows_integer(rows, variable->class_id);
-    if (variable->section == MK_SECTION_TEMPORARY && place + 1 < profile->layout.num_lowered &&
-        mk_random(plan->options.plan_seed + 2, variable->identity, tile) %
-                ELEMENT_CONSTRAINT_EVERY ==
-            0) {
-        pl_varint_write(&profile->blob, id + 1);
-        mk_rows_blob(rows, &profile->blob);
-    } else {
-        mk_rows_null(rows);
-    }
+    write_apart(profile, rows, lowered->variable);
     mk_rows_null(rows);
     if (variable->unlowered != MK_NONE)
         mk_rows_integer(rows, variable->unlowered);
@@ -80,15 +83,16 @@ static void write_variable(mk_profile *profile, mk_rows *rows, size_t tile, size
 
 static void write_memory(mk_profile *profile, mk_rows *rows, size_t tile) {
     const mk_tile_memory *memory = &profile->layout.memory;
+    uint64_t end = profile->layout.placement.end;
     mk_rows_integer(rows, tile);
     mk_rows_integer(rows, 0); /* nothing lies in interleaved memory */
     mk_rows_integer(rows, 0);
     mk_rows_integer(rows, memory->total_bytes);
-    mk_rows_integer(rows, memory->end + GAP_AT_THE_END);
+    mk_rows_integer(rows, end + GAP_AT_THE_END);
     mk_rows_integer(rows, 0); /* nor behind the end of memory */
     mk_rows_integer(rows, 0);
     mk_rows_integer(rows, memory->total_bytes);
-    mk_rows_integer(rows, memory->end);
+    mk_rows_integer(rows, end);
     mk_rows_integer(rows, memory->always_live_bytes);
     mk_rows_integer(rows, memory->not_always_live_peak_bytes);
     mk_rows_next(rows);
@@ -97,8 +101,9 @@ static void write_memory(mk_profile *profile, mk_rows *rows, size_t tile) {
 static void write_allocation_order(mk_profile *profile, mk_rows *rows, size_t tile) {
     const mk_layout *layout = &profile->layout;
     mk_rows_integer(rows, tile);
-    for (size_t i = 0; i < layout->num_allocated; i++)
-        pl_varint_write(&profile->blob, profile->first_var_id[tile] + layout->allocated[i]);
+    for (size_t i = 0; i < layout->placement.num_allocated; i++)
+        pl_varint_write(&profile->blob,
+                        profile->first_var_id[tile] + layout->placement.allocated[i]);
     mk_rows_blob(rows, &profile->blob);
     mk_rows_next(rows);
 }
@@ -236,9 +241,10 @@ static void write_tile_rows(mk_profile *profile, tile_sums *sums) {
     mk_rows orders = mk_rows_begin(&profile->database, "allocation_order_by_tile", 2);
     for (size_t tile = 0; tile < tiles && !profile->database.failed; tile++) {
         mk_layout_tile(layout, tile);
-        for (size_t place = 0; place < layout->num_lowered; place++) {
+        for (size_t place = 0; place < layout->placement.num_lowered; place++) {
             write_variable(profile, &variables, tile, place);
-            sums->by_variable[layout->lowered[place].variable] += layout->lowered[place].size_bytes;
+            sums->by_variable[layout->placement.lowered[place].variable] +=
+                layout->placement.lowered[place].size_bytes;
         }
         write_memory(profile, &memory, tile);
         write_allocation_order(profile, &orders, tile);
@@ -255,7 +261,7 @@ static void write_tile_rows(mk_profile *profile, tile_sums *sums) {
             sums->max_peak_bytes = layout->memory.not_always_live_peak_bytes;
             sums->watched[1] = tile;
         }
-        if (layout->memory.end > MK_BYTES_PER_TILE)
+        if (layout->placement.end > MK_BYTES_PER_TILE)
             profile->figures.overfull_tiles++;
     }
     mk_rows_end(&variables);

@@ -88,7 +88,7 @@ mk_span mk_add_data(mk_network_plan *plan, const mk_data *data) {
             .suffix = MK_SUFFIX_TILE,
             .prefix = MK_NONE,
             .bitset = BIT_DATA | BIT_ALLOCATED | (is_resident ? BIT_ALWAYS_LIVE : 0),
-            .section = is_resident ? MK_SECTION_DATA : MK_SECTION_TEMPORARY,
+            .group = is_resident ? MK_GROUP_DATA : MK_GROUP_TEMPORARY,
             .life = is_resident ? MK_LIFE_ALWAYS : MK_LIFE_STEPS,
             .always_group = data->kind == MK_WEIGHT ? GROUP_WEIGHTS : GROUP_STATE,
             .occasion = data->occasion,
@@ -114,7 +114,7 @@ size_t mk_add_compiler_data(mk_network_plan *plan, const mk_compiler_data *data)
         .suffix_number = data->message,
         .prefix = MK_NONE,
         .bitset = BIT_DATA | BIT_ALLOCATED,
-        .section = MK_SECTION_TEMPORARY,
+        .group = MK_GROUP_TEMPORARY,
         .life = MK_LIFE_STEPS,
         .occasion = data->occasion,
         .first_step = MK_NONE,
@@ -172,7 +172,7 @@ static mk_variable system_variable(mk_network_plan *plan, mk_category category, 
         .alignment = alignment,
         .prefix = MK_NONE,
         .bitset = BIT_ALLOCATED | BIT_ALWAYS_LIVE,
-        .section = MK_SECTION_DATA,
+        .group = MK_GROUP_DATA,
         .life = MK_LIFE_ALWAYS,
         .always_group = GROUP_SYSTEM,
         .occasion = MK_NONE,
@@ -197,9 +197,11 @@ static void add_code(mk_network_plan *plan, mk_category category, const char *na
                      uint64_t subject, size_t number, size_t ipu) {
     mk_variable variable = system_variable(plan, category, name, rule, subject, 4);
     variable.bitset |= BIT_EXECUTABLE;
-    if (category == MK_VERTEX_CODE)
+    variable.group = MK_GROUP_EXECUTABLE;
+    if (category == MK_VERTEX_CODE) {
         variable.bitset |= BIT_VERTEX_CODE;
-    variable.section = MK_SECTION_CODE;
+        variable.group = MK_GROUP_VERTEX_CODE;
+    }
     variable.tiles.ipu = ipu;
     if (number != MK_NONE) {
         variable.suffix = MK_SUFFIX_NUMBER;
@@ -220,7 +222,7 @@ static void add_vertex_variables(mk_network_plan *plan, size_t number) {
     state.suffix = MK_SUFFIX_TILE_NUMBER;
     state.suffix_number = number;
     state.tiles = vertices->tiles;
-    state.section = MK_SECTION_STATE;
+    state.group = MK_GROUP_STATE;
     mk_append(plan, &plan->variables, &state);
     if (type->field_bytes > 0) {
         mk_variable fields = state;
@@ -261,7 +263,7 @@ static void add_every_code(mk_network_plan *plan) {
     mk_variable start =
         system_variable(plan, MK_CONTROL_CODE, ".text.poplar_start", MK_RULE_FIXED, 460, 4);
     start.bitset |= BIT_EXECUTABLE | BIT_START_SECTION;
-    start.section = MK_SECTION_START;
+    start.group = MK_GROUP_START;
     mk_append(plan, &plan->variables, &start);
     add_code(plan, MK_CONTROL_CODE, ".text.supervisor.control_initPrngSeed", MK_RULE_FIXED, 32,
              MK_NONE, MK_EVERY_IPU);
