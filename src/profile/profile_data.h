@@ -217,7 +217,7 @@ struct popliner_profile {
     uint8_t *variable_placing;      /* see pl_placing */
     uint64_t *tile_variables_start; /* [num_tiles + 1] */
 
-    /* What the compiler places variables by: docs/internals/layout.md. */
+    /* Data for the layout rule: docs/internals/layout.md. */
     size_t num_elements;
     uint64_t *element_offset; /* where the elements of a tile's memory begin, ascending */
     /* variables that must not share an element with others, ascending, and these */
