@@ -113,6 +113,9 @@ def as_text(generator, rows):
     text = out.getvalue()
     if generator.random() < 0.3:
         text = text.rstrip("\r\n")
+    if generator.random() < 0.3:  # comments, before the first row alone
+        text = "".join(generator.choice(["#", "# a comment, \"unended", "#name;memory", ""]) +
+                       line_end for _ in range(generator.randrange(1, 4))) + text
     return generator.choice(["", "\ufeff"]) + text
 
 
@@ -150,6 +153,8 @@ WRONG = [
     ("name,memory\na,1\na,2\n", "line 3: an earlier layer has this name: \"a\""),
     ("name,memory\n\"a\nb\",1\nc,x\n", "line 4: expected bytes"),
     ("name,memory\na,-1\n", "line 2: expected bytes, like 638976, 624KiB or 1.5M, at most 2^48"),
+    ("\n# a\n\n#b\r\nname,memory\na,-1\n", "line 6: expected bytes"),
+    ("name,memory\n#a,-1\n", "line 2: expected bytes"),
     ("name,memory\na,1.5\n", "line 2: expected bytes"),
     ("name,memory\na,300000G\n", "line 2: expected bytes"),
     ("name,time\na,-1\n", "line 2: expected a number, at least 0: \"-1\""),

@@ -188,8 +188,21 @@ static popliner_status take_column(reader *r, size_t place, const char **time_un
     return POPLINER_OK;
 }
 
+/* Returns the end of the blank lines and the lines that begin with '#' at the start of a text. */
+static const char *skip_comments(const char *text) {
+    const char *line = text + strspn(text, " \t\r\n");
+    while (*line == '#') {
+        line += strcspn(line, "\r\n");
+        line += strspn(line, " \t\r\n");
+    }
+    return line;
+}
+
 static popliner_status read_head(reader *r) {
     const char *time_unit = NULL;
+    const char *head = skip_comments(r->rest);
+    for (; r->rest < head; r->rest++)
+        r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
     for (size_t c = 0; c < NUM_COLUMNS; c++)
         r->place_of[c] = SIZE_MAX;
     popliner_status status = take_row(r);
@@ -309,6 +322,7 @@ static popliner_status read_table(reader *r) {
 
 bool pl_is_costs_csv(const char *text, char *delimiter) {
     static const char marks[] = ",;\t";
+    text = skip_comments(text);
     const size_t length = strcspn(text, "\r\n");
     *delimiter = ',';
     for (const char *mark = marks; *mark != '\0'; mark++)
@@ -340,7 +354,7 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
     char *copy = pl_copy_string(text, length);
     reader r = {.path = path, .error = error, .file = file, .rest = copy, .end_line = 1};
     popliner_status status = POPLINER_OK;
-    pl_is_costs_csv(text + strspn(text, " \t\r\n"), &r.delimiter);
+    pl_is_costs_csv(text, &r.delimiter);
     r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);
     r.units = json_array();
     r.cuts = json_array();

@@ -81,7 +81,8 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
                                   const popliner_pipeline *pipeline, popliner_costs_file *file,
                                   popliner_error *error);
 
-/* True if the first line has a column "name". Sets *delimiter to a comma, a semicolon or a tab. */
+/* True if the first line after those that begin with '#' has a column "name". Sets *delimiter to a
+ * comma, a semicolon or a tab. */
 bool pl_is_costs_csv(const char *text, char *delimiter);
 
 /* The keys of popliner's own format by kind of object, the required ones first. A test compares

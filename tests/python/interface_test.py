@@ -46,10 +46,11 @@ class Interface(unittest.TestCase):
     def test_every_function_of_the_library_is_used(self):
         folder = os.path.dirname(popliner.__file__)
         text = ""
-        for name in os.listdir(folder):
-            if name.endswith(".py") and name != "_declared.py":
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    text += file.read()
+        for below, _, names in os.walk(folder):
+            for name in names:
+                if name.endswith(".py") and name != "_declared.py":
+                    with open(os.path.join(below, name), encoding="utf-8") as file:
+                        text += file.read()
         used = set(re.findall(r"library\.(popliner_\w+)", text))
         self.assertEqual(set(_declared.FUNCTIONS) - used, LEFT_OUT)
 

@@ -1,4 +1,7 @@
-"""What the stages of a chain would cost: tables that the solver reads.
+"""What the stages of a chain would cost: tables that the solver reads, and where they come from.
+
+`read_source` makes a table from a checkpoint, a configuration or an ONNX model, as does
+`python -m popliner.costs`; `popliner.costs.torch` from modules of PyTorch.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -10,18 +13,20 @@ import json
 from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence,
                     Tuple, Union)
 
-from . import _declared as c
-from . import _html
-from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
+from .. import _declared as c
+from .. import _html
+from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
                        callback, failure, file_name, listed, logger, make, member, number, size,
                        stop_of, text)
-from ._library import begin, library
-from .enums import CopiesRule, Objective, ProgramFormat, Recompute, Schedule
-from .errors import UsageError
-from .plans import Answer, Naming, Pareto, Replicas, Sweep
-from .records import Interval
-from .request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, counted_marks,
-                      taken, weight_of)
+from .._library import begin, library
+from ..enums import CopiesRule, Objective, ProgramFormat, Recompute, Schedule
+from ..errors import UsageError
+from ..plans import Answer, Naming, Pareto, Replicas, Sweep
+from ..records import Interval
+from ..request import (Asked, Bandwidth, Request, Units, WeightFunction, copies_of, counted_marks,
+                       taken, weight_of)
+from .source import read_source
+from .table import Assumed, Table
 
 #: The peak of an interval that must not be a stage.
 FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
@@ -649,4 +654,5 @@ def solve_ways(ways: Mapping[str, Costs], request: Optional[Request] = None,
     return first._certify_chosen(answer, asked)
 
 
-__all__ = ["Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "solve", "solve_ways"]
+__all__ = ["Assumed", "Costs", "FORBIDDEN", "FileInfo", "MAX_CYCLES", "Table", "read_source", "solve",
+           "solve_ways"]

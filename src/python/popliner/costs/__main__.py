@@ -1,0 +1,90 @@
+"""python -m popliner.costs SOURCE: a table of costs from a checkpoint, a configuration, an ONNX
+model or ONNX Runtime's statistics.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Dict, List, Optional
+
+from ..errors import Error, UsageError
+from ..files import write_file
+from . import read_source
+from .table import DTYPE_BYTES, OPTIMIZERS, Assumed
+
+
+def _dims(texts: List[str]) -> Dict[str, int]:
+    result = {}
+    for text in texts:
+        name, _, size = text.partition("=")
+        if not name or not size.isascii() or not size.isdigit() or len(size) > 18:
+            raise UsageError(f"--dim {text}: expected NAME=SIZE, like batch=1")
+        result[name] = int(size)
+    return result
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options: those of Assumed."""
+    p = argparse.ArgumentParser(
+        prog="python -m popliner.costs", allow_abbrev=False,
+        description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
+        "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or the "
+        "statistics of nodes of ONNX Runtime.")
+    p.add_argument("source", metavar="SOURCE")
+    p.add_argument("--format", choices=["csv", "json"], default="csv",
+                   help="json counts what units share once in a stage (default: csv)")
+    p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
+    p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
+                   "(default: config.json in its folder)")
+    p.add_argument("--batch", type=int, default=1, metavar="N",
+                   help="sequences of a micro-batch (default: 1)")
+    p.add_argument("--sequence", type=int, default=2048, metavar="N",
+                   help="tokens of a sequence (default: 2048)")
+    p.add_argument("--train", choices=list(OPTIMIZERS), metavar="OPTIMIZER",
+                   help="for training with " + ", ".join(OPTIMIZERS) + " (default: inference)")
+    p.add_argument("--gradient", choices=list(DTYPE_BYTES), metavar="DTYPE",
+                   help="of gradients (default: that of the weights; adam-mixed: fp32)")
+    p.add_argument("--dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
+                   help="of the weights of a config.json (default: torch_dtype, or bf16)")
+    p.add_argument("--kv-dtype", choices=list(DTYPE_BYTES), default="bf16", metavar="DTYPE",
+                   help="of the KV cache (default: bf16)")
+    p.add_argument("--tensor", type=int, default=1, metavar="N",
+                   help="tensor degree, which divides weights, cache, activations and times")
+    p.add_argument("--experts", type=int, default=1, metavar="N",
+                   help="expert degree, which divides experts")
+    p.add_argument("--tflops", type=float, metavar="N",
+                   help="TFLOP in a second: times in ms instead of FLOP")
+    p.add_argument("--activations", choices=["selective", "all"], default="selective",
+                   help="all: nothing is recomputed (default: selective)")
+    p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
+    p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
+                   help="the size of a symbolic dimension of an ONNX model")
+    return p
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Runs the command; the result is its exit status."""
+    a = parser().parse_args(arguments)
+    try:
+        assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
+                          a.experts, a.tflops, a.activations, a.group, _dims(a.dim))
+        table = read_source(a.source, assumed, config=a.config)
+        text = table.json() if a.format == "json" else table.csv()
+        if a.output is not None:
+            write_file(a.output, text)
+        else:
+            sys.stdout.write(text)
+    except UsageError as error:
+        print(f"python -m popliner.costs: {error}", file=sys.stderr)
+        return 2
+    except Error as error:
+        print(f"python -m popliner.costs: {error}", file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,240 @@
+"""Bytes of tensors and hyperparameters from GGUF files, versions 2 and 3.
+
+The layout is that of ggml's docs/gguf.md; blocks of types are those of ggml (gguf-py's
+GGML_QUANT_SIZES). Only the part before the data is read.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from typing import Any, Dict, List, Optional, Tuple
+
+from ..errors import InputError
+from .model import LayerShape, Shape, chain, gather, require_whole
+from .table import Assumed, Source, Table
+
+#: Elements and bytes of a block, by the number of the type.
+BLOCKS: Dict[int, Tuple[str, int, int]] = {
+    0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
+    6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24), 8: ("Q8_0", 32, 34), 9: ("Q8_1", 32, 40),
+    10: ("Q2_K", 256, 84), 11: ("Q3_K", 256, 110), 12: ("Q4_K", 256, 144), 13: ("Q5_K", 256, 176),
+    14: ("Q6_K", 256, 210), 15: ("Q8_K", 256, 292), 16: ("IQ2_XXS", 256, 66),
+    17: ("IQ2_XS", 256, 74), 18: ("IQ3_XXS", 256, 98), 19: ("IQ1_S", 256, 50),
+    20: ("IQ4_NL", 32, 18), 21: ("IQ3_S", 256, 110), 22: ("IQ2_S", 256, 82),
+    23: ("IQ4_XS", 256, 136), 24: ("I8", 1, 1), 25: ("I16", 1, 2), 26: ("I32", 1, 4),
+    27: ("I64", 1, 8), 28: ("F64", 1, 8), 29: ("IQ1_M", 256, 56), 30: ("BF16", 1, 2),
+    34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66), 39: ("MXFP4", 32, 17), 40: ("NVFP4", 64, 36),
+    41: ("Q1_0", 128, 18)}
+_WHOLE = {0, 1, 28, 30}
+
+#: The formats of values by their type; 8 is a string and 9 an array.
+_VALUES = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q",
+           11: "<q", 12: "<d"}
+MAX_DEPTH = 4
+_STRING, _ARRAY = 8, 9
+#: Longer arrays (of tokens) are not kept.
+_MAX_KEPT = 1 << 16
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def number(self, kind: str, what: str) -> Any:
+        return struct.unpack(kind, self.source.take(struct.calcsize(kind), what))[0]
+
+    def string(self, what: str) -> str:
+        return self.source.take(self.number("<Q", what), what).decode("utf-8", "replace")
+
+    def value(self, kind: int, what: str, depth: int = 0) -> Any:
+        """A value; an array that is too long to matter is None."""
+        if kind == _STRING:
+            return self.string(what)
+        if kind in _VALUES:
+            return self.number(_VALUES[kind], what)
+        if kind != _ARRAY:
+            raise self.source.refuse(f"{what} has the unknown type {kind}")
+        if depth >= MAX_DEPTH:
+            raise self.source.refuse(f"{what} nests arrays too deeply")
+        inner, count = self.number("<I", what), self.number("<Q", what)
+        if inner in _VALUES:
+            size = struct.calcsize(_VALUES[inner])
+            if count > _MAX_KEPT:
+                self.source.skip(count * size, what)
+                return None
+            data = self.source.take(count * size, what)
+            return [value for (value,) in struct.iter_unpack(_VALUES[inner], data)]
+        self.source.need(count * (8 if inner == _STRING else 12), what)
+        values = [self.value(inner, what, depth + 1) for _ in range(count)]
+        return values if count <= _MAX_KEPT else None
+
+
+def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
+    """The pairs of a file, (bytes, elements) of its tensors, and whether any is quantised."""
+    with Source(path) as source:
+        reader = _Reader(source)
+        if source.take(4, "the mark GGUF") != b"GGUF":
+            raise source.refuse("does not begin with GGUF")
+        version = reader.number("<I", "the version")
+        if version not in (2, 3):
+            raise source.refuse(f"version {version}; expected 2 or 3, little-endian")
+        num_tensors, num_pairs = reader.number("<Q", "counts"), reader.number("<Q", "counts")
+        source.need(num_tensors * 32 + num_pairs * 13, f"{num_tensors} tensors and {num_pairs} "
+                    "pairs")
+        pairs: Dict[str, Any] = {}
+        for _ in range(num_pairs):
+            key = reader.string("a key")
+            if key in pairs:
+                raise source.refuse(f"the key {key!r:.100} appears twice")
+            pairs[key] = reader.value(reader.number("<I", "a type"), f"{key!r:.100}")
+        tensors: Dict[str, Tuple[int, int]] = {}
+        spans: List[Tuple[int, int, str]] = []
+        is_quantised = False
+        for _ in range(num_tensors):
+            name, size, elements, kind, offset = _tensor(source, reader)
+            if name in tensors:
+                raise source.refuse(f"the tensor {name!r:.100} appears twice")
+            tensors[name] = size, elements
+            spans.append((offset, size, name))
+            is_quantised = is_quantised or kind not in _WHOLE
+        _check_data(source, pairs, spans)
+    return pairs, tensors, is_quantised
+
+
+def _tensor(source: Source, reader: _Reader) -> Tuple[str, int, int, int, int]:
+    name = reader.string("a tensor's name")
+    count = reader.number("<I", "a tensor's dimensions")
+    if count > 4:
+        raise source.refuse(f"{name!r:.100} has {count} dimensions; expected at most 4")
+    dims = [reader.number("<Q", "a tensor's sizes") for _ in range(count)]
+    kind, offset = reader.number("<I", "a tensor's type"), reader.number("<Q", "an offset")
+    if kind not in BLOCKS:
+        raise source.refuse(f"{name!r:.100} has the unknown type {kind}, so its size is unknown")
+    type_name, block, block_bytes = BLOCKS[kind]
+    if (dims[0] if dims else 1) % block != 0:
+        raise source.refuse(f"{name!r:.100}: rows of {dims[0] if dims else 1} elements are no "
+                            f"blocks of {block} as {type_name} has them")
+    elements = 1
+    for size in dims:
+        elements *= size
+    return name, elements // block * block_bytes, elements, kind, offset
+
+
+def _check_data(source: Source, pairs: Dict[str, Any], spans: List[Tuple[int, int, str]]) -> None:
+    """Each tensor begins where the one before it ends, aligned, and within the file."""
+    alignment = pairs.get("general.alignment", 32)
+    if type(alignment) is not int or alignment < 1 or alignment > 1 << 20 or alignment % 8 != 0:
+        raise source.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
+    start = -(-source.position // alignment) * alignment
+    expected = 0
+    for offset, size, name in sorted(spans):
+        if offset != expected:
+            raise source.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
+                                f"{expected}")
+        if start + offset + size > source.size:
+            raise source.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the file "
+                                f"has {source.size}: it is cut off or damaged")
+        expected = -(-(offset + size) // alignment) * alignment
+    if source.size > start + expected and spans:
+        raise source.refuse(f"{source.size - start - expected} bytes follow the last tensor: the "
+                            "file is damaged")
+
+
+def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
+    """All files of the model, by the number in the name and split.count."""
+    count = pairs.get("split.count", 1)
+    found = re.search(r"-(\d{5})-of-(\d{5})\.gguf$", path)
+    if found is None or int(found[2]) == 1:
+        if type(count) is int and count > 1:
+            raise InputError(f"{os.path.basename(path)}: is one of {count} files; expected a name "
+                             "like model-00001-of-00003.gguf")
+        return [path]
+    if type(count) is int and count not in (1, int(found[2])):
+        raise InputError(f"{os.path.basename(path)}: split.count is {count}, but the name says "
+                         f"{int(found[2])}")
+    return [f"{path[:found.start()]}-{i:05}-of-{found[2]}.gguf"
+            for i in range(1, int(found[2]) + 1)]
+
+
+def _integers(pairs: Dict[str, Any], key: str, count: int, default: Optional[int]) -> Any:
+    """A number of each layer: a list may give them, or one number all."""
+    value = pairs.get(key, default)
+    values = value if isinstance(value, list) else [value] * count
+    if len(values) < count or not all(type(it) is int and 0 <= it < 1 << 32 for it in values):
+        return None
+    return values[:count]
+
+
+def shape_of(pairs: Dict[str, Any], places: Any, name: str) -> Optional[Shape]:
+    """The hyperparameters; None if the file lacks some, or its layers are not those of a
+    transformer."""
+    base = pairs.get("general.architecture")
+    if not isinstance(base, str):
+        return None
+    count = pairs.get(base + ".block_count")
+    hidden = pairs.get(base + ".embedding_length")
+    if type(count) is not int or type(hidden) is not int or not 0 < hidden < 1 << 32 or \
+            count != sum(isinstance(place, int) for place in places) or \
+            base + ".ssm.state_size" in pairs:
+        return None
+    heads = _integers(pairs, base + ".attention.head_count", count, None)
+    if heads is None or not all(heads):
+        return None
+    kv_heads = _integers(pairs, base + ".attention.head_count_kv", count, None) or heads
+    keys = _integers(pairs, base + ".attention.key_length", 1, hidden // heads[0])
+    values = _integers(pairs, base + ".attention.value_length", 1, hidden // heads[0])
+    latent = pairs.get(base + ".attention.kv_lora_rank")
+    rope = pairs.get(base + ".rope.dimension_count")
+    window = pairs.get(base + ".attention.sliding_window")
+    widths = _integers(pairs, base + ".feed_forward_length", count, 0)
+    experts = pairs.get(base + ".expert_count", 0)
+    used = pairs.get(base + ".expert_used_count", 0)
+    if not keys or not values or widths is None:
+        return None
+    layers = []
+    for i in range(count):
+        weights = places[i]
+        layer = LayerShape(parameters=weights.elements)
+        layer.active = weights.elements - weights.expert_elements
+        if weights.expert_elements and type(experts) is int and experts > 0 and type(used) is int:
+            layer.active += weights.expert_elements * min(used, experts) // experts
+        layer.kv = kv_heads[i] * (keys[0] + values[0])
+        if type(latent) is int and type(rope) is int:
+            layer.kv = latent + rope
+        layer.score_width = heads[i] * (keys[0] + values[0])
+        layer.intermediate = widths[i]
+        layers.append(layer)
+    vocabulary = places["embedding"].elements // hidden if "embedding" in places else 0
+    shape = Shape(hidden, vocabulary, heads[0], layers, is_tied="head" not in places)
+    shape.notes.append("FLOPs of a layer count all its weights, of experts those that are used.")
+    if type(window) is int and window > 0:
+        shape.notes.append(f"A window of {window} tokens is not counted: the file does not say for "
+                           "which layers.")
+    return shape
+
+
+def read(path: str, assumed: Assumed) -> Table:
+    """The costs of a model, of which `path` may be any of several files."""
+    name = os.path.basename(path)
+    pairs, _, _ = read_file(path)
+    tensors: Dict[str, Tuple[int, int]] = {}
+    first: Dict[str, Any] = {}
+    for i, shard in enumerate(_shards(path, pairs)):
+        own, more, is_quantised = read_file(shard)
+        if i == 0:
+            first = own
+        if is_quantised:
+            require_whole(assumed, name, "a tensor")
+        for tensor, size in more.items():
+            if tensor in tensors:
+                raise InputError(f"{os.path.basename(shard)}: the tensor {tensor!r:.100} is in an "
+                                 "earlier file, too")
+            tensors[tensor] = size
+    if not tensors:
+        raise InputError(f"{name}: holds no tensors")
+    places = gather(name, tensors)
+    return chain(name, places, shape_of(first, places, name), assumed, is_tied="head" not in places)

@@ -1,0 +1,364 @@
+"""Bytes of initialisers and activations from an ONNX model, and ONNX Runtime's statistics of nodes.
+
+The fields of the protobuf are those of onnx.proto: of the model 7 (graph); of the graph 1 (node),
+5 (initializer), 11, 12, 13 (inputs, outputs, value_info). Other fields are left out.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from typing import Dict, Iterator, List, Optional, Pattern, Sequence, Tuple, Union
+
+from ..errors import InputError, UsageError
+from .table import MAX_UNITS, Assumed, Source, Table, Unit
+
+#: The bits of an element, by the number of TensorProto.DataType; strings have none.
+BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
+        14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8}
+#: A model is read as a whole; weights beyond this are external data.
+MAX_MODEL = 1 << 31
+MAX_DIMENSIONS = 64
+
+Field = Tuple[int, Union[int, memoryview]]
+
+
+class _Walk:
+    """Walks over the fields of messages."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def refuse(self, what: str) -> InputError:
+        return InputError(f"{self.name}: {what}")
+
+    def varint(self, data: memoryview, at: int) -> Tuple[int, int]:
+        result = shift = 0
+        while True:
+            if at >= len(data) or shift > 63:
+                raise self.refuse("no ONNX model, cut off or damaged: a number does not end")
+            byte = data[at]
+            at += 1
+            result |= (byte & 127) << shift
+            if byte < 128:
+                return result & (1 << 64) - 1, at
+            shift += 7
+
+    def fields(self, data: Union[int, memoryview]) -> Iterator[Field]:
+        """The number of each field, and its number or bytes."""
+        if isinstance(data, int):
+            raise self.refuse("no ONNX model, or damaged: a number is where a message belongs")
+        at = 0
+        while at < len(data):
+            key, at = self.varint(data, at)
+            kind = key & 7
+            if kind == 0:
+                value, at = self.varint(data, at)
+                yield key >> 3, value
+                continue
+            length = {1: 8, 5: 4}.get(kind)
+            if kind == 2:
+                length, at = self.varint(data, at)
+            if length is None or key >> 3 == 0:
+                raise self.refuse(f"no ONNX model, or damaged: a field is of the unknown kind "
+                                  f"{kind}")
+            if length > len(data) - at:
+                raise self.refuse(f"a field has {length} bytes, and {len(data) - at} are left: the "
+                                  "file is cut off or damaged")
+            yield key >> 3, data[at:at + length]
+            at += length
+
+    def text(self, value: Union[int, memoryview]) -> str:
+        if isinstance(value, int):
+            raise self.refuse("damaged: a number is where a text belongs")
+        return bytes(value).decode("utf-8", "replace")
+
+    def numbers(self, value: Union[int, memoryview]) -> List[int]:
+        """A repeated number, packed or not."""
+        if isinstance(value, int):
+            return [value]
+        result, at = [], 0
+        while at < len(value) and len(result) <= MAX_DIMENSIONS:
+            number, at = self.varint(value, at)
+            result.append(number)
+        return result
+
+
+def _bytes_of(walk: _Walk, what: str, dims: Sequence[int], kind: int) -> int:
+    if kind not in BITS:
+        raise walk.refuse(f"{what!r:.100} has elements of the unknown type {kind}")
+    if len(dims) > MAX_DIMENSIONS:
+        raise walk.refuse(f"{what!r:.100} has {len(dims)} dimensions")
+    elements = 1
+    for size in dims:
+        elements *= size
+        if elements >= 1 << 63:
+            raise walk.refuse(f"{what!r:.100} has {elements} elements")
+    return (elements * BITS[kind] + 7) // 8
+
+
+def _initializer(walk: _Walk, data: Union[int, memoryview]) -> Tuple[str, int]:
+    """The name and bytes of a tensor; its data has to be as long as its shape says."""
+    dims: List[int] = []
+    kind, name, raw = 0, "", None
+    external: Dict[str, str] = {}
+    is_external = False
+    for number, value in walk.fields(data):
+        if number == 1:
+            dims += walk.numbers(value)
+        elif number == 2 and isinstance(value, int):
+            kind = value
+        elif number == 8:
+            name = walk.text(value)
+        elif number == 9 and not isinstance(value, int):
+            raw = len(value)
+        elif number == 13:
+            pair = {n: walk.text(v) for n, v in walk.fields(value)}
+            external[pair.get(1, "")] = pair.get(2, "")
+        elif number == 14:
+            is_external = value == 1
+    if kind == 8:
+        raise walk.refuse(f"the initialiser {name!r:.100} has texts, which have no fixed size")
+    size = _bytes_of(walk, name, dims, kind)
+    if raw is not None and raw != size:
+        raise walk.refuse(f"{name!r:.100} has {raw} bytes of data, but its shape makes {size}")
+    length = external.get("length", "")
+    if is_external and length and length != str(size):
+        raise walk.refuse(f"{name!r:.100} has {length:.40} bytes of external data, but its shape "
+                          f"makes {size}")
+    return name, size
+
+
+def _value_info(walk: _Walk, data: Union[int, memoryview], assumed: Assumed,
+                unknown: Dict[str, str]) -> Tuple[str, Optional[int]]:
+    """The name and bytes of a value; None if its shape is not known."""
+    name, size = "", None
+    for number, value in walk.fields(data):
+        if number == 1:
+            name = walk.text(value)
+        elif number == 2:
+            for kind, tensor in walk.fields(value):
+                if kind == 1:
+                    size = _tensor_type(walk, tensor, assumed, unknown)
+    return name, size
+
+
+def _tensor_type(walk: _Walk, data: Union[int, memoryview], assumed: Assumed,
+                 unknown: Dict[str, str]) -> Optional[int]:
+    kind, dims = 0, None
+    is_known = True
+    for number, value in walk.fields(data):
+        if number == 1 and isinstance(value, int):
+            kind = value
+        elif number == 2:
+            dims = []
+            for _, dim in walk.fields(value):
+                entry = dict(walk.fields(dim))
+                symbol = walk.text(entry[2]) if 2 in entry else ""
+                size = entry.get(1, assumed.dims.get(symbol))
+                if not isinstance(size, int) or size >= 1 << 63:
+                    is_known = False
+                    if symbol:
+                        unknown[symbol] = symbol
+                    continue
+                dims.append(size)
+    if dims is None or not is_known or kind not in BITS:
+        return None
+    return _bytes_of(walk, "a value", dims, kind)
+
+
+class _Node:
+    def __init__(self, walk: _Walk, data: Union[int, memoryview], place: int) -> None:
+        self.inputs: List[str] = []
+        self.outputs: List[str] = []
+        self.name = kind = ""
+        for number, value in walk.fields(data):
+            if number == 1:
+                self.inputs.append(walk.text(value))
+            elif number == 2:
+                self.outputs.append(walk.text(value))
+            elif number == 3:
+                self.name = walk.text(value)
+            elif number == 4:
+                kind = walk.text(value)
+        self.name = self.name or (self.outputs[0] if self.outputs and self.outputs[0] else
+                                  f"{kind}_{place}")
+
+
+DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
+
+
+def _pattern(assumed: Assumed) -> Pattern[str]:
+    try:
+        pattern = re.compile(assumed.group or DEFAULT_GROUP)
+    except re.error as error:
+        raise UsageError(f"group {assumed.group!r}: {error}") from None
+    if pattern.groups < 1:
+        raise UsageError(f"group {assumed.group!r}: expected a group ( ) around the unit's name")
+    return pattern
+
+
+def group(names: Sequence[str], assumed: Assumed) -> Tuple[List[str], List[int]]:
+    """The names of units, and the unit of each node. Nodes in a row whose names match alike are
+    one unit; a node that does not match joins the one before it. Those before the first match are
+    the embedding. Without any match each node is a unit."""
+    pattern = _pattern(assumed)
+    units: List[str] = []
+    places: List[int] = []
+    found = [pattern.search(name) for name in names]
+    for name, match in zip(names, found):
+        key = match[1] if match is not None else None
+        if not any(found):
+            units.append(f"{name}#{len(units)}" if name in units[-1:] else name)
+        elif key is None and not units:
+            units.append("embedding")
+        elif key is not None and (not units or units[-1].split("#")[0] != key):
+            units.append(key)
+        places.append(len(units) - 1)
+    last = max((i for i, match in enumerate(found) if match is not None), default=None)
+    if last is not None and last + 1 < len(names):
+        units.append("head")
+        places[last + 1:] = [len(units) - 1] * (len(names) - last - 1)
+    seen: Dict[str, int] = {}
+    for i, name in enumerate(units):
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            units[i] = f"{name}#{seen[name]}"
+    return units, places
+
+
+def read(path: str, assumed: Assumed) -> Table:
+    """The costs of a model for inference."""
+    with Source(path) as source:
+        if source.size > MAX_MODEL:
+            raise source.refuse(f"{source.size} bytes; expected at most 2 GiB, the most that "
+                                "protobuf allows")
+        walk = _Walk(source.name)
+        data = memoryview(source.take(source.size, "the model"))
+    graphs = [value for number, value in walk.fields(data) if number == 7]
+    if len(graphs) != 1:
+        raise walk.refuse("no ONNX model: it has no graph" if not graphs else "has two graphs")
+    nodes: List[_Node] = []
+    weights: Dict[str, int] = {}
+    values: Dict[str, int] = {}
+    unknown: Dict[str, str] = {}
+    graph_inputs: List[str] = []
+    outputs: List[str] = []
+    for number, value in walk.fields(graphs[0]):
+        if number == 1:
+            nodes.append(_Node(walk, value, len(nodes)))
+        elif number == 5:
+            name, size = _initializer(walk, value)
+            if name in weights:
+                raise walk.refuse(f"the initialiser {name!r:.100} appears twice")
+            weights[name] = size
+        elif number in (11, 12, 13):
+            name, known = _value_info(walk, value, assumed, unknown)
+            if known is not None:
+                values[name] = known
+            if number == 11:
+                graph_inputs.append(name)
+            elif number == 12:
+                outputs.append(name)
+    if not nodes:
+        raise walk.refuse("the graph has no nodes")
+    if assumed.train is not None:
+        raise UsageError(f"{walk.name}: an ONNX model is for inference; leave out train")
+    made = {name for name in graph_inputs if name not in weights}
+    return _table(walk, nodes, weights, values, made, set(outputs), unknown, assumed)
+
+
+def _table(walk: _Walk, nodes: List[_Node], weights: Dict[str, int], values: Dict[str, int],
+           inputs: "set[str]", outputs: "set[str]", unknown: Dict[str, str],
+           assumed: Assumed) -> Table:
+    names, places = group([node.name for node in nodes], assumed)
+    if len(names) > MAX_UNITS:
+        raise walk.refuse(f"{len(names)} units; expected at most {MAX_UNITS}; merge nodes with "
+                          "--group")
+    table = Table([Unit(name, layer=name.split("#")[0] not in ("embedding", "head"))
+                   for name in names])
+    users: Dict[str, List[int]] = {}
+    maker: Dict[str, int] = {name: -1 for name in inputs}
+    live = [0] * len(names)
+    for node, place in zip(nodes, places):
+        for name in node.inputs:
+            if name and name not in weights and maker.get(name, place) > place:
+                raise walk.refuse(f"{name!r:.100} is used before it is made")
+            if name:
+                users.setdefault(name, []).append(place)
+        for name in node.outputs:
+            maker[name] = place
+        live[place] = max(live[place], sum(values.get(name, 0) for name in
+                                           {*node.inputs, *node.outputs} if name not in weights))
+    for name, size in weights.items():
+        own = sorted(set(users.get(name, [0])))
+        for place in own:
+            table.units[place].weight_bytes += size
+        if len(own) == 1:
+            table.units[own[0]].memory += size
+        elif size:
+            table.shared.append(([table.units[place].name for place in own], size))
+    for place, size in enumerate(live):
+        table.units[place].memory += size
+    steps = [0] * (len(names) + 1)
+    for name, first in maker.items():
+        size = values.get(name, 0)
+        last = len(names) - 1 if name in outputs else max(users.get(name, [first]))
+        if last > first and size:
+            steps[max(first, 0)] += size
+            steps[last] -= size
+    carried = 0
+    for place, unit in enumerate(table.units):
+        carried += steps[place]
+        unit.cut = carried
+    table.units[-1].cut = 0
+    without = sum(1 for name in maker if name not in values)
+    table.notes = ["Inference. Memory: initialisers, and the largest inputs and outputs of a node.",
+                   "Cut: values that are made before and used after it, and inputs and outputs of "
+                   "the model that it separates from their use, each once."]
+    if without:
+        table.notes.append(f"{without} values have no known shape and count as 0 bytes: infer "
+                           "shapes first" + (f", and give sizes of {', '.join(sorted(unknown))}"
+                                             if unknown else "") + ".")
+    return table.checked(walk.name)
+
+
+STATISTICS = ["#name", "input_sizes", "initializers_sizes", "total_dynamic_sizes",
+              "total_temp_allocations"]
+
+
+def read_statistics(path: str, assumed: Assumed) -> Table:
+    """The costs of nodes as ONNX Runtime measured them
+    (session.collect_node_memory_stats_to_file)."""
+    with Source(path) as source:
+        data = source.take(source.size, "the table")
+    name = os.path.basename(path)
+    try:
+        rows = list(csv.reader(data.decode().splitlines(), strict=True))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{name}: no table: {error}") from None
+    if not rows or rows[0] != STATISTICS:
+        raise InputError(f"{name}: expected the columns {','.join(STATISTICS)}")
+    numbers = []
+    for i, row in enumerate(rows[1:], 2):
+        if len(row) != len(STATISTICS) or not row[0] or \
+                not all(re.fullmatch(r"[0-9]{1,15}", cell) for cell in row[1:]):
+            raise InputError(f"{name}: line {i}: expected a name and four sizes in bytes")
+        numbers.append([int(cell) for cell in row[1:]])
+    names, places = group([row[0] for row in rows[1:]], assumed)
+    table = Table([Unit(unit, layer=unit.split("#")[0] not in ("embedding", "head"))
+                   for unit in names])
+    temporary = [0] * len(names)
+    for (_, weights, dynamic, temp), place in zip(numbers, places):
+        table.units[place].memory += weights + dynamic
+        table.units[place].weight_bytes += weights
+        temporary[place] = max(temporary[place], temp)
+    for unit, size in zip(table.units, temporary):
+        unit.memory += size
+    table.notes = ["Measured by ONNX Runtime, largest of all runs. Memory: initialisers and outputs "
+                   "of all nodes, and the largest temporary allocation.",
+                   "The statistics have no times and no bytes over cuts."]
+    return table.checked(name)

@@ -1,0 +1,123 @@
+"""Bytes of tensors from safetensors: one file, or several by their index.
+
+A file is a length (8 bytes, little-endian), as many bytes of JSON, and the data without holes
+(huggingface/safetensors, README, "Format"). Only the JSON is read.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Any, Dict, Optional, Tuple
+
+from ..errors import InputError
+from . import config
+from .model import chain, gather, require_whole
+from .table import DTYPE_BITS, Assumed, Source, Table, parse_json, read_json
+
+MAX_HEADER = 100_000_000
+#: Stored in fewer bits than a computation has, with scales as tensors of their own.
+_QUANTISED = {"F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "U8", "I8", "I32", "U32"}
+
+Tensors = Dict[str, Tuple[int, int]]
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _tensor(source: Source, name: str, tensor: Any) -> Tuple[int, int, int]:
+    """Checks an entry of the header: where it begins and ends, and its elements."""
+    if not isinstance(tensor, dict):
+        raise source.refuse(f"{name!r:.100} is no object with dtype, shape and data_offsets")
+    dtype, shape, offsets = (tensor.get(key) for key in ("dtype", "shape", "data_offsets"))
+    if not isinstance(dtype, str) or dtype not in DTYPE_BITS:
+        raise source.refuse(f"{name!r:.100} has the unknown dtype {dtype!r:.40}")
+    if not isinstance(shape, list) or not all(map(_is_count, shape)):
+        raise source.refuse(f"{name!r:.100}: the shape is no list of sizes")
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_count, offsets)):
+        raise source.refuse(f"{name!r:.100}: data_offsets is no pair of positions")
+    elements = 1
+    for size in shape:
+        elements = min(elements * size, 1 << 80)
+    bits = elements * DTYPE_BITS[dtype]
+    if bits % 8 != 0 or offsets[1] - offsets[0] != bits // 8:
+        raise source.refuse(f"{name!r:.100} has {offsets[1] - offsets[0]} bytes, but its shape and "
+                            f"dtype make {bits / 8:g}")
+    return offsets[0], offsets[1], elements
+
+
+def read_file(path: str) -> Tuple[Tensors, bool]:
+    """(bytes, elements) of each tensor of a file, and whether any dtype is of quantised weights."""
+    with Source(path) as source:
+        (length,) = struct.unpack("<Q", source.take(8, "the length of the header"))
+        if length > MAX_HEADER:
+            raise source.refuse(f"a header of {length} bytes; expected at most {MAX_HEADER}")
+        text = source.take(length, "the header")
+        header = parse_json(text, source.name)
+        if not isinstance(header, dict) or not text.startswith(b"{"):
+            raise source.refuse("the header is no JSON object")
+        header.pop("__metadata__", None)
+        spans = {name: _tensor(source, name, tensor) for name, tensor in header.items()}
+        end = 0
+        for first, last, _ in sorted(spans.values()):
+            if first != end:
+                raise source.refuse(f"a hole or two tensors are at byte {min(first, end)} of the "
+                                    "data")
+            end = last
+        if end != source.size - source.position:
+            raise source.refuse(f"the tensors have {end} bytes, but the file holds "
+                                f"{source.size - source.position}: it is cut off or damaged")
+    quantised = any(header[name]["dtype"] in _QUANTISED for name in header)
+    return {name: (last - first, count) for name, (first, last, count) in spans.items()}, quantised
+
+
+def read_index(path: str) -> Tuple[Tensors, bool]:
+    """The same of all files that a model.safetensors.index.json names."""
+    name = os.path.basename(path)
+    index = read_json(path)
+    files = index.get("weight_map") if isinstance(index, dict) else None
+    if not isinstance(files, dict) or not files or \
+            not all(isinstance(file, str) for file in files.values()):
+        raise InputError(f"{name}: expected a weight_map of tensors to files")
+    result: Tensors = {}
+    any_quantised = False
+    for file in sorted(set(files.values())):
+        if os.path.basename(file) != file or file in ("", ".", "..") or "\0" in file:
+            raise InputError(f"{name}: {file!r:.100} is not the name of a file in its folder")
+        tensors, quantised = read_file(os.path.join(os.path.dirname(path), file))
+        any_quantised = any_quantised or quantised
+        for tensor in tensors:
+            if files.get(tensor) != file:
+                raise InputError(f"{name}: {tensor!r:.100} is in {file}, but the index does not "
+                                 "say so")
+        result.update(tensors)
+    missing = sorted(set(files) - set(result))
+    if missing:
+        raise InputError(f"{name}: {missing[0]!r:.100} is not in {files[missing[0]]}")
+    total = index.get("metadata", {}).get("total_size") if isinstance(index.get("metadata"), dict) \
+        else None
+    if total is not None and total != sum(size for size, _ in result.values()):
+        raise InputError(f"{name}: total_size is {total!r:.40}, but the tensors have "
+                         f"{sum(size for size, _ in result.values())} bytes")
+    return result, any_quantised
+
+
+def read(path: str, assumed: Assumed, config_path: Optional[str] = None) -> Table:
+    """The costs of a model. Hyperparameters are those of the config.json in the same folder, if
+    there is one."""
+    tensors, quantised = (read_index if path.endswith(".json") else read_file)(path)
+    if quantised:
+        require_whole(assumed, os.path.basename(path), "a tensor")
+    if config_path is None:
+        beside = os.path.join(os.path.dirname(path), "config.json")
+        config_path = beside if os.path.exists(beside) else None
+    shape = None if config_path is None else config.read_shape(config_path, assumed)
+    places = gather(os.path.basename(path), tensors)
+    table = chain(os.path.basename(path), places, shape, assumed)
+    if shape is None and "head" not in places:
+        table.notes.append("No tensor is a head; if it is tied to the embedding, a config.json in "
+                           "the same folder says so.")
+    return table

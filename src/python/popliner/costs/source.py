@@ -1,0 +1,70 @@
+"""Which importer a file is for.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional
+
+from ..errors import InputError, UsageError
+from . import config as configuration
+from . import gguf, onnx, safetensors
+from .table import Assumed, Source, Table, read_json
+
+#: What is looked for in a folder, in this order.
+FILES = ("model.safetensors.index.json", "model.safetensors", "config.json")
+
+
+def _in_folder(path: str) -> str:
+    """The model of a folder."""
+    names = sorted(os.listdir(path))
+    for name in FILES[:2]:
+        if name in names:
+            return os.path.join(path, name)
+    models = [name for name in names if name.endswith((".gguf", ".safetensors", ".onnx"))]
+    firsts = [name for name in models if "-of-" not in name or "-00001-of-" in name]
+    if len(firsts) == 1:
+        return os.path.join(path, firsts[0])
+    if len(firsts) > 1:
+        raise InputError(f"{path}: holds {' and '.join(firsts[:3])}; pass one of them")
+    if FILES[2] in names:
+        return os.path.join(path, FILES[2])
+    raise InputError(f"{path}: holds no safetensors, GGUF or ONNX file and no config.json")
+
+
+def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
+                **options: Any) -> Table:
+    """The costs of a model file or its folder, recognised by its content: safetensors or their
+    index, GGUF, config.json, ONNX, or ONNX Runtime's statistics. `options` are the members of
+    Assumed; `config` names the hyperparameters of safetensors in another folder."""
+    if assumed is None:
+        try:
+            assumed = Assumed(**options)
+        except TypeError as error:
+            raise UsageError(f"read_source: {error}") from None
+    elif options:
+        raise UsageError("read_source: give Assumed, or its members, and not both")
+    try:
+        if os.path.isdir(path):
+            path = _in_folder(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    with Source(path) as source:
+        beginning = source.take(min(source.size, 16), "the beginning")
+    if beginning.startswith(b"GGUF"):
+        return gguf.read(path, assumed)
+    if beginning.startswith(b"#name,"):
+        return onnx.read_statistics(path, assumed)
+    if beginning.lstrip().startswith(b"{"):
+        keys = read_json(path)
+        if isinstance(keys, dict) and "weight_map" in keys:
+            return safetensors.read(path, assumed, config)
+        return configuration.read(path, assumed)
+    if beginning[8:9] == b"{":
+        return safetensors.read(path, assumed, config)
+    if path.endswith(".onnx"):
+        return onnx.read(path, assumed)
+    raise InputError(f"{os.path.basename(path)}: expected safetensors, GGUF, a config.json, an "
+                     "ONNX model called *.onnx, or statistics of ONNX Runtime")

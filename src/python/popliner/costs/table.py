@@ -1,0 +1,268 @@
+"""Costs that were taken from a model file: rows for units, what was assumed, and the three forms
+that the solver reads them in.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Tuple
+
+from ..errors import InputError, UsageError
+
+#: The bits of an element.
+DTYPE_BITS: Dict[str, int] = {
+    "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "BOOL": 8, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8,
+    "F8_E8M0": 8, "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
+    "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64, "C64": 64}
+
+#: The bytes of an element by the names that options and config.json take.
+DTYPE_BYTES: Dict[str, int] = {
+    "float32": 4, "fp32": 4, "bfloat16": 2, "bf16": 2, "float16": 2, "fp16": 2, "float8": 1,
+    "fp8": 1, "int8": 1}
+
+#: Bytes of states for each parameter, from the bytes of the parameter itself.
+OPTIMIZERS: Mapping[str, Any] = {
+    "none": lambda size: 0,
+    "sgd": lambda size: 0,
+    "momentum": lambda size: size,
+    "adam": lambda size: 2 * size,
+    "adam-mixed": lambda size: 12,  # a copy in fp32, and two moments in fp32
+}
+
+#: The most bytes that a file of costs holds.
+MAX_BYTES = 1 << 48
+#: The most units of a chain.
+MAX_UNITS = 16384
+#: The most that times may total: a file of costs holds times below 2^52.
+MAX_TIME = (1 << 52) - 1
+
+
+@dataclass
+class Assumed:
+    """What a model file does not say. Sizes are of a micro-batch."""
+
+    batch: int = 1  #: sequences
+    sequence: int = 2048  #: tokens of a sequence
+    train: Optional[str] = None  #: the optimizer; None: inference
+    gradient: Optional[str] = None  #: dtype; None: that of the weights, fp32 for adam-mixed
+    dtype: Optional[str] = None  #: of weights of a config.json; None: as it says, or bf16
+    kv_dtype: str = "bf16"
+    tensor: int = 1  #: the degree that divides weights, KV cache and activations
+    experts: int = 1  #: the degree that divides experts, instead of `tensor`
+    tflops: Optional[float] = None  #: TFLOP in a second: times are then in ms
+    activations: str = "selective"  #: "selective" recomputation or flash attention; "all" kept
+    group: Optional[str] = None  #: a regular expression whose group 1 names the unit of a node
+    dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "sequence", "tensor", "experts"):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= 1 << 32:
+                raise UsageError(f"{name} {value!r}: expected a whole number of at least 1")
+        if self.train is not None and self.train not in OPTIMIZERS:
+            raise UsageError(f"train {self.train!r}: expected one of {', '.join(OPTIMIZERS)}")
+        for name in ("gradient", "dtype", "kv_dtype"):
+            value = getattr(self, name)
+            if value is not None and value not in DTYPE_BYTES:
+                raise UsageError(f"{name} {value!r}: expected one of {', '.join(DTYPE_BYTES)}")
+        if self.activations not in ("selective", "all"):
+            raise UsageError(f"activations {self.activations!r}: expected selective or all")
+        if self.tflops is not None and not 0 < self.tflops < 1e9:
+            raise UsageError(f"tflops {self.tflops!r}: expected a number above 0")
+
+    def gradient_bytes(self, size: float) -> float:
+        """The bytes of a gradient, from the bytes of its parameter."""
+        if self.gradient is not None:
+            return DTYPE_BYTES[self.gradient]
+        return 4 if self.train == "adam-mixed" else size
+
+    def state_bytes(self, size: float) -> float:
+        """The bytes that training adds to a parameter of `size` bytes: gradient and optimizer."""
+        if self.train is None:
+            return 0
+        return self.gradient_bytes(size) + OPTIMIZERS[self.train](size)
+
+
+@dataclass
+class Unit:
+    """A unit of the chain; the members are the columns of docs/costs.md."""
+
+    name: str
+    memory: int = 0
+    time: float = 0
+    stash: int = 0
+    inputs: int = 0
+    parameters: int = 0
+    cut: int = 0
+    layer: bool = True
+    recompute_time: float = 0
+    weight_bytes: int = 0  #: the part of `memory` that the file holds
+    kv_bytes: int = 0  #: of one token
+    forward: float = 0  #: the part of `time` of the forward pass
+
+
+@dataclass
+class Table:
+    """Costs of units, in the order in which these run."""
+
+    units: List[Unit] = field(default_factory=list)
+    shared: List[Tuple[List[str], int]] = field(default_factory=list)  #: units, bytes once
+    notes: List[str] = field(default_factory=list)  #: what was assumed, a sentence each
+    time_unit: Optional[str] = None
+
+    def checked(self, source: str) -> "Table":
+        """The table, if the solver can read it."""
+        if not self.units:
+            raise InputError(f"{source}: holds nothing that has a cost")
+        if len(self.units) > MAX_UNITS:
+            raise InputError(f"{source}: {len(self.units)} units; expected at most {MAX_UNITS}")
+        total = sum(u.memory + u.stash + u.inputs + u.parameters + u.cut for u in self.units)
+        if total > MAX_BYTES:
+            raise InputError(f"{source}: the units total {total} bytes; expected at most 2^48")
+        return self
+
+    def _columns(self) -> List[str]:
+        wanted = ["memory", "time", "stash", "inputs", "parameters", "cut"]
+        return [name for name in wanted
+                if name == "memory" or any(getattr(unit, name) for unit in self.units)]
+
+    def csv(self) -> str:
+        """The table of layers of docs/costs.md. It has no data that units share: each has a copy,
+        which a comment reports."""
+        out = io.StringIO()
+        notes = list(self.notes)
+        extra: Dict[str, int] = {}
+        for names, size in self.shared:
+            notes.append(f"{' and '.join(names)} share {size} bytes; this table has them in each; "
+                         "--format json counts them once in a stage.")
+            for name in names:
+                extra[name] = extra.get(name, 0) + size
+        for note in notes:
+            out.write("# " + " ".join(note.split()) + "\n")
+        columns = self._columns()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["name", *(f"time ({self.time_unit})" if name == "time" else name
+                                   for name in columns), "layer"])
+        for unit in self.units:
+            cells = [getattr(unit, name) for name in columns]
+            cells[0] += extra.get(unit.name, 0)
+            writer.writerow([unit.name, *cells, str(unit.layer).lower()])
+        return out.getvalue()
+
+    def document(self) -> Dict[str, Any]:
+        """The object of popliner's own format."""
+        keys = {"time": "cycles"}
+        units = []
+        for unit in self.units:
+            row: Dict[str, Any] = {"name": unit.name}
+            row.update((keys.get(name, name), getattr(unit, name))
+                       for name in self._columns() if name != "cut")
+            if unit.recompute_time:
+                row["recompute_cycles"] = unit.recompute_time
+            if not unit.layer:
+                row["layer"] = False
+            units.append(row)
+        result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
+                                  "description": " ".join(self.notes), "units": units}
+        if self.time_unit is not None and any(unit.time for unit in self.units):
+            result["time_unit"] = self.time_unit
+        if any(unit.cut for unit in self.units):
+            result["cuts"] = [unit.cut for unit in self.units[:-1]]
+        if self.shared:
+            result["shared"] = [{"units": names, "memory": size} for names, size in self.shared]
+        return result
+
+    def json(self) -> str:
+        """The same as a text."""
+        return json.dumps(self.document(), indent=4) + "\n"
+
+    def costs(self, **pipeline: Any) -> Any:
+        """The Costs that the solver takes; members as for Costs.parse."""
+        from . import Costs
+        return Costs.parse(self.document(), "the table", **pipeline)
+
+
+class Source:
+    """A file that is read from its beginning; nothing beyond its end is ever asked for."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = os.path.basename(path) or path
+        try:
+            self.file: BinaryIO = open(path, "rb")
+            self.size = os.fstat(self.file.fileno()).st_size
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from None
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    @property
+    def position(self) -> int:
+        """Where the next byte is read."""
+        return self.file.tell()
+
+    def refuse(self, what: str) -> InputError:
+        """The error to raise."""
+        return InputError(f"{self.name}: {what}")
+
+    def need(self, count: int, what: str) -> None:
+        """Checks that `count` more bytes are there."""
+        if count > self.size - self.position:
+            raise self.refuse(f"{what} needs {count} bytes, and {self.size - self.position} are "
+                              "left: the file is cut off or damaged")
+
+    def take(self, count: int, what: str) -> bytes:
+        """The next `count` bytes."""
+        self.need(count, what)
+        try:
+            taken = self.file.read(count)
+        except OSError as error:
+            raise self.refuse(error.strerror or str(error)) from None
+        if len(taken) != count:
+            raise self.refuse(f"{what}: the file became shorter while it was read")
+        return taken
+
+    def skip(self, count: int, what: str) -> None:
+        """Leaves out the next `count` bytes."""
+        self.need(count, what)
+        self.file.seek(count, os.SEEK_CUR)
+
+
+def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key appears twice")
+    return result
+
+
+def parse_json(text: bytes, name: str) -> Any:
+    """A JSON text; whatever is wrong with it is an InputError."""
+    try:
+        return json.loads(text.decode(), object_pairs_hook=_no_twice)
+    except RecursionError:
+        raise InputError(f"{name}: the JSON is nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"{name}: no valid JSON: {error}") from None
+
+
+def read_json(path: str) -> Any:
+    """A JSON file of at most 64 MB."""
+    with Source(path) as source:
+        if source.size > 1 << 26:
+            raise source.refuse(f"{source.size} bytes of JSON; expected at most 64 MB")
+        return parse_json(source.take(source.size, "the JSON"), source.name)
+
+
+def ceil_div(value: float, divisor: int) -> int:
+    """The share of one of `divisor` devices."""
+    return -int(-value // divisor)

@@ -1,0 +1,580 @@
+"""Costs from model files: safetensors, GGUF, config.json, ONNX, ONNX Runtime's statistics, PyTorch.
+
+The files are written here from the formats' own definitions; bytes have to be right to the byte,
+FLOPs by hand. Damaged files have to be refused, or read as what they still say.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import unittest
+
+import common
+import popliner
+from popliner.costs import read_source
+
+LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32,
+         "num_key_value_heads": 8, "num_hidden_layers": 32, "intermediate_size": 14336,
+         "vocab_size": 128256, "torch_dtype": "bfloat16", "tie_word_embeddings": False}
+MIXTRAL = {"model_type": "mixtral", "hidden_size": 4096, "num_attention_heads": 32,
+           "num_key_value_heads": 8, "num_hidden_layers": 32, "intermediate_size": 14336,
+           "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2,
+           "tie_word_embeddings": False, "sliding_window": None}
+DEEPSEEK = {"model_type": "deepseek_v3", "hidden_size": 7168, "num_attention_heads": 128,
+            "num_key_value_heads": 128, "num_hidden_layers": 61, "intermediate_size": 18432,
+            "moe_intermediate_size": 2048, "vocab_size": 129280, "n_routed_experts": 256,
+            "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+            "moe_layer_freq": 1, "kv_lora_rank": 512, "q_lora_rank": 1536, "qk_rope_head_dim": 64,
+            "qk_nope_head_dim": 128, "v_head_dim": 128, "topk_method": "noaux_tc",
+            "tie_word_embeddings": False}
+GPT2 = {"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024,
+        "vocab_size": 50257}
+QWEN2 = {"model_type": "qwen2", "hidden_size": 3584, "num_attention_heads": 28,
+         "num_key_value_heads": 4, "num_hidden_layers": 28, "intermediate_size": 18944,
+         "vocab_size": 152064, "use_sliding_window": False, "sliding_window": 131072,
+         "max_window_layers": 28, "tie_word_embeddings": False}
+QWEN3 = {"model_type": "qwen3", "hidden_size": 4096, "head_dim": 128, "num_attention_heads": 32,
+         "num_key_value_heads": 8, "num_hidden_layers": 36, "intermediate_size": 12288,
+         "vocab_size": 151936, "tie_word_embeddings": False}
+QWEN3_MOE = {"model_type": "qwen3_moe", "hidden_size": 2048, "head_dim": 128,
+             "num_attention_heads": 32, "num_key_value_heads": 4, "num_hidden_layers": 48,
+             "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128,
+             "num_experts_per_tok": 8, "vocab_size": 151936, "decoder_sparse_step": 1,
+             "mlp_only_layers": [], "tie_word_embeddings": False}
+GEMMA2 = {"model_type": "gemma2", "hidden_size": 2304, "head_dim": 256, "num_attention_heads": 8,
+          "num_key_value_heads": 4, "num_hidden_layers": 26, "intermediate_size": 9216,
+          "vocab_size": 256000, "sliding_window": 4096}
+
+
+def write(name, content):
+    path = os.path.join(common.scratch(), name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return path
+
+
+def weights(table):
+    return {unit.name: unit.weight_bytes for unit in table.units}
+
+
+# ---- writers, by the formats' definitions ----
+
+def safetensors(tensors, metadata=None, padding=0):
+    """tensors: (name, dtype, shape, bytes), in the order of the data."""
+    header, at = {}, 0
+    if metadata is not None:
+        header["__metadata__"] = metadata
+    for name, dtype, shape, size in tensors:
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    text = json.dumps(header).encode() + b" " * padding
+    return struct.pack("<Q", len(text)) + text + bytes(at)
+
+
+def transformer(num_layers, tied=False):
+    tensors = [("model.embed_tokens.weight", "BF16", [10, 8], 160)]
+    for i in range(num_layers):
+        tensors += [(f"model.layers.{i}.self_attn.q_proj.weight", "BF16", [8, 8], 128),
+                    (f"model.layers.{i}.mlp.experts.0.w1.weight", "F8_E4M3", [6, 4 + i],
+                     6 * (4 + i)),
+                    (f"model.layers.{i}.mlp.experts.0.w1.scale", "F32", [1], 4),
+                    (f"model.layers.{i}.input_layernorm.weight", "F32", [8], 32)]
+    tensors += [("model.norm.weight", "F32", [8], 32)]
+    return tensors + ([] if tied else [("lm_head.weight", "BF16", [10, 8], 160)])
+
+
+def text(value):
+    return struct.pack("<Q", len(value.encode())) + value.encode()
+
+
+def gguf_value(value):
+    """The type and the bytes of a value: a str, an int (u32), a list of either."""
+    if isinstance(value, str):
+        return 8, text(value)
+    if isinstance(value, list):
+        inner = gguf_value(value[0])[0] if value else 4
+        return 9, struct.pack("<IQ", inner, len(value)) + b"".join(gguf_value(v)[1] for v in value)
+    return 4, struct.pack("<I", value)
+
+
+def gguf(pairs, tensors, version=3, alignment=32):
+    """tensors: (name, dims, type, bytes)."""
+    out = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(pairs))
+    for key, value in pairs.items():
+        kind, data = gguf_value(value)
+        out += text(key) + struct.pack("<I", kind) + data
+    at, data = 0, b""
+    for name, dims, kind, size in tensors:
+        out += text(name) + struct.pack("<I", len(dims)) + struct.pack(f"<{len(dims)}Q", *dims)
+        out += struct.pack("<IQ", kind, at)
+        data += bytes(size) + bytes(-size % alignment)
+        at = len(data)
+    return out + bytes(-len(out) % alignment) + data
+
+
+GGUF_PAIRS = {"general.architecture": "llama", "llama.block_count": 2,
+              "llama.embedding_length": 256, "llama.attention.head_count": 4,
+              "llama.attention.head_count_kv": [2, 1], "llama.feed_forward_length": 512,
+              "tokenizer.ggml.tokens": ["a", "bc", ""], "nested": [[1, 2], [3]]}
+# 256 × 10 elements of Q6_K are 10 blocks of 210 bytes, and so on
+GGUF_TENSORS = [("token_embd.weight", [256, 10], 14, 2100),
+                ("blk.0.attn_q.weight", [256, 256], 12, 256 * 144),
+                ("blk.0.attn_norm.weight", [256], 0, 1024),
+                ("blk.1.attn_q.weight", [256, 256], 8, 256 * 8 * 34),
+                ("blk.1.ffn_down.weight", [512, 256], 39, 256 * 16 * 17),
+                ("blk.1.attn_norm.weight", [256], 0, 1024),
+                ("output_norm.weight", [256], 0, 1024)]
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def pb(number, value):
+    """A field: a number, or bytes, or a text."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx_tensor(name, dims, kind, raw):
+    return b"".join(pb(1, dim) for dim in dims) + pb(2, kind) + pb(8, name) + pb(9, raw)
+
+
+def onnx_value(name, dims, kind=1):
+    shape = b"".join(pb(1, pb(1, dim) if isinstance(dim, int) else pb(2, dim)) for dim in dims)
+    return pb(1, name) + pb(2, pb(1, pb(1, kind) + pb(2, shape)))
+
+
+def onnx_node(inputs, outputs, name):
+    return (b"".join(pb(1, it) for it in inputs) + b"".join(pb(2, it) for it in outputs)
+            + pb(3, name) + pb(4, "MatMul"))
+
+
+def onnx():
+    """x → embed → layers 0, 1 (which uses e, too) → head, with the weight w1 in both layers."""
+    graph = b"".join([
+        pb(1, onnx_node(["x", "w0"], ["e"], "/embed/MatMul")),
+        pb(1, onnx_node(["e", "w1"], ["a"], "/layers.0/MatMul")),
+        pb(1, onnx_node(["a"], ["b"], "/layers.0/Relu")),
+        pb(1, onnx_node(["b", "w1", "e"], ["c"], "/layers.1/MatMul")),
+        pb(1, onnx_node(["c", "w2"], ["y"], "/head/MatMul")),
+        pb(5, onnx_tensor("w0", [4, 8], 1, bytes(128))),
+        pb(5, onnx_tensor("w1", [8, 8], 10, bytes(128))),
+        pb(5, onnx_tensor("w2", [8, 3], 22, bytes(12))),
+        pb(11, onnx_value("x", ["batch", 4])), pb(12, onnx_value("y", ["batch", 3])),
+        pb(13, onnx_value("e", ["batch", 8])), pb(13, onnx_value("a", ["batch", 8])),
+        pb(13, onnx_value("b", [2, 8])), pb(13, onnx_value("c", [2, 8]))])
+    return pb(1, 8) + pb(2, "writer") + pb(7, graph) + pb(8, pb(2, 17))
+
+
+STATISTICS = (b"#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations\n"
+              b"/embed/Gather,8,100,20,0\n/layers.0/MatMul,20,50,30,7\n/layers.0/Add,30,0,30,9\n"
+              b"/layers.1/MatMul,30,60,40,1\n/norm/Mul,30,4,6,0\n")
+
+
+class Checkpoints(unittest.TestCase):
+    def test_safetensors(self):
+        path = write("one/model.safetensors", safetensors(transformer(3), {"format": "pt"}, 5))
+        table = read_source(path)
+        self.assertEqual(weights(table), {
+            "embedding": 160, "0": 128 + 24 + 36, "1": 128 + 30 + 36, "2": 128 + 36 + 36,
+            "head": 192})
+        self.assertEqual([unit.memory for unit in table.units],
+                         [unit.weight_bytes for unit in table.units])
+        self.assertEqual([unit.layer for unit in table.units], [False, True, True, True, False])
+        halved = read_source(path, tensor=2, experts=4)
+        self.assertEqual(halved.units[1].memory, (128 + 32) // 2 + 28 // 4)
+        with self.assertRaisesRegex(popliner.UsageError, "quantised"):
+            read_source(path, train="adam")
+
+    def test_sharded(self):
+        tensors = transformer(3)
+        write("shards/b.safetensors", safetensors(tensors[4:]))
+        write("shards/a.safetensors", safetensors(tensors[:4]))
+        index = {"metadata": {"total_size": sum(size for *_, size in tensors)}, "weight_map": {
+            name: "a.safetensors" if i < 4 else "b.safetensors"
+            for i, (name, *_) in enumerate(tensors)}}
+        path = write("shards/model.safetensors.index.json", index)
+        whole = read_source(write("whole/x.safetensors", safetensors(tensors)))
+        self.assertEqual(weights(read_source(path)), weights(whole))
+        self.assertEqual(weights(read_source(os.path.dirname(path))), weights(whole))
+        for change, told in (({"metadata": {"total_size": 1}}, "total_size is 1"),
+                             ({"weight_map": {**index["weight_map"], "x": "a.safetensors"}},
+                              "'x' is not in"),
+                             ({"weight_map": {**index["weight_map"], "x": "../a"}}, "not the name"),
+                             ({"weight_map": []}, "weight_map")):
+            with self.assertRaisesRegex(popliner.InputError, told):
+                read_source(write("shards/other.json", {"weight_map": {}, **index, **change}))
+
+    def test_training_of_a_checkpoint_with_its_configuration(self):
+        config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2,
+                  "num_key_value_heads": 1, "num_hidden_layers": 1, "intermediate_size": 12,
+                  "vocab_size": 10, "tie_word_embeddings": True}
+        write("tied/config.json", config)
+        tensors = [("model.embed_tokens.weight", "BF16", [10, 8], 160),
+                   ("model.layers.0.mlp.up_proj.weight", "BF16", [12, 8], 192),
+                   ("model.norm.weight", "BF16", [8], 16)]
+        path = write("tied/model.safetensors", safetensors(tensors))
+        table = read_source(os.path.dirname(path), train="adam-mixed", batch=2, sequence=4)
+        # 2 bytes of weight, 4 of gradient, 12 of the optimizer
+        self.assertEqual([unit.memory for unit in table.units], [0, 96 * 18, 8 * 18])
+        self.assertEqual(table.shared, [(["embedding", "head"], 80 * 18)])
+        self.assertEqual([unit.parameters for unit in table.units], [320, 384, 32])
+        # a layer: 18 h + 4 f bytes a token; the cut: 2 bytes, there and back
+        self.assertEqual(table.units[1].stash, 8 * (18 * 8 + 4 * 12))
+        self.assertEqual(table.units[0].cut, 8 * 8 * 2 * 2)
+        self.assertEqual(table.costs(copies=[0]).solve(max_stages=1).peak_bytes,
+                         184 * 18)
+
+    def test_gguf(self):
+        table = read_source(write("m.gguf", gguf(GGUF_PAIRS, GGUF_TENSORS)))
+        self.assertEqual(weights(table), {"embedding": 2100, "0": 36864 + 1024,
+                                          "1": 69632 + 69632 + 1024, "head": 1024})
+        # heads of 64: 2 and 1 of keys and values, in 2 bytes
+        self.assertEqual([unit.kv_bytes for unit in table.units], [0, 512, 256, 0])
+        self.assertEqual(table.shared, [(["embedding", "head"], 2100)])
+        self.assertEqual(table.units[1].memory, 36864 + 1024 + 2048 * 512)
+        other = dict(GGUF_PAIRS, **{"general.alignment": 64})
+        again = read_source(write("a.gguf", gguf(other, GGUF_TENSORS, 2, 64)))
+        self.assertEqual(weights(again), weights(table))
+        for kind in (4, 5, 31, 33, 36, 42, 1 << 31):
+            tensors = [("blk.0.x", [256], kind, 256)]
+            with self.assertRaisesRegex(popliner.InputError, "unknown type"):
+                read_source(write("u.gguf", gguf({}, tensors)))
+
+    def test_blocks_of_gguf(self):
+        """Elements and bytes of every type, from ggml-common.h: scales, minima, quants."""
+        blocks = {0: (1, 4), 1: (1, 2), 2: (32, 2 + 16), 3: (32, 4 + 16), 6: (32, 2 + 4 + 16),
+                  7: (32, 4 + 4 + 16), 8: (32, 2 + 32), 9: (32, 4 + 4 + 32),
+                  10: (256, 16 + 64 + 4), 11: (256, 32 + 64 + 12 + 2), 12: (256, 4 + 12 + 128),
+                  13: (256, 4 + 12 + 32 + 128), 14: (256, 128 + 64 + 16 + 2),
+                  15: (256, 4 + 256 + 32), 16: (256, 2 + 64), 17: (256, 2 + 64 + 8),
+                  18: (256, 2 + 96), 19: (256, 2 + 32 + 16), 20: (32, 2 + 16),
+                  21: (256, 2 + 64 + 8 + 32 + 4), 22: (256, 2 + 64 + 8 + 8),
+                  23: (256, 2 + 2 + 4 + 128), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8),
+                  28: (1, 8), 29: (256, 32 + 16 + 8), 30: (1, 2), 34: (256, 48 + 4 + 2),
+                  35: (256, 64 + 2), 39: (32, 1 + 16), 40: (64, 4 + 32), 41: (128, 2 + 16)}
+        from popliner.costs import gguf as module
+        self.assertEqual({key: row[1:] for key, row in module.BLOCKS.items()}, blocks)
+
+    def test_shards_of_gguf(self):
+        pairs = dict(GGUF_PAIRS, **{"split.count": 2})
+        first = write("s-00001-of-00002.gguf", gguf(pairs, GGUF_TENSORS[:3]))
+        second = write("s-00002-of-00002.gguf", gguf({"split.count": 2}, GGUF_TENSORS[3:]))
+        whole = read_source(write("m.gguf", gguf(GGUF_PAIRS, GGUF_TENSORS)))
+        self.assertEqual(read_source(first).csv(), read_source(second).csv())
+        self.assertEqual(weights(read_source(first)), weights(whole))
+        os.remove(second)
+        with self.assertRaisesRegex(popliner.InputError, "00002-of-00002"):
+            read_source(first)
+
+    def test_hostile_files(self):
+        deep = b"[" * 100000
+        array = struct.pack("<IQ", 9, 1)
+        nested = (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<I", 9)
+                  + array * 50 + bytes(200))
+        hostile = {
+            "deep.safetensors": (struct.pack("<Q", len(deep) + 5) + b'{"a":' + deep, "too deeply"),
+            "deep.json": (b'{"a":' + deep, "too deeply"),
+            "long.safetensors": (struct.pack("<Q", 1 << 40) + b"{}", "at most"),
+            "hole.safetensors": (safetensors([("layers.0.a", "F32", [1], 4)]) + b"x", "cut off"),
+            "lies.safetensors": (safetensors([("layers.0.a", "F32", [2], 4)]), "make 8"),
+            "dtype.safetensors": (safetensors([("layers.0.a", "F33", [2], 8)]), "unknown dtype"),
+            "gap.safetensors": (safetensors([("layers.1.a", "F32", [2], 8)]), "layer|no tensor"),
+            "two.safetensors": (safetensors([("encoder.layers.0.a", "F32", [2], 8),
+                                             ("decoder.layers.0.a", "F32", [2], 8)]), "same num"),
+            "nested.gguf": (nested, "too deeply"),
+            "many.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0), "needs"),
+            "string.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62)
+                            + bytes(40), "needs"),
+            "version.gguf": (b"GGUF" + struct.pack("<IQQ", 4, 0, 0), "version 4"),
+            "number.onnx": (b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "does not end"),
+            "long.onnx": (b"\x3a\x7f\x00", "are left"), "none.onnx": (b"", "no graph"),
+            "empty": (b"", "expected safetensors"), "list.json": (b"{}", "model_type"),
+        }
+        for name, (content, told) in hostile.items():
+            with self.subTest(name), self.assertRaisesRegex(popliner.InputError, told):
+                read_source(write("hostile/" + name, content))
+        for path in ("nowhere", common.scratch() + "/nothing"):
+            with self.assertRaises(popliner.InputError):
+                read_source(path)
+
+
+class Configurations(unittest.TestCase):
+    def read(self, config, **options):
+        return read_source(write("config/config.json", config), **options)
+
+    def test_published_numbers_of_parameters(self):
+        """The totals that the models' own tensors have, as their pages say."""
+        for config, parameters in ((LLAMA, 8030261248), (MIXTRAL, 46702792704),
+                                   (DEEPSEEK, 671026419200), (GPT2, 124439808),
+                                   (QWEN2, 7615616512), (QWEN3, 8190735360),
+                                   (QWEN3_MOE, 30532122624), (GEMMA2, 2614341888)):
+            with self.subTest(config["model_type"]):
+                table = self.read(config, dtype="fp8")
+                self.assertEqual(sum(weights(table).values()), parameters)
+
+    def test_flops_by_hand(self):
+        """For each matrix that a token is multiplied with, twice its elements; for each head and
+        token before it, two for each element of the query and two for each of the value."""
+        s = 1000
+        llama = [(4096, 4096), (4096, 1024), (4096, 1024), (4096, 4096),
+                 (4096, 14336), (4096, 14336), (14336, 4096)]
+        mixtral = llama[:4] + [(4096, 8)] + 2 * llama[4:]
+        latent = [(7168, 1536), (1536, 128 * 192), (7168, 512 + 64), (512, 128 * 256),
+                  (128 * 128, 7168)]
+        dense = latent + [(7168, 18432), (7168, 18432), (18432, 7168)]
+        sparse = latent + [(7168, 256)] + 9 * [(7168, 2048), (7168, 2048), (2048, 7168)]
+        for config, unit, matrices, scores, head in (
+                (LLAMA, 5, llama, 32 * 4 * 128, 4096 * 128256),
+                (MIXTRAL, 5, mixtral, 32 * 4 * 128, 4096 * 32000),
+                (DEEPSEEK, 3, dense, 128 * (2 * 192 + 2 * 128), 7168 * 129280),
+                (DEEPSEEK, 4, sparse, 128 * (2 * 192 + 2 * 128), 7168 * 129280)):
+            table = self.read(config, sequence=s, batch=3)
+            layer = sum(2 * rows * columns for rows, columns in matrices) + s * scores
+            self.assertEqual(table.units[unit].time, 3 * s * layer)
+            self.assertEqual(table.units[-1].time, 3 * s * 2 * head)
+            trained = self.read(config, sequence=s, batch=3, train="sgd", tflops=100.0)
+            self.assertAlmostEqual(trained.units[unit].time, 9 * s * layer / 1e11, places=5)
+
+    def test_caches(self):
+        for config, kv in ((LLAMA, 2 * 8 * 128 * 2), (DEEPSEEK, (512 + 64) * 2),
+                           (GPT2, 2 * 768 * 2), (QWEN2, 2 * 4 * 128 * 2)):
+            table = self.read(config, sequence=10, batch=3)
+            for unit in table.units[1:-1]:
+                self.assertEqual((unit.kv_bytes, unit.memory - unit.weight_bytes), (kv, 30 * kv))
+        # every other layer of Gemma 2 sees 4096 tokens, the first one does
+        table = self.read(GEMMA2, sequence=10000)
+        self.assertEqual([unit.memory - unit.weight_bytes for unit in table.units[1:4]],
+                         [4096 * 4096, 10000 * 4096, 4096 * 4096])
+        types = dict(QWEN3, num_hidden_layers=2, sliding_window=7,
+                     layer_types=["full_attention", "sliding_attention"])
+        table = self.read(types, sequence=100)
+        self.assertEqual([unit.memory - unit.weight_bytes for unit in table.units[1:3]],
+                         [100 * 4096, 7 * 4096])
+
+    def test_further_tokens(self):
+        table = self.read(dict(DEEPSEEK, num_nextn_predict_layers=1))
+        self.assertEqual([unit.name for unit in table.units[-3:]], ["60", "mtp.0", "head"])
+        self.assertEqual(table.units[-2].weight_bytes - table.units[-3].weight_bytes,
+                         2 * (2 * 7168 * 7168 + 3 * 7168))
+
+    def test_ties_and_text_config(self):
+        tied = self.read(dict(LLAMA, tie_word_embeddings=True))
+        self.assertEqual(sum(weights(tied).values()), 2 * (8030261248 - 128256 * 4096))
+        self.assertEqual(tied.shared, [(["embedding", "head"], 2 * 128256 * 4096)])
+        nested = self.read({"model_type": "llava", "text_config": LLAMA, "vision_config": {}})
+        self.assertEqual(weights(nested), weights(self.read(LLAMA)))
+
+    def test_the_solver_reads_what_is_written(self):
+        table = self.read(dict(LLAMA, tie_word_embeddings=True), train="adam-mixed")
+        csv_path = write("solve/costs.csv", table.csv().encode())
+        json_path = write("solve/costs.json", table.json().encode())
+        head = table.units[0].memory + table.shared[0][1]
+        for path in (csv_path, json_path):
+            costs = popliner.Costs.read(path, copies=[0, 0])
+            self.assertEqual(costs.unit_names, tuple(unit.name for unit in table.units))
+            self.assertEqual(costs.peak(0, 0), head)
+            self.assertEqual(costs.peak(1, 2), 2 * table.units[1].memory)
+            self.assertEqual(costs.cycles(1, 2), 2 * table.units[1].time)
+            self.assertEqual(costs.cut(4), table.units[3].cut)
+            self.assertEqual(costs.counted_units, [unit.layer for unit in table.units])
+
+    def test_wrong_configurations(self):
+        for change, told in (({"model_type": "mamba"}, "'mamba' is unknown"),
+                             ({"hidden_size": "8"}, "hidden_size is '8'"),
+                             ({"hidden_size": None}, "has no hidden_size"),
+                             ({"num_hidden_layers": 0}, "at least 1"),
+                             ({"num_hidden_layers": 99999}, "at most 16382"),
+                             ({"num_attention_heads": 7}, "no multiple"),
+                             ({"tie_word_embeddings": 1}, "true or false"),
+                             ({"layer_types": ["linear_attention"] * 32}, "layer_types"),
+                             ({"num_local_experts": 2, "num_experts_per_tok": 3}, "of 2 experts")):
+            with self.subTest(told), self.assertRaisesRegex(popliner.InputError, told):
+                self.read(dict(LLAMA, **change))
+        for options in ({"batch": 0}, {"train": "sgd2"}, {"kv_dtype": "x"}, {"tensor": True},
+                        {"unknown": 1}, {"tflops": 0.0}, {"activations": "some"}):
+            with self.subTest(options), self.assertRaises(popliner.UsageError):
+                self.read(LLAMA, **options)
+
+
+class Graphs(unittest.TestCase):
+    def test_onnx(self):
+        table = read_source(write("m.onnx", onnx()), dims={"batch": 2})
+        self.assertEqual(weights(table), {"embedding": 128, "0": 128, "1": 128, "head": 12})
+        self.assertEqual(table.shared, [(["0", "1"], 128)])
+        # weights that are not shared, and the most that a node reads and writes
+        self.assertEqual([unit.memory for unit in table.units],
+                         [128 + 32 + 64, 64 + 64, 3 * 64, 12 + 64 + 24])
+        # e; e and b; c
+        self.assertEqual([unit.cut for unit in table.units], [64, 128, 64, 0])
+        unsized = read_source(write("m.onnx", onnx()))
+        self.assertIn("sizes of batch", unsized.csv())
+        self.assertEqual([unit.cut for unit in unsized.units], [0, 64, 64, 0])
+        nodes = read_source(write("m.onnx", onnx()), group="(nothing)")
+        self.assertEqual([unit.name for unit in nodes.units][:2],
+                         ["/embed/MatMul", "/layers.0/MatMul"])
+
+    def test_models_of_debian(self):
+        """libonnx-testdata: what raw data the files hold, counted by another program's rule."""
+        root = "/usr/share/libonnx-testdata"
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(root)
+                 for name in names if name.endswith(".onnx")] if os.path.isdir(root) else []
+        if not paths:
+            self.skipTest("Debian's libonnx-testdata is not installed")
+        count = 0
+        for path in common.some(sorted(paths), 10):
+            try:
+                table = read_source(path)
+            except popliner.InputError as error:
+                self.assertRegex(str(error), "has texts|no nodes|unknown type")
+                continue
+            table.costs().solve(max_stages=2)
+            count += 1
+        self.assertGreater(count, len(paths) // 20)
+
+    def test_statistics(self):
+        table = read_source(write("stats.csv", STATISTICS))
+        self.assertEqual([(unit.name, unit.memory) for unit in table.units],
+                         [("embedding", 120), ("0", 50 + 60 + 9), ("1", 101), ("head", 10)])
+        for old, new, told in ((b",7\n", b",x\n", "line 3"), (b"_sizes,total", b",total", "columns"),
+                               (b",20,0\n", b",20\n", "line 2")):
+            with self.assertRaisesRegex(popliner.InputError, told):
+                read_source(write("stats.csv", STATISTICS.replace(old, new)))
+
+
+class Damaged(unittest.TestCase):
+    """A cut file is refused. A file with a changed byte is refused, or its weights are still as
+    many bytes as it holds."""
+
+    def check(self, name, content, held, told, generator):
+        is_cut = generator.random() < 0.4
+        if is_cut:
+            content = content[:generator.randrange(len(content))]
+        else:
+            changed = bytearray(content)
+            for _ in range(generator.randrange(1, 4)):
+                changed[generator.randrange(told)] ^= 1 << generator.randrange(8)
+            content = bytes(changed)
+        try:
+            table = read_source(write("damaged/" + name, content))
+        except (popliner.InputError, popliner.UsageError) as error:
+            self.assertTrue(str(error))
+            return False
+        total = sum(unit.memory for unit in table.units) + sum(size for _, size in table.shared)
+        self.assertFalse(is_cut and not held(total, table), (name, len(content)))
+        self.assertTrue(held(total, table), (name, total))
+        return True
+
+    def test_damaged_sources(self):
+        count = 5000 if common.takes_all() else 300
+        generator = random.Random(20260822)
+        one = safetensors(transformer(2))
+        size = sum(size for *_, size in transformer(2))
+        ggufs = gguf({}, GGUF_TENSORS)
+        bytes_held = sum(size for *_, size in GGUF_TENSORS)
+        model = onnx()
+        sources = [
+            ("d.safetensors", one, len(one) - size,
+             lambda total, table: sum(weights(table).values()) == size),
+            ("d.gguf", ggufs, len(ggufs) - sum(-(-size // 32) * 32 for *_, size in GGUF_TENSORS),
+             lambda total, table: bytes_held - 32 * 7 < sum(weights(table).values())
+             < bytes_held + 32 * 7),
+            # each unit has its weights and at most what is known of values
+            ("d.onnx", model, len(model), lambda total, table: total >= 0),
+            ("d.csv", STATISTICS, len(STATISTICS), lambda total, table: total >= 0),
+            ("d.json", json.dumps(LLAMA).encode(), len(json.dumps(LLAMA)),
+             lambda total, table: total > 0),
+        ]
+        read = 0
+        for _ in range(count):
+            name, content, told, held = generator.choice(sources)
+            read += self.check(name, content, held, told, generator)
+        self.assertLess(read, count // 2)
+
+
+class Modules(unittest.TestCase):
+    """In a process without the sanitizers' runtime, which PyTorch does not stand."""
+
+    PROGRAM = """
+import torch
+from popliner.costs import torch as costs
+h, f, b = 64, 256, 32
+class Head(torch.nn.Module):
+    def __init__(self, embedding):
+        super().__init__()
+        self.weight = embedding.weight
+    def forward(self, x):
+        return x @ self.weight
+def build():
+    chain = [("embed", torch.nn.Linear(h, h))]
+    for i in range(2):
+        chain.append((f"layers.{i}", torch.nn.Sequential(torch.nn.Linear(h, f), torch.nn.ReLU(),
+                                                         torch.nn.Linear(f, h))))
+    return chain + [("head", Head(chain[0][1]))], torch.randn(b, h)
+chain, x = build()
+table = costs.of_modules(chain, x, optimizer="adam-mixed")
+layer = h * f + f + f * h + h
+assert [u.name for u in table.units] == ["embed", "layers.0", "layers.1", "head"]
+assert [u.layer for u in table.units] == [False, True, True, False]
+# weight, gradient, and 12 bytes of the optimizer
+assert [u.memory for u in table.units] == [h * 20, layer * 20, layer * 20, 0], table.units
+assert table.shared == [(["embed", "head"], h * h * 20)], table.shared
+# a layer keeps its input and what ReLU returned, which the second Linear keeps, too
+assert [u.stash for u in table.units] == [4 * b * h, 4 * b * (h + f), 4 * b * (h + f), 4 * b * h]
+assert all(u.cut == 2 * 4 * b * h and u.inputs == 4 * b * h and u.time > u.forward > 0
+           for u in table.units)
+from torch._subclasses import FakeTensorMode
+with FakeTensorMode():
+    fake = costs.of_modules(*build(), optimizer="adam-mixed")
+for unit in table.units + fake.units:
+    unit.time = unit.forward = unit.recompute_time = 0
+assert fake == table, (fake, table)
+inference = costs.of_modules(chain, x, optimizer=None)
+assert [u.memory for u in inference.units] == [4 * h, 4 * layer, 4 * layer, 0]
+assert all(u.stash == 0 and u.cut == 4 * b * h for u in inference.units)
+assert table.costs(copies="1f1b+1").solve(max_stages=2).fits
+print("right")
+"""
+
+    def test_modules(self):
+        found = [path for path in (sys.executable, "/usr/bin/python3") if subprocess.run(
+            [path, "-c", "import torch"], capture_output=True, check=False,
+            env={**os.environ, "PYTHONPATH": ""}).returncode == 0]
+        if not found or common.PRELOAD:
+            self.skipTest("PyTorch is not installed, or the library has a sanitizer")
+        done = subprocess.run([found[0], "-c", self.PROGRAM], capture_output=True, check=False,
+                              env=os.environ)
+        self.assertEqual((done.stdout, done.stderr), (b"right\n", b""))
+
+
+class Command(unittest.TestCase):
+    def test_command(self):
+        path = write("config/config.json", LLAMA)
+
+        def run(*arguments):
+            done = common.python("-m", "popliner.costs", *arguments)
+            return done.returncode, done.stdout, done.stderr
+
+        self.assertEqual(run(path)[:2], (0, read_source(path).csv()))
+        wanted = read_source(path, batch=2, train="adam", tflops=50.0, tensor=2)
+        self.assertEqual(run(path, "--batch", "2", "--train", "adam", "--tflops", "50", "--tensor",
+                             "2", "--format", "json"), (0, wanted.json(), ""))
+        self.assertEqual(run("nowhere")[0], 3)
+        self.assertEqual(run(path, "--batch", "0")[0], 2)
+        self.assertEqual(run(path, "--dim", "x")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
