@@ -150,9 +150,11 @@ static bool can_emit(const split *s, const popliner_emit_options *options,
 
 static void formats_have_names(void **state) {
     (void)state;
-    static const char *const names[] = {"pipeline",   "optimum", "poptorch", "megatron",
-                                        "vllm",       "torch",   "titan",    "accelerate",
-                                        "tensorflow", "popart",  "popxl"};
+    static const char *const names[] = {
+        "pipeline", "optimum",    "poptorch",    "megatron", "vllm",  "torch",
+        "titan",    "accelerate", "tensorflow",  "popart",   "popxl", "automodel",
+        "bridge",   "hybrid",     "sglang",      "tensorrt", "llama", "deepspeed",
+        "paddle",   "mindspore",  "mindformers", "maxtext",  "mlx",   "onnxruntime"};
     assert_int_equal(sizeof names / sizeof *names, POPLINER_NUM_EMIT_FORMATS);
     for (size_t i = 0; i < POPLINER_NUM_EMIT_FORMATS; i++)
         assert_string_equal(pl_emit_format_name((popliner_emit_format)i), names[i]);
@@ -395,7 +397,7 @@ static void json_says_all(void **state) {
     /* what is between two layers has no place elsewhere */
     assert_refuses(
         &s, &o, POPLINER_EMIT_TORCH,
-        "torch: 'pool' is between two layers, but no layer; make it a layer, or use json");
+        "torch: 'pool' is between two layers, but no layer; make it a layer, or use pipeline");
 }
 
 /* Which device maps each format can say. */
@@ -429,7 +431,11 @@ static void ipus_are_sayable_or_not(void **state) {
         {POPLINER_EMIT_VLLM, ORDER, 0},         {POPLINER_EMIT_TORCH, ORDER, 0},
         {POPLINER_EMIT_TITAN, TURN | V, 0},     {POPLINER_EMIT_ACCELERATE, ORDER, 0},
         {POPLINER_EMIT_TENSORFLOW, 0, MANY},    {POPLINER_EMIT_POPART, 0, MANY},
-        {POPLINER_EMIT_POPXL, 0, MANY},
+        {POPLINER_EMIT_POPXL, 0, MANY},         {POPLINER_EMIT_AUTOMODEL, TURN | V, 0},
+        {POPLINER_EMIT_BRIDGE, TURN, 0},        {POPLINER_EMIT_SGLANG, ORDER, 0},
+        {POPLINER_EMIT_TENSORRT, ORDER, 0},     {POPLINER_EMIT_LLAMA, ORDER, 0},
+        {POPLINER_EMIT_DEEPSPEED, ORDER, 0},    {POPLINER_EMIT_PADDLE, ORDER, 0},
+        {POPLINER_EMIT_MINDSPORE, ORDER, 0},    {POPLINER_EMIT_MINDFORMERS, ORDER, 0},
     };
     const popliner_emit_options o = with_modules();
     size_t num_said = 0;
@@ -452,7 +458,7 @@ static void ipus_are_sayable_or_not(void **state) {
             num_said += may;
         }
     }
-    assert_int_equal(num_said, 11 + 7 + 7 + 6 + 5 + 5 + 1 + 3 * 4 + 5);
+    assert_int_equal(num_said, 20 + 16 + 9 + 7 + 5 + 5 + 1 + 3 * 4 + 5);
     const split turned = {.num_units = 6,
                           .names = usual_names,
                           .counted = usual_counted,
@@ -461,7 +467,7 @@ static void ipus_are_sayable_or_not(void **state) {
                           .ipus = {1, 0}};
     assert_refuses(&turned, &o, POPLINER_EMIT_VLLM,
                    "vllm: needs stage k on IPU k; this plan has 1,0; change or drop device_map, "
-                   "or use a format like json");
+                   "or use a format like pipeline");
     const split one = {.num_units = 6,
                        .names = usual_names,
                        .counted = usual_counted,
@@ -494,7 +500,7 @@ static void head_and_tail_may_stand_alone(void **state) {
                  "\"E|tttt|L\"\n");
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
                    "vllm: stage 0 has only 'Head', no layer; require layers (require layers:1..), "
-                   "or use a format like json");
+                   "or use a format like pipeline");
     assert_emits(&s, &o, POPLINER_EMIT_TORCH,
                  "from torch.distributed.pipelining import SplitPoint\n\n"
                  "split_spec = {\n"
@@ -567,10 +573,10 @@ static void head_and_tail_stay_together(void **state) {
         }
     assert_refuses(&head, &o, POPLINER_EMIT_OPTIMUM,
                    "optimum: the part before the layers is cut ('pool' is in stage 1); keep it "
-                   "together, or use json");
+                   "together, or use pipeline");
     assert_refuses(&tail, &o, POPLINER_EMIT_TORCH,
                    "torch: the part after the layers is cut ('norm' is in stage 1); keep it "
-                   "together, or use json");
+                   "together, or use pipeline");
 }
 
 /* Formats that count layers want to know that they count the right ones. */
@@ -687,7 +693,7 @@ static void options_are_checked(void **state) {
     assert_string_equal(
         error.message,
         "vllm: needs stage k on IPU k; this plan has 1,0; change or drop device_map, "
-        "or use a format like json");
+        "or use a format like pipeline");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);

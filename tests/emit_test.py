@@ -22,6 +22,7 @@ import os
 import random
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,17 @@ import types
 import cases
 
 FORMATS = ["pipeline", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
-           "tensorflow", "popart", "popxl"]
+           "tensorflow", "popart", "popxl", "automodel", "bridge", "hybrid", "sglang", "tensorrt",
+           "llama", "deepspeed", "paddle", "mindspore", "mindformers"]
+#: Programs that take no split, and a part of the reason.
+IMPOSSIBLE = {"maxtext": "same number of layers", "mlx": "no setting",
+              "onnxruntime": "one instance of a provider"}
+IN_ORDER = {"optimum", "vllm", "torch", "accelerate", "hybrid", "sglang", "tensorrt", "llama",
+            "deepspeed", "paddle", "mindspore", "mindformers"}
+NUMBERED = {"optimum", "megatron", "vllm", "bridge", "sglang", "tensorrt", "llama", "mindformers"}
+NEEDS_PATH = {"poptorch", "torch", "titan", "accelerate", "automodel", "mindspore"}
+NEEDS_LAYERS = {"vllm", "hybrid", "sglang", "tensorrt", "mindformers"}
+SYMBOLS = "MG*D+-E"
 HEAD_MODULES = ["model.embed_tokens", "model.\"quoted\""]
 TAIL_MODULES = ["model.norm", "lm_head"]
 PATH = "model.layers.{}"
@@ -60,6 +71,8 @@ class Plan:
         self.layers = [layer for stage in stages for layer in stage[1]]
         self.stage_of = {layer: i for i, stage in enumerate(stages) for layer in stage[1]}
         self.num_ipus = len(set(self.ipus))
+        self.mtp = [0] * len(stages)  # units that predict further tokens, by stage
+        self.ends = [stage[3] for stage in stages]  # units after the layers but those
         self.recompute = None  # what is known to be kept and recomputed by all stages: a name
 
     def __str__(self):
@@ -72,8 +85,11 @@ def plan_of(stages, kinds, **more):
     layers = [i for i, unit in enumerate(names) if kinds[unit] == "layer"]
     last, place, made = max(layers, default=-1), 0, []
     has_stray = False
+    mtp, ends = [], []
     for ipu, units in stages:
         own, has_head, has_tail = [], False, False
+        mtp.append(0)
+        ends.append(False)
         for unit in units:
             if kinds[unit] == "layer":
                 own.append(unit)
@@ -82,10 +98,14 @@ def plan_of(stages, kinds, **more):
             elif kinds[unit] != "other":
                 has_head = has_head or kinds[unit] == "head"
                 has_tail = has_tail or kinds[unit] == "tail"
+                ends[-1] = has_tail
             elif not layers or place < layers[0]:
                 has_head = True
             elif place > last:
                 has_tail = True
+                is_mtp = re.fullmatch(r"mtp(\..*)?", unit) is not None
+                mtp[-1] += is_mtp
+                ends[-1] = ends[-1] or not is_mtp
             else:
                 has_stray = True
             place += 1
@@ -93,7 +113,10 @@ def plan_of(stages, kinds, **more):
     if "unlayered" in kinds.values():
         ipu, own, has_head, _ = made[-1]
         made[-1] = (ipu, own, has_head, True)
-    return Plan(made, has_stray=has_stray, **more)
+        ends[-1] = True
+    plan = Plan(made, has_stray=has_stray, **more)
+    plan.mtp, plan.ends = mtp, ends
+    return plan
 
 
 def refused_devices(plan, name):
@@ -103,11 +126,11 @@ def refused_devices(plan, name):
     in_order = ipus == list(range(count))
     in_turn = ipus == list(range(width)) * (count // width) and (width > 1 or count == 1)
     there_and_back = ipus == list(range(width)) + list(range(width))[::-1] and width > 1
-    if name in ("optimum", "vllm", "torch", "accelerate") and not in_order:
+    if name in IN_ORDER and not in_order:
         return "needs stage k on IPU k"
-    if name == "megatron" and not in_turn:
+    if name in ("megatron", "bridge") and not in_turn:
         return "in turn"
-    if name == "titan" and not (in_turn or there_and_back):
+    if name in ("titan", "automodel") and not (in_turn or there_and_back):
         return "in turn"
     if name == "poptorch" and (ipus[0] != 0 or plan.num_ipus != width):
         return "needs stage 0 on IPU 0"
@@ -121,10 +144,9 @@ def refused(plan, name, path, head, tail, has_map):
     given is looked at before there is a plan."""
     if name == "pipeline":
         return None
-    if name in ("poptorch", "torch", "titan", "accelerate") and path is None and \
-            not (head or tail):
+    if name in NEEDS_PATH and path is None and not (head or tail):
         return "--modules"
-    if name == "titan" and not (head and tail):
+    if name in ("titan", "automodel") and not (head and tail):
         return "--modules"
     if has_map and refused_devices(plan, name) is not None:
         return refused_devices(plan, name)
@@ -132,15 +154,29 @@ def refused(plan, name, path, head, tail, has_map):
         return "no layer"
     if plan.has_stray:
         return "between two layers"
-    if any(stage[2] for stage in plan.stages[1:]) or any(stage[3] for stage in plan.stages[:-1]):
+    tails = plan.ends if name in ("megatron", "bridge") else [stage[3] for stage in plan.stages]
+    if any(stage[2] for stage in plan.stages[1:]) or any(tails[:-1]):
         return "layers is cut ("
-    if name == "vllm" and any(not stage[1] for stage in plan.stages):
+    if name in NEEDS_LAYERS and any(not stage[1] for stage in plan.stages):
         return ", no layer;"
-    if name in ("optimum", "megatron", "vllm"):
+    if name in NUMBERED:
         numbers = [str(i) for i in range(len(plan.layers) + 1)]
         if plan.layers not in (numbers[:-1], numbers[1:]):
             return "counts layers"
-    return refused_devices(plan, name) or refused_ends(plan, name, path, head, tail)
+    return (refused_devices(plan, name) or refused_mtp(plan, name)
+            or refused_ends(plan, name, path, head, tail))
+
+
+def refused_mtp(plan, name):
+    """The same for layers that predict further tokens, and symbols of layers."""
+    if name == "hybrid" and any(layer[-1] not in SYMBOLS for layer in plan.layers):
+        return "does not end with its symbol"
+    if name == "hybrid" and any(plan.mtp):
+        return "the pattern of MTP layers"
+    if name in ("megatron", "bridge") and (
+            sum(count > 0 for count in plan.mtp) > 1 or any(plan.mtp[:-plan.num_ipus])):
+        return "MTP layers need one stage"
+    return None
 
 
 def refused_ends(plan, name, path, head, tail):
@@ -184,10 +220,9 @@ def read_optimum(text, plan, _):
     require(config.get("gradient_accumulation_steps") == plan.micro_batches, config)
 
 
-def read_vllm(text, plan, _):
-    """vllm/distributed/utils.py: get_pp_indices, for each rank."""
+def read_counts(text, plan, variable):
     name, value = text.rstrip("\n").split("=")
-    require(name == "VLLM_PP_LAYER_PARTITION" and text.count("\n") == 1, text)
+    require(name == variable and text.count("\n") == 1, text)
     partitions = [int(count) for count in value.split(",")]
     pp_size = len(plan.stages)
     require(len(partitions) == pp_size, text)
@@ -200,23 +235,153 @@ def read_vllm(text, plan, _):
     expect(plan, stage_of, list(range(pp_size)))
 
 
-def read_megatron(text, plan, _):
+def read_vllm(text, plan, _):
+    """vllm/distributed/utils.py: get_pp_indices, for each rank."""
+    read_counts(text, plan, "VLLM_PP_LAYER_PARTITION")
+
+
+def read_sglang(text, plan, _):
+    """sglang/srt/distributed/utils.py: get_pp_indices."""
+    read_counts(text, plan, "SGLANG_PP_LAYER_PARTITION")
+
+
+def read_tensorrt(text, plan, _):
+    """tensorrt_llm/mapping.py: MappingBase.pp_layers, with the arguments of LLM."""
+    given = run_python(text, {})["pipeline"]
+    require(set(given) == {"pipeline_parallel_size", "pp_partition"}, given)
+    partition = given["pp_partition"]
+    require(len(partition) == given["pipeline_parallel_size"], given)
+    require(sum(partition) == len(plan.layers), given)
+    starts = list(itertools.accumulate(partition, initial=0))
+    expect(plan, {layer: next(rank for rank in range(len(partition)) if starts[rank + 1] > i)
+                  for i, layer in enumerate(plan.layers)}, list(range(len(partition))))
+
+
+def as_float(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def read_llama(text, plan, _):
+    """llama.cpp, src/llama-model.cpp: load_tensors, in float32: cumulated shares, and the first
+    device whose share is above that of layers before; the output is layer n."""
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    for option in ("-dev", "-ngl", "-sm", "-ts"):
+        parser.add_argument(option)
+    given = parser.parse_args(shlex.split(text))
+    require(given.ngl == "all" and given.sm == "layer", text)
+    devices = given.dev.split(",")
+    require(devices == [f"CUDA{i}" for i in range(len(plan.stages))], text)
+    shares, total = [], 0.0
+    for share in given.ts.split(","):
+        total = as_float(total + float(share))
+        shares.append(total)
+    shares = [as_float(share / total) for share in shares]
+    num_layers = len(plan.layers) + sum(plan.mtp)
+
+    def device(i):
+        place = as_float(i / (num_layers + 1))
+        return next(k for k, share in enumerate(shares) if share > place)
+
+    expect(plan, {layer: device(i) for i, layer in enumerate(plan.layers)},
+           list(range(len(devices))))
+    require(device(num_layers) == len(devices) - 1, "the output", text)
+    require(all(device(i) == len(devices) - 1 for i in range(len(plan.layers), num_layers)), text)
+
+
+def read_mindformers(text, plan, _):
+    """mindformers/models/utils.py: LayerSetting with offset, and its _check_inputs."""
+    found = re.fullmatch(r"parallel_config:\n  pipeline_stage: (\d+)\n(?:  micro_batch_num: (\d+)\n)?"
+                         r"model:\n  model_config:\n    offset: \[([-\d, ]+)\]\n",
+                         re.sub(r"(?m)^#.*\n|^\n", "", text))
+    require(found is not None, text)
+    pp, num_layers = int(found[1]), len(plan.layers)
+    require(found[2] == (None if plan.micro_batches is None else str(plan.micro_batches)), text)
+    offset = [int(number) for number in found[3].split(", ")]
+    require(len(offset) == pp and sum(offset) == num_layers % pp, text)
+    ends = list(itertools.accumulate(num_layers // pp + more for more in offset))
+    expect(plan, {layer: next(k for k, end in enumerate(ends) if end > i)
+                  for i, layer in enumerate(plan.layers)}, list(range(pp)))
+
+
+def num_modules(plan, asked):
+    """How many modules are before and after the layers, by docs/emit.md."""
+    return (len(asked.head) or int(plan.stages[0][2]), len(asked.tail) or int(plan.stages[-1][3]))
+
+
+def expect_parts(plan, asked, parts):
+    """The stages by the first module of each."""
+    before, after = num_modules(plan, asked)
+    require(parts[-1] == before + len(plan.layers) + after, parts)
+    places = {layer: before + i for i, layer in enumerate(plan.layers)}
+    expect(plan, {layer: next(k for k in range(len(parts) - 1) if parts[k + 1] > place)
+                  for layer, place in places.items()}, list(range(len(parts) - 1)))
+
+
+def read_deepspeed(text, plan, asked):
+    """deepspeed/runtime/pipe/module.py: PipelineModule, whose constructor sets stage_id, calls
+    _partition_layers(method=…) and builds the layers between the bounds."""
+    class PipelineModule:
+        def __init__(self, stage_id):
+            self.stage_id = stage_id
+            self._partition_layers(method="parameters")
+
+        def _set_bounds(self, start=None, stop=None):
+            self._local_start, self._local_stop = start, stop
+
+    names = run_python(text, {"deepspeed": stub("deepspeed"), "deepspeed.pipe":
+                              stub("deepspeed.pipe", PipelineModule=PipelineModule)})
+    made = [names["StagedModule"](stage) for stage in range(names["num_stages"])]
+    # pylint: disable=protected-access
+    require(all(one._local_stop == other._local_start for one, other in zip(made, made[1:])), text)
+    expect_parts(plan, asked, [module._local_start for module in made] + [made[-1]._local_stop])
+    require(all(module.parts == made[0].parts for module in made), text)
+
+
+def read_paddle(text, plan, asked):
+    """paddle/…/pp_layers.py: SegmentLayers.do_segment of a list."""
+    given = run_python(text, {})["pipeline"]
+    parts = given["seg_method"]
+    require(set(given) == {"num_stages", "seg_method"}, given)
+    require(parts[0] == 0 and all(type(part) is int for part in parts), parts)
+    require(len(parts) == given["num_stages"] + 1 and parts == sorted(parts), given)
+    require(parts[-1] >= given["num_stages"], given)
+    expect_parts(plan, asked, parts)
+
+
+def read_mindspore(text, plan, asked):
+    """mindspore/parallel/nn: PipelineCell sets the stage of each cell whose name is a key, and
+    raises KeyError if a key is left over."""
+    names = run_python(text, {})
+    config = dict(names["stage_config"])
+    require(names.get("micro_size") == plan.micro_batches, text)
+    stages = {}
+    for cell in ["", "backbone", *modules_of(plan, asked), "other"]:
+        if cell in config:
+            stages[cell] = config.pop(cell)
+    require(not config, "KeyError", config)
+    expect(plan, {layer: stages[path_of(layer, asked.path)] for layer in plan.layers},
+           list(range(len(plan.stages))))
+    require(all(stages[cell] == 0 for cell in asked.head), stages)
+    require(all(stages[cell] == len(plan.stages) - 1 for cell in asked.tail), stages)
+
+
+def expect_layout(plan, layout, size):
     """megatron/core/transformer/pipeline_parallel_layer_layout.py: parse_str_to_list, the
     constructor, validate_layer_layout and get_layer_id_list of PipelineParallelLayerLayout."""
-    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
-    parser.add_argument("--pipeline-model-parallel-size", type=int)
-    parser.add_argument("--pipeline-model-parallel-layout", type=str)
-    arguments = parser.parse_args(shlex.split(text))
-    layout = arguments.pipeline_model_parallel_layout.replace(",", "")
+    layout = layout.replace(",", "")
     for pattern in (r"\(([^)]+)\)\*(\d+)", r"(.)\*(\d+)"):
         layout = re.sub(pattern, lambda found: found.group(1) * int(found.group(2)), layout)
     chunks = layout.split("|")
-    require(set(layout) <= set("EtL|"), layout)
-    size = arguments.pipeline_model_parallel_size
+    require(set(layout) <= set("EtmL|"), layout)
     require(len(chunks) % size == 0 and (size > 1 or len(chunks) == 1), layout, size)
     flat = "".join(chunks)
     require(flat[0] == "E" and flat[-1] == "L" and flat.count("E") == flat.count("L") == 1, layout)
     require(flat.count("t") == len(plan.layers), layout)
+    require(flat.count("m") == sum(plan.mtp) and "t" not in flat[len(flat) - 1 - sum(plan.mtp):],
+            layout)
+    require(sum("m" in chunk for chunk in chunks) == (sum(plan.mtp) > 0), layout)
+    require(not any("m" in chunk for chunk in chunks[:len(chunks) - size]), layout)
+    require([chunk.count("m") for chunk in chunks] == plan.mtp, layout, plan.mtp)
     ipus, stage_of = [None] * len(chunks), {}
     for rank in range(size):
         for vpp in range(len(chunks) // size):
@@ -229,6 +394,62 @@ def read_megatron(text, plan, _):
             for layer in plan.layers[offset:offset + own.count("t")]:
                 stage_of[layer] = vpp * size + rank
     expect(plan, stage_of, ipus)
+
+
+def read_megatron(text, plan, _):
+    """megatron/training/arguments.py, and the layout."""
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--pipeline-model-parallel-size", type=int)
+    parser.add_argument("--pipeline-model-parallel-layout", type=str)
+    parser.add_argument("--mtp-num-layers", type=int, default=0)
+    given = parser.parse_args(shlex.split(text))
+    require(given.mtp_num_layers == sum(plan.mtp), text)
+    expect_layout(plan, given.pipeline_model_parallel_layout, given.pipeline_model_parallel_size)
+
+
+def read_bridge(text, plan, _):
+    """megatron/bridge: fields of the model's configuration, whose virtual degree must agree with
+    the layout."""
+    model = types.SimpleNamespace(virtual_pipeline_model_parallel_size=1, mtp_num_layers=0)
+    run_python(text, {}, cfg=types.SimpleNamespace(model=model))
+    require(set(vars(model)) == {"virtual_pipeline_model_parallel_size", "mtp_num_layers",
+                                 "pipeline_model_parallel_size",
+                                 "pipeline_model_parallel_layout"}, vars(model))
+    size, layout = model.pipeline_model_parallel_size, model.pipeline_model_parallel_layout
+    require(model.mtp_num_layers == sum(plan.mtp), vars(model))
+    require((layout.count("|") + 1) == size * model.virtual_pipeline_model_parallel_size, layout)
+    expect_layout(plan, layout, size)
+
+
+def read_hybrid(text, plan, _):
+    """megatron/core/models/hybrid/hybrid_layer_allocation.py: symbols, cut by |."""
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--pipeline-model-parallel-size", type=int)
+    parser.add_argument("--hybrid-layer-pattern", type=str)
+    given = parser.parse_args(shlex.split(text))
+    segments = given.hybrid_layer_pattern.split("|")
+    require(len(segments) == given.pipeline_model_parallel_size, text)
+    require(set("".join(segments)) <= set(SYMBOLS), text)
+    require([layer[-1] for layer in plan.layers] == list("".join(segments)), text)
+    stages = [rank for rank, segment in enumerate(segments) for _ in segment]
+    expect(plan, dict(zip(plan.layers, stages)), list(range(len(segments))))
+
+
+def read_automodel(text, plan, asked):
+    """nemo_automodel/components/distributed/pipelining/functional.py: _process_module keeps what a
+    part names, at any depth; stages of loop and v schedules; modules that all stages need."""
+    names = run_python(text, {})
+    parts, degree = names["module_fqns_per_model_part"], names["pp_size"]
+    everywhere = next((name for name in asked.head + asked.tail if name.endswith("rotary_emb")),
+                      None)
+    if everywhere is None:
+        before = (asked.path or "{}").split("{}")[0].split(".")
+        everywhere = ".".join(before[:-2] + ["rotary_emb"])
+    require(all(part[-1] == everywhere for part in parts), parts)
+    parts = [part[:-1] for part in parts]
+    expect(plan, *stages_of_parts(plan, asked, parts, degree))
+    require([module for part in parts for module in part] ==
+            [module for module in modules_of(plan, asked) if module != everywhere], parts)
 
 
 def read_titan(text, plan, asked):
@@ -247,6 +468,15 @@ def read_titan(text, plan, asked):
     config = names["parallelism"]
     parts, degree = config["module_fqns_per_model_part"], config["pipeline_parallel_degree"]
     require(config.get("data_parallel_replicate_degree", 1) == plan.replicas, config)
+    expect(plan, *stages_of_parts(plan, asked, parts, degree))
+    # nothing twice, nothing left out, all in the order in which it runs
+    require([module for part in parts for module in part] == modules_of(plan, asked), parts)
+    require(parts[0][:len(asked.head)] == asked.head, parts[0])
+    require(parts[-1][len(parts[-1]) - len(asked.tail):] == asked.tail, parts[-1])
+
+
+def stages_of_parts(plan, asked, parts, degree):
+    """The stage of each layer, and the rank of each part in schedules of a loop and a v."""
     num_stages = len(parts)
     require(num_stages % degree == 0, "stages", num_stages, degree)
     style = "v" if plan.ipus != [i % degree for i in range(num_stages)] else "loop"
@@ -264,11 +494,7 @@ def read_titan(text, plan, asked):
         for module in modules:
             if module in layers:
                 stage_of[layers[module]] = stage
-    expect(plan, stage_of, ipus)
-    # nothing twice, nothing left out, all in the order in which it runs
-    require([module for part in parts for module in part] == modules_of(plan, asked), parts)
-    require(parts[0][:len(asked.head)] == asked.head, parts[0])
-    require(parts[-1][len(parts[-1]) - len(asked.tail):] == asked.tail, parts[-1])
+    return stage_of, ipus
 
 
 def modules_of(plan, asked):
@@ -647,7 +873,10 @@ def read_json(text, plan, asked):
 READERS = {"pipeline": read_json, "optimum": read_optimum, "poptorch": read_poptorch,
            "megatron": read_megatron, "vllm": read_vllm, "torch": read_torch, "titan": read_titan,
            "accelerate": read_accelerate, "tensorflow": read_tensorflow, "popart": read_popart,
-           "popxl": read_popxl}
+           "popxl": read_popxl, "automodel": read_automodel, "bridge": read_bridge,
+           "hybrid": read_hybrid, "sglang": read_sglang, "tensorrt": read_tensorrt,
+           "llama": read_llama, "deepspeed": read_deepspeed, "paddle": read_paddle,
+           "mindspore": read_mindspore, "mindformers": read_mindformers}
 
 
 # ---- running the command ----
@@ -820,6 +1049,8 @@ def check_stored(asked, directory):
     run(asked, directory, "--save-to-file", stored, "-q")
     split = ["--solve", "--num-ipus", "3"]
     for name in FORMATS:
+        if name == "hybrid":
+            continue  # its layers are called 0, 1, 2, 3
         path = os.path.join(asked.directory, "from-profile")
         printed = run(asked, stored, "--load-from-file", *split, *asked.options(), "-q", "--output",
                       name).stdout.decode()
@@ -828,6 +1059,9 @@ def check_stored(asked, directory):
         require(printed == read_text(path) != "", name, printed)
         require(json.loads(beside)[0]["head"] is True, "printed beside", beside)
         os.remove(path)
+    for name, words in IMPOSSIBLE.items():
+        done = run(asked, stored, *split, "--output", name, may=(2,))
+        require(words in done.stderr.decode() and done.stdout == b"", name, done.stderr)
     for options, words in ((["--output", "vllm", "--output", "pipeline"],
                             "vllm is printed already"),
                            (["--output", "vllm", "--memory-totals"], "vllm is printed already"),
@@ -862,9 +1096,15 @@ def check_document(asked, directory, document):
               for part in parts}
     require(sorted(blocks) == sorted(FORMATS), "formats in the document:", sorted(blocks))
     options = ["--modules", f"model.embed_tokens,{PATH},model.norm,lm_head"]
+    hybrid = os.path.join(asked.directory, "hybrid.csv")
+    with open(hybrid, "w", encoding="utf-8") as file:
+        file.write("name,memory\n0M,1\n1-,1\n2*,1\n3-,1\n")
     for name in FORMATS[1:]:
-        text = run(asked, directory, "--solve", "--num-ipus", "3", *options, "-q", "--output",
-                   name).stdout.decode()
+        split = [directory, "--solve", "--num-ipus", "3"]
+        if name == "hybrid":
+            split = [hybrid, "--solve", "--require", "cut:0M", "--require", "cut:2*",
+                     "--num-ipus", "3"]
+        text = run(asked, *split, *options, "-q", "--output", name).stdout.decode()
         wanted = "(?:    .*\\n)+".join(map(re.escape, blocks[name].group(1).split("    …\n")))
         require(re.fullmatch(r"(?:# .*\n\n)?" + wanted, text), name, "is not as documented", text)
 
@@ -881,6 +1121,8 @@ def draw_names(rng, count):
                  for i in range(count)]
     elif rng.random() < 0.2:
         rng.shuffle(names)
+    elif rng.random() < 0.3:
+        names = [name + rng.choice(SYMBOLS) for name in names]
     return names
 
 
@@ -888,8 +1130,9 @@ def check_costs(asked, rng):
     count = rng.randrange(1, 8)
     names = draw_names(rng, count)
     kinds = {name: "layer" for name in names}
-    for name, place in (("Head", 0), ("Tail", len(names) + 1), ("pool", count // 2)):
-        if rng.random() < (0.15 if name == "pool" else 0.6):
+    for name, place in (("Head", 0), ("mtp", 99), ("mtp.1", 99), ("Tail", 99),
+                        ("pool", count // 2)):
+        if rng.random() < {"pool": 0.15, "mtp": 0.3, "mtp.1": 0.1}.get(name, 0.6):
             names.insert(min(place, len(names)), name)
             kinds[name] = "other"
     file = {"format": "popliner-costs", "version": 1,
@@ -910,7 +1153,7 @@ def check_costs(asked, rng):
     else:
         split += ["--num-ipus", str(num_stages)]
     asked.path = rng.choice([PATH, PATH, "layers.{}", "a\"{}\\n", None])
-    asked.head = rng.choice([HEAD_MODULES, []])
+    asked.head = rng.choice([HEAD_MODULES, [], ["embed", "model.rotary_emb"]])
     asked.tail = rng.choice([TAIL_MODULES, []])
     answer = json.loads(run(asked, *split, "--format", "json", "-q").stdout)
     stages = []

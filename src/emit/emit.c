@@ -29,6 +29,9 @@ typedef struct format_row {
     pl_emitter *emit;
     ipu_rule ipus;
     bool needs_path;
+    bool needs_ends;       /* the modules before and after the layers */
+    bool has_mtp;          /* MTP layers may be in another stage than the end */
+    const char *reason;    /* why it cannot express any split; NULL: it can */
     bool counts_layers;    /* by number, so layer names must be numbers */
     bool has_empty_stages; /* a stage may have no layer */
     bool needs_two_ipus;
@@ -61,6 +64,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {.name = "megatron",
      .emit = pl_emit_megatron,
      .ipus = IPUS_IN_TURN,
+     .has_mtp = true,
      .counts_layers = true,
      .has_empty_stages = true},
     {.name = "vllm", .emit = pl_emit_vllm, .ipus = IPUS_IN_ORDER, .counts_layers = true},
@@ -74,6 +78,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      .emit = pl_emit_titan,
      .ipus = IPUS_IN_TURN_OR_V,
      .needs_path = true,
+     .needs_ends = true,
      .has_empty_stages = true,
      .has_comments = true,
      .has_replicas = true},
@@ -105,6 +110,62 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      .needs_two_ipus = true,
      .has_comments = true,
      .has_replicas = true},
+    {.name = "automodel",
+     .emit = pl_emit_automodel,
+     .ipus = IPUS_IN_TURN_OR_V,
+     .needs_path = true,
+     .needs_ends = true,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "bridge",
+     .emit = pl_emit_bridge,
+     .ipus = IPUS_IN_TURN,
+     .has_mtp = true,
+     .counts_layers = true,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "hybrid", .emit = pl_emit_hybrid, .ipus = IPUS_IN_ORDER},
+    {.name = "sglang", .emit = pl_emit_sglang, .ipus = IPUS_IN_ORDER, .counts_layers = true},
+    {.name = "tensorrt",
+     .emit = pl_emit_tensorrt,
+     .ipus = IPUS_IN_ORDER,
+     .counts_layers = true,
+     .has_comments = true},
+    {.name = "llama",
+     .emit = pl_emit_llama,
+     .ipus = IPUS_IN_ORDER,
+     .counts_layers = true,
+     .has_empty_stages = true},
+    {.name = "deepspeed",
+     .emit = pl_emit_deepspeed,
+     .ipus = IPUS_IN_ORDER,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "paddle",
+     .emit = pl_emit_paddle,
+     .ipus = IPUS_IN_ORDER,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "mindspore",
+     .emit = pl_emit_mindspore,
+     .ipus = IPUS_IN_ORDER,
+     .needs_path = true,
+     .has_empty_stages = true,
+     .has_comments = true},
+    {.name = "mindformers",
+     .emit = pl_emit_mindformers,
+     .ipus = IPUS_IN_ORDER,
+     .counts_layers = true,
+     .has_comments = true},
+    {.name = "maxtext",
+     .reason = "all stages of MaxText have the same number of layers (stages x repeats x "
+               "num_layers_per_pipeline_stage = pipeline_parallel_layers), so it takes no split"},
+    {.name = "mlx",
+     .reason = "mlx-lm has no setting for a split; override start_idx and end_idx of "
+               "PipelineMixin.pipeline, where rank 0 has the last layers"},
+    {.name = "onnxruntime",
+     .reason = "a session of ONNX Runtime has one instance of a provider, so it splits no model "
+               "over several GPUs; run a session for each stage"},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -248,6 +309,8 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
     if (status == POPLINER_OK)
         status = pl_option_names_take(e->options.option_names, &e->names, error);
     const popliner_emit_options *o = &e->options;
+    if (status == POPLINER_OK && formats[format].reason != NULL)
+        return pl_emit_refuse(e, error, "%s", formats[format].reason);
     if (status == POPLINER_OK)
         status = check_path(e, error);
     if (status == POPLINER_OK)
@@ -259,7 +322,7 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
                               "needs names of modules; the plan has only those of layers; give %s, "
                               "like model.layers.%s",
                               e->names.modules, hole);
-    if (status == POPLINER_OK && format == POPLINER_EMIT_TITAN &&
+    if (status == POPLINER_OK && formats[format].needs_ends &&
         (o->num_head_modules == 0 || o->num_tail_modules == 0))
         return pl_emit_refuse(e, error,
                               "drops modules that are not named; give those before and after the "
@@ -309,6 +372,11 @@ static role role_of(const pl_certificate_input *in, size_t unit, size_t first, s
                                 : ROLE_STRAY;
 }
 
+/* True for "mtp" and "mtp.0", "mtp.1", ...: a layer that predicts further tokens. */
+static bool is_mtp(const char *name) {
+    return strncmp(name, "mtp", 3) == 0 && (name[3] == '\0' || name[3] == '.');
+}
+
 static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role) {
     switch (its_role) {
     case ROLE_LAYER:
@@ -317,6 +385,7 @@ static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role it
         break;
     case ROLE_BOTH:
         e->stages[e->num_stages - 1].has_tail = true;
+        e->stages[e->num_stages - 1].has_end = true;
         stage->has_head = true;
         break;
     case ROLE_HEAD:
@@ -324,6 +393,8 @@ static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role it
         break;
     case ROLE_TAIL:
         stage->has_tail = true;
+        stage->num_mtp += is_mtp(e->unit_names[unit]);
+        stage->has_end = stage->has_end || !is_mtp(e->unit_names[unit]);
         break;
     case ROLE_STRAY:
         if (e->stray_unit == SIZE_MAX)
@@ -439,11 +510,10 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
     else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
         rule = "needs stage 0 on IPU 0, and no unused IPU below the last";
     if (rule != NULL)
-        return pl_emit_refuse(e, error,
-                              "%s; this plan has %s; change or drop %s, or use a format like "
-                              "json",
-                              rule, word_ipus(e, list, sizeof list),
-                              e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
+        return pl_emit_refuse(
+            e, error, "%s; this plan has %s; change or drop %s, or use a format like pipeline",
+            rule, word_ipus(e, list, sizeof list),
+            e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
     if (row->needs_two_ipus && e->num_ipus < 2)
         return pl_emit_refuse(e, error,
                               "needs two IPUs or more; this plan is on one, which needs no "
@@ -494,16 +564,17 @@ static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
 
 /* Formats have everything before the layers in the first stage, and everything after them in the
  * last. */
-static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
+static popliner_status check_ends(const pl_emission *e, const format_row *row,
+                                  popliner_error *error) {
     for (size_t i = 0; i < e->num_stages; i++) {
         const pl_emit_stage *stage = &e->stages[i];
-        const bool is_misplaced =
-            (stage->has_head && i > 0) || (stage->has_tail && i + 1 < e->num_stages);
+        const bool has_tail = row->has_mtp ? stage->has_end : stage->has_tail;
+        const bool is_misplaced = (stage->has_head && i > 0) || (has_tail && i + 1 < e->num_stages);
         if (is_misplaced)
             return pl_emit_refuse(
                 e, error,
                 "the part %s is cut ('%.60s' is in stage %zu); keep it together, or use "
-                "json",
+                "pipeline",
                 stage->has_head && i > 0 ? "before the layers" : "after the layers",
                 e->unit_names[stage->has_head && i > 0 ? stage->first_unit : stage->last_unit], i);
     }
@@ -517,9 +588,9 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
         return pl_emit_refuse(
             e, error,
             "'%.60s' is between two layers, but no layer; make it a layer, or use "
-            "json",
+            "pipeline",
             e->unit_names[e->stray_unit]);
-    popliner_status status = check_ends(e, error);
+    popliner_status status = check_ends(e, row, error);
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; i < e->num_stages && !row->has_empty_stages; i++)
@@ -527,7 +598,7 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
             return pl_emit_refuse(
                 e, error,
                 "stage %zu has only '%.60s', no layer; require layers (%s1..), or "
-                "use a format like json",
+                "use a format like pipeline",
                 i, e->unit_names[e->stages[i].first_unit],
                 e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
     for (size_t i = 0; i < e->num_layers; i++)

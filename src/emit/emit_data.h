@@ -20,8 +20,10 @@ typedef struct pl_emit_stage {
     size_t ipu;
     size_t first_layer;
     size_t num_layers;
+    size_t num_mtp; /* units after the layers that predict further tokens: "mtp", "mtp.0", ... */
     bool has_head;
-    bool has_tail;
+    bool has_tail; /* anything after the layers */
+    bool has_end;  /* anything after the layers but MTP layers */
 } pl_emit_stage;
 
 typedef struct pl_emission {
@@ -86,13 +88,25 @@ pl_emitter pl_emit_json;
 /* Formats that count layers. */
 pl_emitter pl_emit_optimum;
 pl_emitter pl_emit_megatron;
+pl_emitter pl_emit_bridge;
+pl_emitter pl_emit_hybrid;
 pl_emitter pl_emit_vllm;
+pl_emitter pl_emit_sglang;
+pl_emitter pl_emit_tensorrt;
+pl_emitter pl_emit_llama;
+pl_emitter pl_emit_mindformers;
+
+/* Formats that count modules. */
+pl_emitter pl_emit_deepspeed;
+pl_emitter pl_emit_paddle;
 
 /* Formats that name the modules of a PyTorch model. */
 pl_emitter pl_emit_poptorch;
 pl_emitter pl_emit_torch;
 pl_emitter pl_emit_titan;
+pl_emitter pl_emit_automodel;
 pl_emitter pl_emit_accelerate;
+pl_emitter pl_emit_mindspore;
 
 /* Graphcore's formats, which number stages and IPUs. */
 pl_emitter pl_emit_tensorflow;

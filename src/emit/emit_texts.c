@@ -1,5 +1,4 @@
-/* The texts of the formats: those that name the modules of a PyTorch model, number stages and IPUs,
- * or count layers; and JSON.
+/* The texts of the formats that name the modules of a model, or number stages and IPUs; and JSON.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -113,25 +112,54 @@ static void add_comma(pl_text *text, bool *is_first) {
     *is_first = false;
 }
 
-/* Appends the modules of a stage as a list. */
-static void add_modules(const pl_emission *e, size_t i, pl_text *text) {
+/* True if every stage of a Hugging Face model needs the module. */
+static bool is_everywhere(const char *module) {
+    static const char end[] = "rotary_emb";
+    const size_t length = strlen(module);
+    return length >= sizeof end - 1 && strcmp(module + length - (sizeof end - 1), end) == 0;
+}
+
+/* Appends the modules of a stage, without the brackets; those of `all` in every stage. */
+static void add_modules(const pl_emission *e, size_t i, const char *all, pl_text *text) {
     const popliner_emit_options *o = &e->options;
     const pl_emit_stage *stage = &e->stages[i];
     bool is_first = true;
-    pl_text_add(text, "[");
-    for (size_t k = 0; i == 0 && k < o->num_head_modules; k++) {
-        add_comma(text, &is_first);
-        pl_emit_quote(text, o->head_modules[k]);
-    }
+    for (size_t k = 0; i == 0 && k < o->num_head_modules; k++)
+        if (all == NULL || !is_everywhere(o->head_modules[k])) {
+            add_comma(text, &is_first);
+            pl_emit_quote(text, o->head_modules[k]);
+        }
     for (size_t k = 0; k < stage->num_layers; k++) {
         add_comma(text, &is_first);
         pl_emit_layer(e, text, stage->first_layer + k);
     }
-    for (size_t k = 0; i + 1 == e->num_stages && k < o->num_tail_modules; k++) {
+    for (size_t k = 0; i + 1 == e->num_stages && k < o->num_tail_modules; k++)
+        if (all == NULL || !is_everywhere(o->tail_modules[k])) {
+            add_comma(text, &is_first);
+            pl_emit_quote(text, o->tail_modules[k]);
+        }
+    if (all != NULL) {
         add_comma(text, &is_first);
-        pl_emit_quote(text, o->tail_modules[k]);
+        pl_emit_quote(text, all);
     }
-    pl_text_add(text, "]");
+}
+
+/* Appends a list of the modules of each stage, with an indent. */
+static void add_parts(const pl_emission *e, const char *indent, const char *all, pl_text *text) {
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_text_format(text, "%s[", indent);
+        add_modules(e, i, all, text);
+        pl_text_add(text, "],\n");
+    }
+}
+
+/* Warns that a rank with several stages needs a schedule that has them. */
+static void note_schedule(pl_emission *e) {
+    if (e->num_stages > e->num_ipus)
+        pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
+                     e->num_stages / e->num_ipus,
+                     e->stages[e->num_ipus].ipu == 0 ? "in turn, like Interleaved1F1B"
+                                                     : "there and back, like ZBVZeroBubble");
 }
 
 /* True if a module is nested more deeply than the modules and lists of the model itself. */
@@ -163,11 +191,7 @@ popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *err
     if (e->num_replicas > 1)
         pl_text_format(text, "    data_parallel_replicate_degree=%zu,\n", e->num_replicas);
     pl_text_add(text, "    module_fqns_per_model_part=[\n");
-    for (size_t i = 0; i < e->num_stages; i++) {
-        pl_text_add(text, "        ");
-        add_modules(e, i, text);
-        pl_text_add(text, ",\n");
-    }
+    add_parts(e, "        ", NULL, text);
     pl_text_add(text, "    ],\n)\n");
     if (has_deep_module(&e->options))
         pl_emit_note(e,
@@ -176,11 +200,74 @@ popliner_status pl_emit_titan(pl_emission *e, pl_text *text, popliner_error *err
     if (has_old_head(&e->options))
         pl_emit_note(e, "The head of torchtitan's models is lm_head since April 2026: an unknown "
                         "\"output\" would drop the head silently.");
-    if (e->num_stages > e->num_ipus)
-        pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
-                     e->num_stages / e->num_ipus,
-                     e->stages[e->num_ipus].ipu == 0 ? "in turn, like Interleaved1F1B"
-                                                     : "there and back, like ZBVZeroBubble");
+    note_schedule(e);
+    return POPLINER_OK;
+}
+
+static void add_stage_of(const char *module, size_t stage, pl_text *text) {
+    pl_text_add(text, "    ");
+    pl_emit_quote(text, module);
+    pl_text_format(text, ": %zu,\n", stage);
+}
+
+/* Appends the stage of each module, a line each. */
+static void add_stages_of_modules(const pl_emission *e, pl_text *text) {
+    const popliner_emit_options *o = &e->options;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        add_stage_of(o->head_modules[i], 0, text);
+    for (size_t i = 0; i < e->num_stages; i++)
+        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
+            pl_text_add(text, "    ");
+            pl_emit_layer(e, text, e->stages[i].first_layer + k);
+            pl_text_format(text, ": %zu,\n", i);
+        }
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
+}
+
+/* The module next to the list of layers that all stages of a Hugging Face model need. */
+static const char *everywhere_of(const popliner_emit_options *o, pl_text *name) {
+    const char *all = NULL;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        all = is_everywhere(o->head_modules[i]) ? o->head_modules[i] : all;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        all = is_everywhere(o->tail_modules[i]) ? o->tail_modules[i] : all;
+    if (all != NULL)
+        return all;
+    const char *place = strstr(o->layer_path, "{}");
+    size_t dots = 0;
+    while (place > o->layer_path && dots < 2)
+        dots += *--place == '.';
+    if (dots == 2)
+        pl_text_append(name, o->layer_path, (size_t)(place - o->layer_path) + 1);
+    pl_text_add(name, "rotary_emb");
+    return name->failed ? "" : name->data;
+}
+
+popliner_status pl_emit_automodel(pl_emission *e, pl_text *text, popliner_error *error) {
+    pl_text name = {0};
+    const char *all = everywhere_of(&e->options, &name);
+    (void)error;
+    pl_text_format(text, "pp_size = %zu\nmodule_fqns_per_model_part = [\n", e->num_ipus);
+    add_parts(e, "    ", all, text);
+    pl_text_add(text, "]\n");
+    pl_emit_note(e, "%s is in every part, as all stages of Hugging Face models need it.", all);
+    note_schedule(e);
+    text->failed = text->failed || name.failed;
+    free(name.data);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_mindspore(pl_emission *e, pl_text *text, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    (void)error;
+    if (e->micro_batches > 0)
+        pl_text_format(text, "micro_size = %" PRIu64 "\n", e->micro_batches);
+    pl_text_add(text, "stage_config = {\n");
+    add_stages_of_modules(e, text);
+    pl_text_add(text, "}\n");
+    if (o->num_head_modules == 0 || o->num_tail_modules == 0)
+        pl_emit_note_lacking(e, "stage_config");
     return POPLINER_OK;
 }
 
@@ -200,28 +287,12 @@ static void add_layers_of_stages(const pl_emission *e, pl_text *text) {
     pl_text_add(text, "]\n");
 }
 
-static void add_stage_of(const char *module, size_t stage, pl_text *text) {
-    pl_text_add(text, "    ");
-    pl_emit_quote(text, module);
-    pl_text_format(text, ": %zu,\n", stage);
-}
-
 /* Appends the stage of each Keras layer, and the code that assigns it. The assignment of a
  * nested model has no layer: if the model is named, it is in one stage; else its own layers must
  * be named. */
 static void add_assignment(const pl_emission *e, pl_text *text) {
-    const popliner_emit_options *o = &e->options;
     pl_text_add(text, "stage_of_layer = {\n");
-    for (size_t i = 0; i < o->num_head_modules; i++)
-        add_stage_of(o->head_modules[i], 0, text);
-    for (size_t i = 0; i < e->num_stages; i++)
-        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
-            pl_text_add(text, "    ");
-            pl_emit_layer(e, text, e->stages[i].first_layer + k);
-            pl_text_format(text, ": %zu,\n", i);
-        }
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        add_stage_of(o->tail_modules[i], e->num_stages - 1, text);
+    add_stages_of_modules(e, text);
     pl_text_add(text,
                 "}\n\n"
                 "\ndef assign(assignments, stage=None):\n"
@@ -369,61 +440,6 @@ popliner_status pl_emit_popxl(pl_emission *e, pl_text *text, popliner_error *err
     if (e->num_replicas > 1)
         pl_emit_note(e, "There are %zu replicas: set the replication factor of the popxl.Ir.",
                      e->num_replicas);
-    return POPLINER_OK;
-}
-
-/* ---- numbers of layers ---- */
-
-/* The prefix of other programs' options, separate so that no text of this library looks like an
- * option of the command. */
-static const char dashes[] = "--";
-
-static void add_counts(const pl_emission *e, const char *between, pl_text *text) {
-    for (size_t i = 0; i < e->num_stages; i++)
-        pl_text_format(text, "%s%zu", i > 0 ? between : "", e->stages[i].num_layers);
-}
-
-popliner_status pl_emit_optimum(pl_emission *e, pl_text *text, popliner_error *error) {
-    size_t num_ipus = e->num_ipus * e->num_replicas;
-    (void)error;
-    pl_text_format(text, "{\n    \"ipus_per_replica\": %zu,\n    \"layers_per_ipu\": [",
-                   e->num_ipus);
-    add_counts(e, ", ", text);
-    pl_text_add(text, "]");
-    if (e->num_replicas > 1)
-        pl_text_format(text, ",\n    \"replication_factor\": %zu", e->num_replicas);
-    if (e->micro_batches > 0)
-        pl_text_format(text, ",\n    \"gradient_accumulation_steps\": %" PRIu64, e->micro_batches);
-    pl_text_add(text, "\n}\n");
-    if (e->num_stages > 1)
-        pl_emit_note(e, "The model's class decides where embedding and head run: usually on the "
-                        "first and the last IPU, for some, like BERT for pretraining, both on the "
-                        "first.");
-    if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
-        pl_emit_note(e, "PopTorch, which runs this, reserves %zu IPUs for %zu.",
-                     pl_emit_reserved_ipus(num_ipus), num_ipus);
-    return POPLINER_OK;
-}
-
-popliner_status pl_emit_megatron(pl_emission *e, pl_text *text, popliner_error *error) {
-    (void)error;
-    pl_text_format(text, "%spipeline-model-parallel-size %zu %spipeline-model-parallel-layout \"",
-                   dashes, e->num_ipus, dashes);
-    /* the layout needs the embedding and the loss, even if the chain has neither head nor tail */
-    for (size_t i = 0; i < e->num_stages; i++) {
-        pl_text_add(text, i == 0 ? "E" : "|");
-        for (size_t k = 0; k < e->stages[i].num_layers; k++)
-            pl_text_add(text, "t");
-    }
-    pl_text_add(text, "L\"\n");
-    return POPLINER_OK;
-}
-
-popliner_status pl_emit_vllm(pl_emission *e, pl_text *text, popliner_error *error) {
-    (void)error;
-    pl_text_add(text, "VLLM_PP_LAYER_PARTITION=");
-    add_counts(e, ",", text);
-    pl_text_add(text, "\n");
     return POPLINER_OK;
 }
 
