@@ -254,6 +254,9 @@ def write_enums(headers, path):
             if text:
                 lines.append(wrapped(text, "    #: ", "    #: "))
             lines.append(f"    {member if member.isidentifier() else 'RULE_' + member} = {value}\n")
+    lines.append("\n\n__all__ = [\n")
+    lines += [f"    {class_name(name)!r},\n" for name in sorted(headers.enums)]
+    lines.append("]\n")
     with open(path, "w", encoding="utf-8") as file:
         file.write("".join(lines))
 

@@ -89,6 +89,10 @@ class Interface(unittest.TestCase):
         for name in ("Analysis", "Answer", "Costs", "Error", "Plan", "Request", "Schedule", "read",
                      "load", "solve", "compare", "Section", "UsageError", "__version__"):
             self.assertIn(name, popliner.__all__)
+        own = {name for name, it in vars(popliner).items() if not name.startswith("_")
+               and getattr(it, "__module__", "").startswith("popliner")}
+        self.assertEqual(own - set(popliner.__all__), set())
+        self.assertEqual(len(set(popliner.__all__)), len(popliner.__all__))
         self.assertFalse([name for name in popliner.__all__
                           if name.startswith("_") and name != "__version__"])
 

@@ -15,7 +15,7 @@ docs/python.md is a map. The module is libpopliner, by ctypes; `popliner.path` i
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
-from . import enums, records, request
+from . import costs, enums, records, request
 from ._installed import VERSION as __version__
 from ._library import path
 from .analysis import (Analysis, Chain, FIRST_LAYER_REGEX, LAYER_NAME_REGEX, Words, check_options,
@@ -35,7 +35,16 @@ from .request import (Calibration, Copies, Request, Scales, bytes_of, copies_at,
                       copies_max_stages)
 from .together import Together, evaluate_together, solve_together
 
-__all__ = [name for name, value in list(globals().items())
-           if not name.startswith("_") and getattr(value, "__module__", "").startswith(__name__)]
-__all__ += ["FIRST_LAYER_REGEX", "FORBIDDEN", "LAYER_NAME_REGEX", "MAX_CYCLES", "__version__",
-            "enums", "path", "records"]
+# Explicit, as type checkers want it.
+__all__ = [
+    "Analysis", "Answer", "Calibration", "Candidate", "Chain", "Changes", "Comparison", "Copies",
+    "Costs", "Diagnosis", "Error", "FIRST_LAYER_REGEX", "FORBIDDEN", "InputError",
+    "InternalError", "Interval", "LAYER_NAME_REGEX", "MAX_CYCLES", "OutOfMemoryError",
+    "OutputError", "Pareto", "Plan", "Profile", "Replicas", "Request", "Scales", "StoppedError",
+    "Sweep", "Together", "UsageError", "Words", "__version__", "bytes_of", "check_emit",
+    "check_options", "compare", "copies_at", "copies_max_stages", "costs", "enums",
+    "evaluate_together", "has_glpk", "load", "locate", "path", "printable", "read",
+    "read_calibration", "records", "reports", "solve", "solve_together", "solve_ways",
+    "write_file",
+]
+__all__ += enums.__all__

@@ -1,0 +1,94 @@
+"""pip install . into a clean virtual environment, without a network: the wheel holds the library
+and the command, and needs nothing of the source tree.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+import zipfile
+
+import common
+
+BUILD = os.environ.get("POPLINER_BUILD", "")
+LEFT_OUT = ("PYTHONPATH", "POPLINER_LIBRARY", "POPLINER_COMMAND", "POPLINER_BUILD", "LD_PRELOAD")
+CLEAN = {name: value for name, value in os.environ.items() if name not in LEFT_OUT}
+SHOW = ("import popliner; print(popliner.Costs(3).solve().split); print(popliner.path); "
+        "from popliner.costs import read_source")
+
+
+USER = """
+import popliner
+from popliner.costs import read_source
+
+table = read_source("model", batch=2)
+costs = popliner.Costs(6)
+costs.set_cuts([1, 2, 3, 4, 5])
+answer = costs.solve(max_stages=3, schedule=popliner.Schedule.NONE)
+print(answer.split, answer.stages[0].peak_bytes, table.csv())
+"""
+
+
+def builder():
+    """A Python with what building a wheel needs."""
+    for program in (sys.executable, "/usr/bin/python3"):
+        if subprocess.run([program, "-c", "import setuptools, wheel, venv, ensurepip"], check=False,
+                          capture_output=True, env=CLEAN).returncode == 0:
+            return program
+    return None
+
+
+class Wheel(unittest.TestCase):
+    def test_pip_install(self):
+        program = builder()
+        if program is None or common.PRELOAD:
+            self.skipTest("no Python with setuptools, wheel and venv, or the library has a "
+                          "sanitizer")
+        tree = os.path.join(common.scratch(), "tree")
+        os.makedirs(os.path.join(tree, "src"))
+        for name in ("pyproject.toml", "setup.py", "CMakeLists.txt"):
+            shutil.copy(os.path.join(common.ROOT, name), tree)
+        shutil.copytree(os.path.join(common.ROOT, "src", "python"),
+                        os.path.join(tree, "src", "python"))
+        environment = os.path.join(common.scratch(), "environment")
+        subprocess.run([program, "-m", "venv", "--system-site-packages", environment], check=True,
+                       env=CLEAN)
+        pip = [os.path.join(environment, "bin", "python"), "-m", "pip", "--quiet",
+               "--disable-pip-version-check"]
+        wheels = os.path.join(common.scratch(), "wheels")
+        for arguments in (["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, tree],
+                          ["install", "--no-index", "--find-links", wheels, "popliner"]):
+            done = subprocess.run([*pip, *arguments], capture_output=True, check=False,
+                                  env={**CLEAN, "POPLINER_BUILD": BUILD})
+            self.assertEqual(done.returncode, 0, done.stderr.decode())
+        (wheel,) = os.listdir(wheels)
+        self.assertRegex(wheel, r"^popliner-[\d.]+-py3-none-linux_\w+\.whl$")
+        with zipfile.ZipFile(os.path.join(wheels, wheel)) as archive:
+            names = archive.namelist()
+        self.assertIn("popliner/costs/gguf.py", names)
+        self.assertIn("popliner/py.typed", names)
+        shutil.rmtree(tree)
+        done = subprocess.run([pip[0], "-c", SHOW], capture_output=True, check=False, env=CLEAN,
+                              cwd=common.scratch())
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        split, path = done.stdout.decode().splitlines()
+        self.assertEqual(split, "[ 0 1 2 ]")
+        self.assertTrue(os.path.realpath(path).startswith(os.path.realpath(environment)), path)
+        if shutil.which("mypy") is not None:
+            user = os.path.join(common.scratch(), "user.py")
+            with open(user, "w", encoding="utf-8") as file:
+                file.write(USER)
+            done = subprocess.run(["mypy", "--strict", "--python-executable", pip[0], user],
+                                  capture_output=True, check=False, env=CLEAN,
+                                  cwd=common.scratch())
+            self.assertIn(b"Success", done.stdout, done.stdout.decode())
+        command = os.path.join(environment, "bin", "popliner")
+        done = subprocess.run([command, "--version"], capture_output=True, check=False, env=CLEAN)
+        self.assertEqual((done.returncode, done.stdout.decode()), (0, common.run("--version")))
+
+
+if __name__ == "__main__":
+    common.main()
