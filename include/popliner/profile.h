@@ -401,6 +401,12 @@ typedef enum popliner_item {
 popliner_status popliner_profile_get(const popliner_profile *profile, popliner_item kind,
                                      size_t index, void *result, popliner_error *error);
 
+/* Fills `items` with all items of a kind: an array of structures, as many as
+ * popliner_profile_get_info counts, of which the first was begun with its _INIT macro. Their strings
+ * live as long as the profile. Errors: USAGE for an invalid kind or structure. O(items). */
+popliner_status popliner_profile_get_all(const popliner_profile *profile, popliner_item kind,
+                                         void *items, popliner_error *error);
+
 /* ---- Liveness -------------------------------------------------------------------------------
  *
  * An always-live variable counts at every step; any other while its equivalence class is live, in

@@ -406,6 +406,26 @@ popliner_status popliner_profile_get(const popliner_profile *p, popliner_item ki
     return pl_struct_fill(result, &told, kinds[kind].size, kinds[kind].structure, error);
 }
 
+popliner_status popliner_profile_get_all(const popliner_profile *p, popliner_item kind, void *items,
+                                         popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    size_t struct_size;
+    if ((unsigned)kind >= POPLINER_NUM_ITEMS)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_item", (int)kind);
+    const size_t *count = (const size_t *)((const char *)p + kinds[kind].count_offset);
+    if (*count == 0)
+        return POPLINER_OK;
+    memcpy(&struct_size, items, sizeof struct_size);
+    /* the first one says what all are like, so it is the last to be filled */
+    for (size_t i = *count; status == POPLINER_OK && i-- > 0;) {
+        char *place = (char *)items + i * struct_size;
+        if (i > 0)
+            memcpy(place, items, sizeof struct_size);
+        status = popliner_profile_get(p, kind, i, place, error);
+    }
+    return status;
+}
+
 /* ---- Visiting programs in the order of the tree ---- */
 
 typedef struct visit {

@@ -8,6 +8,7 @@ import ctypes
 import dataclasses
 import itertools
 import random
+import array
 import unittest
 from fractions import Fraction
 
@@ -437,6 +438,78 @@ class Requests(unittest.TestCase):
         """A layer may be called as what is none."""
         units = Units(["Head", "Head", "x"], [False, True, True])
         self.assertEqual(units.find("Head", "it"), 1)
+
+
+class Arrays(unittest.TestCase):
+    """Tables at once against numbers one by one, in every form that they may have."""
+
+    def forms(self, table):
+        n = len(table)
+        yield [list(row) for row in table]
+        flat = array.array("Q", [value for row in table for value in row])
+        yield memoryview(flat).cast("B").cast("Q", (n, n))
+        yield memoryview(flat.tobytes()).cast("Q", (n, n))  # cannot be written to
+        try:
+            import numpy
+        except ImportError:
+            return
+        for kind in (numpy.uint64, numpy.int64, numpy.uint32):
+            yield numpy.array(table, dtype=kind)
+        yield numpy.asfortranarray(numpy.array(table, dtype=numpy.uint64))
+
+    def test_tables(self):
+        generator = random.Random(31)
+        for n in (1, 2, 7):
+            table = [[generator.randrange(1000) for _ in range(n)] for _ in range(n)]
+            upper = [[table[i][k] if k >= i else None for k in range(n)] for i in range(n)]
+            for form in self.forms(table):
+                costs = popliner.Costs(n, 2)
+                costs.set_peaks(form, 2)
+                costs.set_cycle_table(form)
+                costs.set_cuts([5 * i for i in range(1, n)])
+                for i in range(n):
+                    for k in range(i, n):
+                        self.assertEqual(costs.peak(i, k, 2), table[i][k])
+                        self.assertEqual(costs.cycles(i, k), table[i][k])
+                own = [[int(value) for value in row] for row in costs.peaks(2)]
+                self.assertEqual(own, [[popliner.FORBIDDEN if value is None else value
+                                        for value in row] for row in upper])
+                own = [[int(value) for value in row] for row in costs.cycle_table()]
+                self.assertEqual(own, [[value or 0 for value in row] for row in upper])
+                self.assertEqual([int(cut) for cut in costs.cuts()], [5 * i for i in range(1, n)])
+
+    def test_what_is_no_table(self):
+        costs = popliner.Costs(2)
+        costs.set_peaks([[1, 2], [3, 4]])
+        for wrong in ([[1, 2]], [[1], [2]], [[1, -2], [3, 4]], [[1, 1 << 64], [0, 0]]):
+            with self.assertRaises(popliner.UsageError):
+                costs.set_peaks(wrong)
+        with self.assertRaises(TypeError):
+            costs.set_peaks([[1, 2.5], [3, 4]])
+        with self.assertRaises(popliner.UsageError):
+            costs.set_cycle_table([[1, popliner.MAX_CYCLES + 1], [0, 1]])
+        with self.assertRaises(popliner.UsageError):
+            costs.set_peaks([[1, 2], [3, 4]], 2)
+        self.assertEqual((costs.peak(0, 1), costs.has_cycles), (2, False))
+        costs.set_peaks([[1, None], ["ignored", float("inf")]])
+        self.assertEqual((costs.peak(0, 1), costs.peak(1, 1)), (None, None))
+
+    def test_columns_of_a_profile(self):
+        profile = popliner.read(common.SAMPLE).profile
+        for items in (profile.variables, profile.programs, profile.tiles, profile.steps):
+            columns = items.columns()
+            self.assertGreater(len(columns), 0)
+            for name, values in columns.items():
+                self.assertEqual(len(values), len(items))
+                if hasattr(items[0], name):
+                    self.assertEqual([int(value) for value in values][:50],
+                                     [popliner_number(getattr(item, name))
+                                      for item in items[:50]], name)
+
+
+def popliner_number(value):
+    """SIZE_MAX, which records have as None."""
+    return (1 << 64) - 1 if value is None else int(value)
 
 
 if __name__ == "__main__":

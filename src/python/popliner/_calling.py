@@ -488,6 +488,47 @@ def array_of(values: Any, count: int) -> Any:
     return result if found is None else found.array(result)
 
 
+def table_of(values: Any, columns: int) -> Any:
+    """Numbers of C in rows: NumPy's view of them if it is there, else lists."""
+    found = numpy()
+    if found is not None:
+        return found.frombuffer(values, dtype=found.uint64).reshape(-1, columns)
+    return [list(values[i:i + columns]) for i in range(0, len(values), columns)]
+
+
+def numbers_in(values: Any, shape: Any) -> Any:
+    """The address of whole numbers that lie in memory as C's uint64, row by row, in an object that
+    keeps them; None if they do not, and have to be converted one by one."""
+    found = numpy()
+    if found is not None and isinstance(values, found.ndarray):
+        if values.shape != shape or values.dtype.kind not in "iu" or \
+                (values.dtype.kind == "i" and (found.triu(values) < 0).any()):
+            return None
+        values = found.ascontiguousarray(values, dtype=found.uint64)
+        return values.ctypes.data_as(ctypes.POINTER(ctypes.c_uint64))
+    try:
+        view = memoryview(values)
+    except TypeError:
+        return None
+    if view.shape != shape or view.format not in ("Q", "L", "=Q", "<Q") or view.itemsize != 8 or \
+            not view.c_contiguous:
+        return None
+    kind = ctypes.c_uint64 * (view.nbytes // 8)
+    return kind.from_buffer_copy(view) if view.readonly else kind.from_buffer(view)
+
+
+def member_of(items: Any, name: str) -> Any:
+    """A member of all structures of an array of C: NumPy's view if it is there, else a list."""
+    found = numpy()
+    if found is None:
+        return [getattr(item, name) for item in items]
+    structure = items._type_
+    place = getattr(structure, name)
+    kind = dict(structure._fields_)[name]
+    return found.ndarray((len(items),), found.dtype(kind), items, place.offset,
+                         (ctypes.sizeof(structure),))
+
+
 def listed(values: Any, what: str) -> list:
     """What was given as a list or an array, as a list of Python's numbers."""
     if hasattr(values, "tolist"):

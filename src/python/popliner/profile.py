@@ -6,12 +6,14 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+from typing import (Any, Callable, Dict, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar,
+                    Union)
 
 from . import _declared as c
 from . import records as r
-from ._calling import (SIZE_MAX, Handle, array_of, ask, call, callback, fill, listed, member, size)
-from ._library import library
+from ._calling import (SIZE_MAX, Handle, array_of, ask, call, callback, fill, listed, member,
+                       member_of, size)
+from ._library import begin, library
 from .enums import ByTile, ProgramType
 from .enums import Item as ItemKind
 from .errors import UsageError
@@ -22,10 +24,19 @@ Item = TypeVar("Item")
 class Items(Sequence[Item], Generic[Item]):
     """Something that the library tells item by item, as a sequence."""
 
-    def __init__(self, name: str, count: int, get: Callable[[int], Item]) -> None:
+    def __init__(self, name: str, count: int, get: Callable[[int], Item],
+                 columns: Optional[Callable[[], Dict[str, Any]]] = None) -> None:
         self._name = name
         self._count = count
         self._get = get
+        self._columns = columns
+
+    def columns(self) -> Dict[str, Any]:
+        """All items as an array for each of their members that is a number or a mark: with NumPy
+        views of one memory, without one item after the other."""
+        if self._columns is None:
+            raise UsageError(f"{self._name} have no columns: they are a part of a longer list")
+        return self._columns()
 
     def __len__(self) -> int:
         return self._count
@@ -73,8 +84,19 @@ class Profile:
 
     def _items(self, name: str, count: int, kind: Any, structure: Any, item: ItemKind,
                first: int = 0) -> Items:
+        is_part = item in (ItemKind.VERTICES, ItemKind.IPU_STEP)
         return Items(name, count,
-                     lambda i: r.take(kind, self._structure(structure, item, first + i)))
+                     lambda i: r.take(kind, self._structure(structure, item, first + i)),
+                     None if is_part else lambda: self._columns(structure, item, count))
+
+    def _columns(self, structure: Any, item: ItemKind, count: int) -> Dict[str, Any]:
+        handle, pointer = self._pointer()
+        items = (structure * count)()
+        if count > 0:
+            items[0] = begin(structure)
+            call(library.popliner_profile_get_all, pointer, int(item), items, turns=(handle.turn,))
+        return {name: member_of(items, name) for name, kind in structure._fields_[1:]
+                if getattr(kind, "_type_", "") in tuple("?bBiIlLqQd")}
 
     @property
     def engine_options(self) -> Sequence[r.EngineOption]:

@@ -15,9 +15,9 @@ from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Op
 
 from .. import _declared as c
 from .. import _html
-from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, ask, call,
-                       callback, failure, file_name, listed, logger, make, member, number, size,
-                       stop_of, text)
+from .._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path, Turn, array_of,
+                        ask, call, callback, failure, file_name, listed, logger, make, member,
+                        number, numbers_in, size, stop_of, table_of, text)
 from .._library import begin, library
 from ..enums import CopiesRule, Objective, ProgramFormat, Recompute, Schedule
 from ..errors import UsageError
@@ -278,12 +278,19 @@ class Costs(Owner):
         marks = ask(handle.turn, library.popliner_costs_counted_units, handle.pointer)
         return [bool(marks[i]) for i in range(self.num_units)] if marks else None
 
-    def _rows(self, table: Any, what: str) -> List[list]:
-        """The rows of a square table; items left of the diagonal are ignored."""
+    def _square(self, table: Any, what: str, convert: Callable[[Any], int]) -> Any:
+        """A square table for the library: without a copy if its buffer is one of C's uint64 in
+        rows. Numbers before the diagonal are ignored."""
+        n = self.num_units
+        result = numbers_in(table, (n, n))
+        if result is not None:
+            return result
         rows = [listed(row, f"a row of {what}") for row in listed(table, what)]
-        if len(rows) != self.num_units or any(len(row) != self.num_units for row in rows):
-            raise UsageError(f"{what}: expected {self.num_units} rows of {self.num_units} numbers")
-        return rows
+        if len(rows) != n or any(len(row) != n for row in rows):
+            raise UsageError(f"{what}: expected {n} rows of {n} numbers")
+        return (ctypes.c_uint64 * (n * n))(*(
+            convert(value) if k >= i else 0 for i, row in enumerate(rows)
+            for k, value in enumerate(row)))
 
     def _fill(self, function: Any, values: Iterable[Tuple[int, ...]]) -> None:
         """Sets many, all within one turn."""
@@ -301,19 +308,13 @@ class Costs(Owner):
     def set_peaks(self, table: Any, stages_to_end: int = 1) -> None:
         """All peaks of one place in a pipeline, from a square table (rows or an array): the row is
         the first unit, the column the last one. None and infinity forbid a stage."""
-        place = size(stages_to_end, "stages_to_end")
-        rows = self._rows(table, "peaks")
-        n = self.num_units
-        self._fill(library.popliner_costs_set_peak,
-                   [(i, j, place, _forbidden(rows[i][j], "a peak"))
-                    for i in range(n) for j in range(i, n)])
+        self._set(library.popliner_costs_set_peaks, size(stages_to_end, "stages_to_end"),
+                  self._square(table, "peaks", lambda peak: _forbidden(peak, "a peak")))
 
     def set_cycle_table(self, table: Any) -> None:
         """Sets the cycles of all stages, like `set_peaks`."""
-        rows = self._rows(table, "cycles")
-        n = self.num_units
-        self._fill(library.popliner_costs_set_cycles,
-                   [(i, j, number(rows[i][j], "cycles")) for i in range(n) for j in range(i, n)])
+        self._set(library.popliner_costs_set_cycle_table,
+                  self._square(table, "cycles", lambda cycles: number(cycles, "cycles")))
 
     def set_cuts(self, cuts: Any) -> None:
         """Sets the bytes over each cut, one fewer than units: cuts[i] is the cut after unit i."""
@@ -321,8 +322,9 @@ class Costs(Owner):
         if len(values) != self.num_units - 1:
             raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
                              f"the last, and not {len(values)}")
-        self._fill(library.popliner_costs_set_cut,
-                   [(i + 1, number(value, "a cut")) for i, value in enumerate(values)])
+        handle = self._held()
+        ask(handle.turn, library.popliner_costs_set_cuts, handle.pointer,
+            (ctypes.c_uint64 * self.num_units)(0, *(number(value, "a cut") for value in values)))
 
     def forbid_all(self) -> None:
         """No interval may be a stage, until its peak is set."""
@@ -408,6 +410,29 @@ class Costs(Owner):
         """Whether the table has cycles."""
         handle = self._held()
         return ask(handle.turn, library.popliner_costs_has_cycles, handle.pointer)
+
+    def _table(self, function: Any, *arguments: int) -> Any:
+        handle = self._held()
+        n = self.num_units
+        values = (ctypes.c_uint64 * (n * n))()
+        ask(handle.turn, function, handle.pointer, *arguments, values)
+        return table_of(values, n)
+
+    def peaks(self, stages_to_end: int = 1) -> Any:
+        """All peaks of one place, as set_peaks takes them: a NumPy array if NumPy is there, else
+        rows. FORBIDDEN stands for a stage that must not be."""
+        return self._table(library.popliner_costs_peaks, size(stages_to_end, "stages_to_end"))
+
+    def cycle_table(self) -> Any:
+        """The cycles of all stages, likewise."""
+        return self._table(library.popliner_costs_cycle_table)
+
+    def cuts(self) -> Any:
+        """The bytes over each cut, as set_cuts takes them: an array."""
+        handle = self._held()
+        values = (ctypes.c_uint64 * self.num_units)()
+        ask(handle.turn, library.popliner_costs_cuts, handle.pointer, values)
+        return array_of(values, self.num_units)[1:]
 
     # ---- asking ----
 
