@@ -174,11 +174,11 @@ uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, s
 /* True if the table has cycles. O(1). */
 bool popliner_costs_has_cycles(const popliner_costs *costs);
 
-/* The same for whole tables: numbers in rows of num_units, where the row is the first unit of a stage
- * and the column the last one. Setters ignore numbers before the diagonal; getters set them to
- * POPLINER_PEAK_FORBIDDEN in a table of peaks and to 0 in one of cycles. cuts_bytes has num_units
- * numbers, by the unit after the cut; the first one is ignored, and 0. Setters change nothing if they
- * fail. Errors as for single numbers. O(num_units^2), and O(num_units) for cuts. */
+/* Set, or fill an array with, a whole table: num_units rows of num_units numbers, where the row is
+ * the first unit of a stage and the column the last one. Setters ignore numbers before the diagonal;
+ * the others set these to POPLINER_PEAK_FORBIDDEN for peaks and to 0 for cycles. cuts_bytes has
+ * num_units numbers, by the unit after the cut; the first one is ignored, and 0. Setters change
+ * nothing if they fail. Errors as for single numbers. O(num_units^2), and O(num_units) for cuts. */
 popliner_status popliner_costs_set_peaks(popliner_costs *costs, size_t stages_to_end,
                                          const uint64_t *peaks_bytes, popliner_error *error);
 popliner_status popliner_costs_set_cycle_table(popliner_costs *costs, const uint64_t *cycles,
