@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command_run.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -441,7 +442,7 @@ static void names_the_nearest_value(void **state) {
         {{"--objective", "memory,cycle,ipus"}, "separated by commas; did you mean cycles?\n"},
         {{"--objective", "memory,memory"}, "separated by commas\n"},
         {{"--objective", "speed"}, "separated by commas\n"},
-        {{"--solver", "simplex"}, "expected one of auto|ilp|dp|popliner\n"},
+        {{"--solver", "simplex"}, "expected one of auto, ilp, dp, popliner\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         RUN(&run, CASE_PROFILE, "--solve", cases[i].arguments[0], cases[i].arguments[1]);
@@ -635,16 +636,23 @@ static void refuses_what_is_no_size(void **state) {
         char sweep[100];
         if (!test_takes_case(i, 3))
             continue;
+        const size_t digits = strspn(sizes[i], "0123456789");
+        const bool has_unit = *sizes[i] != '0' && digits == 1 &&
+                              isalpha((unsigned char)sizes[i][1]) &&
+                              strpbrk(sizes[i] + 1, "0123456789") == NULL;
         RUN(&run, "missing.pop", "--solve", "--mem-per-tile", sizes[i]);
         assert_refused(&run, 2,
-                       strlen(sizes[i]) == 19 ? "expected at most 9223372036854775807 bytes"
-                                              : "expected bytes, like 600K or 624KiB");
+                       has_unit                 ? "write 1K (1,000 bytes) or 1KiB (1,024)"
+                       : strlen(sizes[i]) == 19 ? "expected at most 9223372036854775807 bytes"
+                                                : "expected bytes, like 600K or 624KiB");
         if (strcmp(sizes[i], "0K") != 0) {
             snprintf(limits, sizeof limits, "0=1M,1=%s", sizes[i]);
             RUN(&run, "missing.pop", "--solve", "--mem-per-tile", limits);
-            assert_refused(&run, 2, "expected bytes, like 600K or 624KiB, of single IPUs");
+            assert_refused(&run, 2, "expected bytes, like 600K or 624KiB, also 0=600K");
             RUN(&run, "missing.pop", "--solve", "--reserve", sizes[i]);
-            assert_refused(&run, 2, "like 60000 or 60K, a percentage, like 5%, or gaps");
+            assert_refused(&run, 2,
+                           has_unit ? "write 1K (1,000 bytes) or 1KiB (1,024)"
+                                    : "like 60000 or 60K, a percentage, like 5%, or gaps");
         }
         snprintf(sweep, sizeof sweep, "1..%s", sizes[i]);
         RUN(&run, "missing.pop", "--solve", "--mem-per-tile", sweep);
@@ -655,8 +663,8 @@ static void refuses_what_is_no_size(void **state) {
     assert_refused(&run, 2, "--num-ipus 1K: expected a number, like 4");
     RUN(&run, "missing.pop", "--solve", "--num-ipus=1..1K");
     assert_refused(&run, 2, "--num-ipus 1..1K: expected a number");
-    RUN(&run, "--help");
-    assert_contains(run.out, "K = 1000, KiB = 1024");
+    RUN(&run, "--help", "mem-per-tile");
+    assert_contains(run.out, "KB, MB, GB: powers of 1000");
 }
 
 /* ---- Standard input ------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 """The manual page and the completions of bash, zsh and fish, by those who read them, against what
---help prints. Arguments: the command, the folder of the manuals, debian/changelog. What is not
-there to read one of them is said, and left out.
+--help prints, and the tables of docs/options.md. Arguments: the command, the folder of the manuals,
+debian/changelog, docs. A reader that is not installed is named, and left out.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -20,21 +20,20 @@ def run(*words, **more):
 def options_of(popliner):
     """[(name, letter, value, text)] of the help, by its layout alone."""
     options = []
-    for line in run(popliner, "--help").stdout.split("\n"):
-        found = re.match(r"  (?:-(\w), )?--([a-z0-9-]+)(?: (\S+))?(?: +(.*))?$", line)
+    for line in run(popliner, "--help", "all").stdout.split("\n"):
+        found = re.match(r"  (?:-(\w), )?--([a-z0-9-]+)(?: (\S+))?$", line)
         if found:
-            letter, name, value, text = found.groups()
-            options.append([name, letter, value, text or ""])
-        elif line.startswith(" " * 27) and options:
+            letter, name, value = found.groups()
+            options.append([name, letter, value, ""])
+        elif re.match(" {6}\\S", line) and options:
             options[-1][3] += " " + line.strip()
-        elif line and not line.endswith(":"):
-            continue
     assert len(options) > 50, options
     return options
 
 
 def choices_of(value):
-    return value.split("|") if value and "|" in value and re.match(r"[a-z|]+$", value) else None
+    """The words that are all of a value, by its name in the help."""
+    return value.split("|") if value and re.match(r"[a-z-]+(\|[a-z-]+)+$", value) else None
 
 
 def own_choices(popliner):
@@ -48,6 +47,16 @@ def own_choices(popliner):
     return {"objective": listed("--objective", "no") + ["throughput"],
             "pareto": listed("--pareto", "no,no"),
             "effects": told(r"some of ([a-z, ]+)", "--effects", "no").split(", ") + ["all", "none"],
+            "format": ["text", "tsv", "csv", "json", "plot"],
+            "solver": ["auto", "ilp", "dp", "popliner"],
+            "recompute": ["none", "standard", "full", "auto"],
+            "device-map": ["interleaved:", "v"],
+            "require": ["cut:", "no-cut:", "together:", "place:", "layers:"],
+            "fail-on": ["growth="] + [f"growth.{what}=" for what in (
+                "tiles", "categories", "layers", "stages", "cycles")] + [
+                "unexplained=", "contradiction"],
+            "reserve": ["gaps"], "bandwidth": ["replicas="], "report": ["all"],
+            "layers": ["all", "only:"], "evaluate": ["whole"],
             "schedule": ["none", "inference", "sequential", "popart", "tf-grouped", "tf-interleaved",
                          *rules.split(", ")]}
 
@@ -83,7 +92,7 @@ def check_manual(options, path):
     for name, letter, value, text in options:
         begin = ("-%s, " % letter if letter else "") + "--" + name + (" " + value if value else "")
         assert words_of(begin + " " + text) in page, (begin, text)
-    for part in ("NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS", "0 done, 1 no split fits"):
+    for part in ("NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS", "1 no split fits"):
         assert part in page, part
     print("manual page: %d options" % len(options))
 
@@ -105,8 +114,7 @@ def check_bash(options, path, folder, own):
     everything = ["--" + o[0] for o in options] + ["-" + o[1] for o in options if o[1]]
     assert sorted(complete("-")) == sorted(everything)
     assert complete("--solv") == ["--solve", "--solver"]
-    assert complete("") == ["bash", "fish", "man", "zsh"] or sorted(complete("")) == [
-        "bash", "fish", "man", "zsh"], complete("")
+    assert sorted(complete("")) == ["bash", "fish", "man", "markdown", "zsh"], complete("")
     for name, _, value, _ in options:
         choices = choices_of(value)
         if choices:
@@ -115,12 +123,15 @@ def check_bash(options, path, folder, own):
             assert complete("--" + name, "=", choices[0]) == [
                 c for c in choices if c.startswith(choices[0])], name
     for name, choices in own.items():
-        mark = "=" if name == "sweep" else ""
-        assert complete("--" + name, "") == [c + mark for c in choices], name
+        assert complete("--" + name, "") == choices, name
+    assert complete("-o", "plan") == complete("--output", "plan") == ["plan"]
+    assert {"solving", "exit-status", "num-ipus", "all"} < set(complete("--help", ""))
+    assert "--solve" in complete("--help", "--s")  # a topic may be left out
+    assert complete("--fail-on", "growth=2%,unex") == ["growth=2%,unexplained="]
     for name in ("objective", "pareto"):
         assert complete("--" + name, "memory,c") == ["memory,cycles"], name
     assert complete("--effects", "layout,p") == ["layout,passing"]
-    assert complete("--save-to-file", "ma") == ["man"]
+    assert complete("--save-to-file", "ma") in (["man", "markdown"], ["markdown", "man"])
     assert complete("--num-ipus", "") == []
     assert "tiles" in complete("--output", "t"), complete("--output", "t")
     assert complete("--output", "opt") == ["optimum"]  # a file may follow
@@ -128,6 +139,7 @@ def check_bash(options, path, folder, own):
 
 
 # as the documents say
+MEMBERS = {"objective", "pareto", "effects", "fail-on"}
 REPEATED = {"report", "output", "mem-per-tile", "ipu-speed", "bandwidth", "fail-on", "require"}
 ZSH = r"""
 _arguments() { print -rl -- "$@" }
@@ -151,10 +163,9 @@ def check_zsh(options, path, own):
         assert (value is None) == mine[0].endswith("]"), mine
         choices = choices_of(value)
         assert not choices or mine[0].endswith(":(%s)" % " ".join(choices)), mine
-        mark = "=" if name == "sweep" else ""
-        action = mine[0].rpartition(":")[2].lstrip("(").rstrip(")")
-        listed = "_sequence compadd - " if name in ("objective", "pareto", "effects") else ""
-        assert name not in own or action == listed + " ".join(c + mark for c in own[name]), mine
+        if name in own:
+            assert re.search("[ (]" + re.escape(" ".join(own[name])) + r"\)?$", mine[0]), mine
+        assert ("_sequence" in mine[0]) == (name in MEMBERS), mine
     assert rows[-2:] == ["1:INPUT:_files", "2:DEBUG:_files"], rows[-2:]
     print("zsh: %d rows" % len(rows))
 
@@ -177,18 +188,29 @@ def check_fish(options, path, folder, own):
         if choices:
             assert sorted(complete("popliner --%s " % name)) == sorted(choices), name
     for name, choices in own.items():
-        mark = "=" if name == "sweep" else ""
-        assert sorted(complete("popliner --%s " % name)) == sorted(c + mark for c in choices), name
+        assert sorted(complete("popliner --%s " % name)) == sorted(choices), name
     assert "memory,cycles" in complete("popliner --objective memory,c")
     assert complete("popliner --num-ipus ") == []
     print("fish: %d options" % len(options))
 
 
-def main(popliner, folder, changelog):
+def check_documents(options, made, docs):
+    """The tables of options.md are those of the rows, with each option once."""
+    begin, end = "<!-- options: begin -->\n\n", "\n<!-- options: end -->"
+    with open(os.path.join(docs, "options.md"), encoding="utf-8") as file:
+        tables = file.read().partition(begin)[2].partition(end)[0]
+    with open(made, encoding="utf-8") as file:
+        assert tables == file.read(), f"copy {made} between the marks of options.md"
+    rows = re.findall(r"^\| (?:`-\w`, )?`--([a-z0-9-]+)[ `]", tables, re.M)
+    assert sorted(rows) == sorted(o[0] for o in options), sorted(rows)
+
+
+def main(popliner, folder, changelog, docs):
     options = options_of(popliner)
     own = own_choices(popliner)
     check_heading(popliner, os.path.join(folder, "man", "popliner.1"), changelog)
     check_manual(options, os.path.join(folder, "man", "popliner.1"))
+    check_documents(options, os.path.join(folder, "markdown", "options.md"), docs)
     check_bash(options, os.path.join(folder, "bash", "popliner"), folder, own)
     check_zsh(options, os.path.join(folder, "zsh", "_popliner"), own)
     check_fish(options, os.path.join(folder, "fish", "popliner.fish"), folder, own)

@@ -326,7 +326,7 @@ def look_without_debug(command, folder, seed, number, features):
 def main():
     command, tool, *folders = sys.argv[1:]
     every = cases.takes_all()
-    features = subprocess.run([command, "--help"], stdout=subprocess.PIPE, check=True,
+    features = subprocess.run([command, "--help", "all"], stdout=subprocess.PIPE, check=True,
                               universal_newlines=True).stdout
     folders = [folder for folder in folders if os.path.exists(os.path.join(folder, "profile.pop"))]
     trained = [folder for folder in folders if folder.endswith("-train")]

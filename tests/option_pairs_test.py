@@ -225,7 +225,7 @@ LEFT_OUT = {"solve", "help", "version"}
 
 def check_items(popliner):
     """That each option of --help is tried."""
-    done = subprocess.run([popliner, "--help"], capture_output=True, text=True, check=True)
+    done = subprocess.run([popliner, "--help", "all"], capture_output=True, text=True, check=True)
     options = set(re.findall(r"^  (?:-\w, )?--([a-z0-9-]+)", done.stdout, re.M))
     world = World(COSTS, list("abcde"), [True] * 5, "", 100, {})
     tried = {next(iter(draw(random.Random(0), world))) for draw in ITEMS.values()}
@@ -1244,8 +1244,8 @@ def refusals(told):
 
 
 def document_of(refused):
-    return "\n".join(["", "## Files of costs", "", *refusals(refused[COSTS]), "",
-                      "## Profiles", "", *refusals(refused[PROFILE]), "", ""])
+    return "\n".join(["", "### Files of costs", "", *refusals(refused[COSTS]), "",
+                      "### Profiles", "", *refusals(refused[PROFILE]), "", ""])
 
 
 def check_document(path, refused, writes):
@@ -1269,7 +1269,7 @@ def read_document(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     found = {}
-    for kind, part in zip((COSTS, PROFILE), text.split("\n## ")[-2:]):
+    for kind, part in zip((COSTS, PROFILE), text.split("\n### ")[-2:]):
         alone, _, rows = part.partition("Not with each other:")
         alone, _, together = alone.partition(TOGETHER)
         pairs = set()

@@ -25,13 +25,10 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "NAME", "text|tsv|csv|json|plot", "auto|always|never", "RULE,...", "RULE", "[only:]A..B|all", "N|A..B", "[I=]BYTES,...", "[I=]FACTOR,...", "[WHERE=]BYTES,...",
-    "I,I,...|interleaved:V|v", "NAME[:COPIES]", "NAME,...|all|none", "N[/SIZE]", "TIME", "NAME,...", "N", "LIST", "PERCENT",
-    "BYTES", "I=BYTES,...", "I=FACTOR,...", "[I-J=]BYTES,...", "WHAT=A..B", "A,B",
-    "auto|ilp|dp|popliner", "full|popliner", "BYTES|N%|gaps", "I,I,...", "V",
-    "none|standard|full|auto", "NAME|N,N,...", "M", "LIST|all|none", "none|fp16|fp32|auto",
-    "at-most|expected|at-least", "REGEX", "steps|natural", "A,B,...",
-    "SECONDS", None}
+    "CUTS", "NAME", "N", "REGEX", "steps|natural", "N|A..B", "[I=]BYTES,...", "NAME,...", "PERCENT",
+    "A,B,...", "RULE", "MAP", "[I=]FACTOR,...", "[WHERE=]BYTES,...", "NAME[:COPIES]", "HOW",
+    "N[/SIZE]", "at-most|expected|at-least", "BYTES|N%|gaps", "full|popliner", "FORMAT",
+    "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES", "[TOPIC]", None}
 
 REPORT = ("profile.pop", "profile.pop-wal", "debug.cbor", "framework.json", "app.json")
 
@@ -73,7 +70,7 @@ def check(is_right, what):
 def check_options(popliner):
     files = set()
     for name, _, value, _ in manual_test.options_of(popliner):
-        if value is not None and ("FILE" in value or value in ("DIR", "OTHER")):
+        if value is not None and ("FILE" in value or value in ("DIR", "OLD")):
             files.add(name)
         else:
             check(value in OTHER_VALUES, f"--{name} {value}: is it a file? Say so in this test")

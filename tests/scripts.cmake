@@ -167,7 +167,8 @@ popliner_script(readme guide_test.py
   ARGUMENTS --screen ${PROJECT_SOURCE_DIR}/README.md ${popliner} ${PROJECT_SOURCE_DIR}/data)
 if(TARGET popliner_manuals)
   popliner_script(manual manual_test.py
-    ARGUMENTS ${popliner} ${PROJECT_BINARY_DIR}/manual ${PROJECT_SOURCE_DIR}/debian/changelog)
+    ARGUMENTS ${popliner} ${PROJECT_BINARY_DIR}/manual ${PROJECT_SOURCE_DIR}/debian/changelog
+      ${docs})
 endif()
 
 # What a program that links the library sees.

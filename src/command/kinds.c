@@ -1,6 +1,7 @@
 /* The kinds of values: how each is read.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/help.h"
 #include "command/option_table.h"
 #include "command/output_table.h"
 
@@ -33,67 +34,90 @@ static bool lacks_memory(problem *why) {
 
 /* ---- words ---- */
 
-/* The word at a place, NULL after the last. */
-static const char *word_of(const value_kind *kind, int i) {
-    return kind->word_at != NULL ? kind->word_at(i)
-           : kind->words == NULL ? NULL
-                                 : kind->words[i].name;
+bool kind_word_at(const value_kind *kind, int i, kind_word *word) {
+    if (kind->word_at != NULL)
+        return kind->word_at(i, word);
+    if (kind->words != NULL)
+        *word = kind->words[i];
+    return kind->words != NULL && word->name != NULL;
 }
 
 int kind_find(const value_kind *kind, const char *name, size_t length) {
-    for (int i = 0; word_of(kind, i) != NULL; i++)
-        if (strlen(word_of(kind, i)) == length && memcmp(word_of(kind, i), name, length) == 0)
-            return kind->words == NULL ? i : kind->words[i].number;
+    kind_word word;
+    for (int i = 0; kind_word_at(kind, i, &word); i++)
+        if (strlen(word.name) == length && memcmp(word.name, name, length) == 0)
+            return word.number;
     return -1;
 }
 
 const char *kind_words(const value_kind *kind, const char *separator, char text[CHOICES_BYTES]) {
+    kind_word word;
     size_t length = 0;
     *text = '\0';
-    for (int i = 0; word_of(kind, i) != NULL && length < CHOICES_BYTES; i++)
+    for (int i = 0; kind_word_at(kind, i, &word) && length < CHOICES_BYTES; i++)
         length += (size_t)snprintf(text + length, CHOICES_BYTES - length, "%s%s",
-                                   i == 0 ? "" : separator, word_of(kind, i));
+                                   i == 0 ? "" : separator, word.name);
     return text;
 }
 
 /* Says that a name is none of the words. */
-static bool no_word(const value_kind *kind, const char *name, size_t length, problem *why) {
+static bool no_word(const option *row, const char *name, size_t length, problem *why) {
+    enum { MOST_LISTED = 6 };
+    const value_kind *kind = row->kind;
     char words[CHOICES_BYTES];
     char hint[NEAREST_HINT_BYTES];
+    kind_word word;
+    int count = 0;
     nearest n = nearest_begin(name, length);
-    for (int i = 0; word_of(kind, i) != NULL; i++)
-        nearest_offer(&n, word_of(kind, i), strlen(word_of(kind, i)));
+    for (; kind_word_at(kind, count, &word); count++)
+        nearest_offer(&n, word.name, strlen(word.name));
     if (*nearest_hint(&n, "", "", hint) != '\0')
         return problem_is(why, "%.*s is unknown%s", (int)length, name, hint);
-    const char *expected = kind->expected;
-    return problem_is(why, "expected %s%s", expected == NULL ? "one of " : expected,
-                      expected == NULL ? kind_words(kind, "|", words) : "");
+    if (kind->expected == NULL && count > MOST_LISTED)
+        return problem_is(why, "%.*s is unknown; --help %s lists what there is", (int)length, name,
+                          row->name);
+    return problem_is(why, "expected %s%s", kind->expected == NULL ? "one of " : kind->expected,
+                      kind->expected == NULL ? kind_words(kind, ", ", words) : "");
 }
 
 static bool parse_word(const char *text, const option *row, void *field, problem *why) {
     const int number = kind_find(row->kind, text, strlen(text));
     if (number < 0)
-        return no_word(row->kind, text, strlen(text), why);
+        return no_word(row, text, strlen(text), why);
     memcpy(field, &number, sizeof number);
     return true;
 }
 
-#define KIND_OF_WORDS(name, ...)                                                                   \
-    const value_kind name = {.words = (const kind_word[]){__VA_ARGS__, {NULL, 0}},                 \
+#define KIND_OF_WORDS(kind, ...)                                                                   \
+    const value_kind kind = {.words = (const kind_word[]){__VA_ARGS__, {.name = NULL}},            \
                              .parse = parse_word,                                                  \
                              .size = sizeof(int)}
 
-KIND_OF_WORDS(kind_solver, {"auto", SOLVER_AUTO}, {"ilp", SOLVER_ILP}, {"dp", SOLVER_DP},
-              {"popliner", SOLVER_GREEDY});
-KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL}, {"popliner", MODEL_POPLINER});
-KIND_OF_WORDS(kind_need, {"at-most", POPLINER_NEED_MOST}, {"expected", POPLINER_NEED_EXPECTED},
-              {"at-least", POPLINER_NEED_LEAST});
-KIND_OF_WORDS(kind_layer_order, {"steps", POPLINER_LAYER_ORDER_STEPS},
-              {"natural", POPLINER_LAYER_ORDER_NATURAL});
-KIND_OF_WORDS(kind_color, {"auto", COLOUR_AUTO}, {"always", COLOUR_ALWAYS},
-              {"never", COLOUR_NEVER});
-KIND_OF_WORDS(kind_format, {"text", POPLINER_FORMAT_TEXT}, {"tsv", POPLINER_FORMAT_TSV},
-              {"csv", POPLINER_FORMAT_CSV}, {"json", POPLINER_FORMAT_JSON}, {"plot", FORMAT_PLOT});
+KIND_OF_WORDS(kind_solver,
+              {"auto", SOLVER_AUTO,
+               "the best split, by an integer program and a dynamic program, the fastest way",
+               NULL},
+              {"ilp", SOLVER_ILP, "the best split, by integer programs alone", NULL},
+              {"dp", SOLVER_DP, "the best split, by a dynamic program alone", NULL},
+              {"popliner", SOLVER_GREEDY,
+               "the greedy algorithm and the memory model of PopLiner 1.0.0", NULL});
+KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL, "all that the compiler counts", NULL},
+              {"popliner", MODEL_POPLINER, "as PopLiner 1.0.0: less than is needed", NULL});
+KIND_OF_WORDS(kind_need,
+              {"at-most", POPLINER_NEED_MOST, "the upper end of the estimate: the safe side", NULL},
+              {"expected", POPLINER_NEED_EXPECTED, "the estimate itself", NULL},
+              {"at-least", POPLINER_NEED_LEAST, "the lower end of the estimate", NULL});
+KIND_OF_WORDS(kind_layer_order,
+              {"steps", POPLINER_LAYER_ORDER_STEPS, "in the order in which they first run", NULL},
+              {"natural", POPLINER_LAYER_ORDER_NATURAL, "by name, with numbers in order", NULL});
+KIND_OF_WORDS(kind_color, {"auto", COLOUR_AUTO, "on a terminal, unless NO_COLOR is set", NULL},
+              {"always", COLOUR_ALWAYS, "also in a pipe", NULL},
+              {"never", COLOUR_NEVER, "nowhere", NULL});
+KIND_OF_WORDS(kind_format, {"text", POPLINER_FORMAT_TEXT, "a report for people, with bars", NULL},
+              {"tsv", POPLINER_FORMAT_TSV, "tables with tabs; JSON where there is no table", NULL},
+              {"csv", POPLINER_FORMAT_CSV, "tables with commas", NULL},
+              {"json", POPLINER_FORMAT_JSON, "JSON: of a split with its proof", NULL},
+              {"plot", FORMAT_PLOT, "a plot of the outputs tiles, liveness and plan", NULL});
 
 /* ---- texts ---- */
 
@@ -123,23 +147,65 @@ static bool parse_texts(const char *text, const option *row, void *field, proble
     return true;
 }
 
-static const char *compromise_at(int i) {
-    return popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i);
+static bool compromise_at(int i, kind_word *word) {
+    static const char *const helps[] = {
+        [POPLINER_OBJECTIVE_MEMORY] = "the peak memory of a tile",
+        [POPLINER_OBJECTIVE_CYCLES] = "the cycles of the slowest IPU",
+        [POPLINER_OBJECTIVE_TRAFFIC] = "the bytes that cross the cuts",
+        [POPLINER_OBJECTIVE_IPUS] = "the number of IPUs",
+        [POPLINER_OBJECTIVE_BALANCE] =
+            "the imbalance: fullest less emptiest, or slowest less fastest",
+    };
+    _Static_assert(sizeof helps / sizeof *helps == POPLINER_NUM_OBJECTIVES, "one for each");
+    if (i >= POPLINER_NUM_OBJECTIVES)
+        return false;
+    *word = (kind_word){popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i), i, helps[i], NULL};
+    return true;
 }
 
-static const char *objective_at(int i) {
-    return i == POPLINER_NUM_OBJECTIVES ? "throughput" : compromise_at(i);
+static bool objective_at(int i, kind_word *word) {
+    if (i != POPLINER_NUM_OBJECTIVES)
+        return compromise_at(i, word);
+    *word =
+        (kind_word){"throughput", i, "the time of a step over all replicas, of --total-ipus", NULL};
+    return true;
 }
 
 const value_kind kind_flag = {.parse = parse_flag, .size = sizeof(bool)};
 const value_kind kind_text = {.parse = parse_text};
-const value_kind kind_split = {.parse = parse_text, .has_names = true};
-const value_kind kind_texts = {.parse = parse_texts, .is_list = true};
+const value_kind kind_split = {
+    .parse = parse_text,
+    .has_names = true,
+    .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
+    .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
+                                 {.form = NULL}}};
+const value_kind kind_texts = {
+    .parse = parse_texts,
+    .is_list = true,
+    .words = (const kind_word[]){{"all", 0, "one split for all of them", NULL}, {.name = NULL}}};
 const value_kind kind_read = {.parse = parse_text, .is_path = true, .use = PATH_READ};
 const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PATH_READ_REPORT};
 /* The rest is checked where it is used. */
-const value_kind kind_objectives = {.word_at = objective_at, .parse = parse_text};
-const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text};
+const value_kind kind_objectives = {
+    .word_at = objective_at, .parse = parse_text, .has_members = true};
+const value_kind kind_pareto = {.word_at = compromise_at, .parse = parse_text, .has_members = true};
+
+static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
+    (void)row;
+    *(const char **)field = text == NULL ? "" : text;
+    if (text == NULL || help_has(text))
+        return true;
+    char hint[NEAREST_HINT_BYTES];
+    kind_word word;
+    nearest n = nearest_begin(text, strlen(text));
+    for (int i = 0; help_topic_at(i, &word); i++)
+        nearest_offer(&n, word.name, strlen(word.name));
+    for (size_t i = 0; i < num_options; i++)
+        nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
+    return problem_is(why, "no such topic%s", nearest_hint(&n, "", "; --help lists them", hint));
+}
+
+const value_kind kind_help = {.parse = parse_topic, .word_at = help_topic_at, .is_optional = true};
 
 /* ---- numbers ---- */
 
@@ -223,16 +289,28 @@ const value_kind kind_number = {
     .parse = parse_number, .size = sizeof(size_t), .expected = "a whole number"};
 const value_kind kind_count = {
     .parse = parse_number, .size = sizeof(size_t), .expected = "a whole number"};
-const value_kind kind_ipus = {.parse = parse_ipus,
-                              .expected = "a number, like 4, or a range, like 1..8"};
+const value_kind kind_ipus = {
+    .parse = parse_ipus,
+    .expected = "a number, like 4, or a range, like 1..8",
+    .forms = (const kind_form[]){{"4", "at most 4 IPUs"},
+                                 {"1..8", "a table with the best split of each number"},
+                                 {"2..16:2", "the same, in steps of 2"},
+                                 {.form = NULL}}};
 const value_kind kind_batch = {.parse = parse_batch,
                                .expected = "samples, like 64, or 64/4 in micro-batches of 4"};
-const value_kind kind_bytes = {.parse = parse_bytes,
-                               .expected = "bytes, like 638976, 624KiB or 1.5M"};
+const value_kind kind_bytes = {
+    .parse = parse_bytes,
+    .expected = "bytes, like 638976, 624KiB or 1.5M",
+    .forms = (const kind_form[]){{"4GB", "4,000,000,000 bytes; K, M, G and T are powers of 1000"},
+                                 {"4GiB", "4,294,967,296 bytes; Ki, Mi, Gi and Ti are of 1024"},
+                                 {.form = NULL}}};
 const value_kind kind_percent = {.parse = parse_percent,
                                  .expected = "a percentage from 0 to 100, like 2.5 or 2.5%"};
 const value_kind kind_time = {.parse = parse_time,
-                              .expected = "a time above 0, like 90s, 5min or 250ms"};
+                              .expected = "a time above 0, like 90s, 5min or 250ms",
+                              .forms = (const kind_form[]){{"90s", "90 seconds; also 90"},
+                                                           {"5min", "5 minutes; also 1h, 250ms"},
+                                                           {.form = NULL}}};
 
 static bool parse_reserve(const char *text, const option *row, void *field, problem *why) {
     asked_reserve *reserve = field;
@@ -256,7 +334,14 @@ static bool parse_reserve(const char *text, const option *row, void *field, prob
 }
 
 const value_kind kind_reserve = {
-    .parse = parse_reserve, .expected = "bytes, like 60000 or 60K, a percentage, like 5%, or gaps"};
+    .parse = parse_reserve,
+    .expected = "bytes, like 60000 or 60K, a percentage, like 5%, or gaps",
+    .forms = (const kind_form[]){{"60K", "60,000 bytes"},
+                                 {"5%", "a share of --mem-per-tile"},
+                                 {.form = NULL}},
+    .words = (const kind_word[]){
+        {"gaps", RESERVE_GAPS, "the most that the layout wasted on any tile of the profile", NULL},
+        {.name = NULL}}};
 
 /* ---- lists of words ---- */
 
@@ -274,7 +359,7 @@ static bool parse_recompute(const char *text, const option *row, void *field, pr
         const size_t length = strcspn(name, ",");
         const int way = kind_find(row->kind, name, length);
         if (way < 0 || way == POPLINER_RECOMPUTE_AUTO)
-            return no_word(row->kind, text, strlen(text), why);
+            return no_word(row, text, strlen(text), why);
         ways |= 1u << way;
         name = name[length] == ',' ? name + length + 1 : NULL;
     }
@@ -287,18 +372,25 @@ static bool parse_recompute(const char *text, const option *row, void *field, pr
 const value_kind kind_recompute = {
     .parse = parse_recompute,
     .size = sizeof(int),
-    .words = (const kind_word[]){{"none", POPLINER_RECOMPUTE_NONE},
-                                 {"standard", POPLINER_RECOMPUTE_STANDARD},
-                                 {"full", POPLINER_RECOMPUTE_FULL},
-                                 {"auto", POPLINER_RECOMPUTE_AUTO},
-                                 {NULL, 0}}};
+    .forms = (const kind_form[]){{"auto:standard,full", "each stage chooses from these"},
+                                 {"full,none", "one for each stage, with --evaluate"},
+                                 {.form = NULL}},
+    .words = (const kind_word[]){
+        {"none", POPLINER_RECOMPUTE_NONE, "activations are stored", NULL},
+        {"standard", POPLINER_RECOMPUTE_STANDARD,
+         "as compiled with recomputation; what other IPUs need is stored", NULL},
+        {"full", POPLINER_RECOMPUTE_FULL,
+         "only the inputs of a stage are stored; its forward pass runs twice", NULL},
+        {"auto", POPLINER_RECOMPUTE_AUTO, "the best for each stage, memory against cycles", NULL},
+        {.name = NULL}}};
 
 /* What --effects has beside the effects. */
 enum { EFFECTS_OF_ACCUMULATORS = POPLINER_EFFECTS_ALL + 1, EFFECTS_ALL };
 
 static const value_kind sizes_of_accumulators = {
-    .words = (const kind_word[]){
-        {"fp16", POPLINER_ACCUMULATORS_FP16}, {"fp32", POPLINER_ACCUMULATORS_FP32}, {NULL, 0}}};
+    .words = (const kind_word[]){{"fp16", POPLINER_ACCUMULATORS_FP16, NULL, NULL},
+                                 {"fp32", POPLINER_ACCUMULATORS_FP32, NULL, NULL},
+                                 {.name = NULL}}};
 
 static bool parse_effects(const char *text, const option *row, void *field, problem *why) {
     asked_effects *effects = field;
@@ -308,7 +400,7 @@ static bool parse_effects(const char *text, const option *row, void *field, prob
         const size_t whole = strcspn(name, ",");
         const int effect = kind_find(row->kind, name, length);
         if (effect < 0)
-            return no_word(row->kind, name, length, why);
+            return no_word(row, name, length, why);
         if (effect == 0 && strlen(text) != length)
             return problem_is(why, "none is given alone");
         if (whole > length && effect != EFFECTS_OF_ACCUMULATORS)
@@ -334,13 +426,19 @@ const value_kind kind_effects = {
     .parse = parse_effects,
     .size = sizeof(asked_effects),
     .expected = "all, none, or some of layout, passing, buffers, accumulators",
-    .words = (const kind_word[]){{"layout", POPLINER_EFFECT_LAYOUT},
-                                 {"passing", POPLINER_EFFECT_PASSING},
-                                 {"buffers", POPLINER_EFFECT_BUFFERS},
-                                 {"accumulators", EFFECTS_OF_ACCUMULATORS},
-                                 {"all", EFFECTS_ALL},
-                                 {"none", 0},
-                                 {NULL, 0}}};
+    .has_members = true,
+    .words = (const kind_word[]){
+        {"layout", POPLINER_EFFECT_LAYOUT, "layout overhead, as in the profile", NULL},
+        {"passing", POPLINER_EFFECT_PASSING, "tensors that skip a stage pass through its IPU",
+         NULL},
+        {"buffers", POPLINER_EFFECT_BUFFERS,
+         "what it sends or receives stays for a cycle of the pipeline", NULL},
+        {"accumulators", EFFECTS_OF_ACCUMULATORS,
+         "of gradients, where the profile has none; fp32: twice the parameters",
+         "accumulators[=fp16|fp32]"},
+        {"all", EFFECTS_ALL, "all of these", NULL},
+        {"none", 0, "none of these", NULL},
+        {.name = NULL}}};
 
 /* ---- the pipeline ---- */
 
@@ -358,15 +456,21 @@ static bool parse_map(const char *text, const option *row, void *field, problem 
         if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
             return kind_find(row->kind, text, strlen(text)) >= 0
                        ? problem_is(why, "expected interleaved:V, like interleaved:2")
-                       : no_word(row->kind, text, strcspn(text, ":"), why);
+                       : no_word(row, text, strcspn(text, ":"), why);
         if (*rest == '\0')
             return true;
     }
 }
 
-const value_kind kind_map = {.parse = parse_map,
-                             .expected = "interleaved:V, v, or the IPU of each stage, like 0,1,2,0",
-                             .words = (const kind_word[]){{"interleaved", 0}, {"v", 0}, {NULL, 0}}};
+const value_kind kind_map = {
+    .parse = parse_map,
+    .expected = "interleaved:V, v, or the IPU of each stage, like 0,1,2,0",
+    .forms = (const kind_form[]){{"0,1,0", "the IPU of each stage; stages on one IPU share it"},
+                                 {.form = NULL}},
+    .words = (const kind_word[]){
+        {"interleaved", 0, "V stages on each of the --num-ipus, in turn", "interleaved:V"},
+        {"v", 0, "two stages on each, there and back", NULL},
+        {.name = NULL}}};
 
 /* A rule for copies among the schedules. */
 enum { SCHEDULE_RULE = -2 };
@@ -382,7 +486,7 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
     if (order == SCHEDULE_RULE && text[length] != ':')
         asked->copies = text;
     else if (order < 0 || text[length] == '+')
-        return no_word(row->kind, text, strcspn(text, ":"), why);
+        return no_word(row, text, strcspn(text, ":"), why);
     else if (text[length] == ':')
         asked->copies = text + length + 1;
     if (order >= 0)
@@ -399,17 +503,24 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
 const value_kind kind_schedule = {
     .parse = parse_schedule,
     .size = sizeof(char *) + sizeof(int), /* up to the text */
-    .words = (const kind_word[]){{"none", POPLINER_SCHEDULE_NONE},
-                                 {"inference", POPLINER_SCHEDULE_INFERENCE},
-                                 {"sequential", POPLINER_SCHEDULE_SEQUENTIAL},
-                                 {"popart", POPLINER_SCHEDULE_POPART},
-                                 {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED},
-                                 {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED},
-                                 {"1f1b", SCHEDULE_RULE},
-                                 {"gpipe", SCHEDULE_RULE},
-                                 {"zero-bubble", SCHEDULE_RULE},
-                                 {"interleaved", SCHEDULE_RULE},
-                                 {NULL, 0}}};
+    .forms =
+        (const kind_form[]){{"popart:gpipe", "this schedule with the copies of that rule"},
+                            {"none:1,2,3,5", "copies of the last stage, the one before it, ..."},
+                            {"none:0,1,...", "the same, going on like that"},
+                            {"1f1b+2", "two copies more; also of gpipe, zero-bubble, interleaved"},
+                            {.form = NULL}},
+    .words = (const kind_word[]){
+        {"none", POPLINER_SCHEDULE_NONE, "no stage stores activations", NULL},
+        {"inference", POPLINER_SCHEDULE_INFERENCE, "there is no backward pass", NULL},
+        {"sequential", POPLINER_SCHEDULE_SEQUENTIAL, "one micro-batch at a time", NULL},
+        {"popart", POPLINER_SCHEDULE_POPART, "of PopART and PopTorch: 2d + 1 copies", NULL},
+        {"tf-grouped", POPLINER_SCHEDULE_TF_GROUPED, "of TensorFlow and Keras, grouped", NULL},
+        {"tf-interleaved", POPLINER_SCHEDULE_TF_INTERLEAVED, "of TensorFlow, interleaved", NULL},
+        {"1f1b", SCHEDULE_RULE, "one forward, one backward: d copies, d stages after it", NULL},
+        {"gpipe", SCHEDULE_RULE, "all micro-batches forward, then all backward", NULL},
+        {"zero-bubble", SCHEDULE_RULE, "1f1b with backward passes in two parts", NULL},
+        {"interleaved", SCHEDULE_RULE, "of stages that are interleaved on IPUs", NULL},
+        {.name = NULL}}};
 
 /* "growth=5%", "unexplained=5%" or "contradiction", or several of them with commas between. */
 static bool parse_failures(const char *text, const option *row, void *field, problem *why) {
@@ -421,7 +532,7 @@ static bool parse_failures(const char *text, const option *row, void *field, pro
         const size_t name = strcspn(part, "=,");
         const int of = kind_find(row->kind, part, name);
         if (of < 0)
-            return no_word(row->kind, part, name, why);
+            return no_word(row, part, name, why);
         if (name < length && length - name < sizeof number)
             memcpy(number, part + name + 1, length - name - 1);
         if (of == FAIL_ON_CONTRADICTION ? name < length : !percent_take(number, &percent))
@@ -449,15 +560,21 @@ const value_kind kind_failures = {
     .parse = parse_failures,
     .is_list = true,
     .expected = "growth=2%, growth.layers=5%, unexplained=3% or contradiction",
-    .words = (const kind_word[]){{"growth", POPLINER_GROWTH_LARGEST_TILE},
-                                 {"growth.tiles", POPLINER_GROWTH_TILES},
-                                 {"growth.categories", POPLINER_GROWTH_CATEGORIES},
-                                 {"growth.layers", POPLINER_GROWTH_LAYERS},
-                                 {"growth.stages", POPLINER_GROWTH_STAGES},
-                                 {"growth.cycles", POPLINER_GROWTH_CYCLES},
-                                 {"unexplained", FAIL_ON_UNEXPLAINED},
-                                 {"contradiction", FAIL_ON_CONTRADICTION},
-                                 {NULL, 0}}};
+    .has_members = true,
+    .words = (const kind_word[]){
+        {"growth", POPLINER_GROWTH_LARGEST_TILE, "with --compare: the largest tile grew by more",
+         "growth=N%"},
+        {"growth.tiles", POPLINER_GROWTH_TILES, "any tile", "growth.tiles=N%"},
+        {"growth.categories", POPLINER_GROWTH_CATEGORIES, "any category of memory",
+         "growth.categories=N%"},
+        {"growth.layers", POPLINER_GROWTH_LAYERS, "any layer", "growth.layers=N%"},
+        {"growth.stages", POPLINER_GROWTH_STAGES, "any stage", "growth.stages=N%"},
+        {"growth.cycles", POPLINER_GROWTH_CYCLES, "the cycles", "growth.cycles=N%"},
+        {"unexplained", FAIL_ON_UNEXPLAINED,
+         "with --diagnose: explained bytes miss the compiler's by more", "unexplained=N%"},
+        {"contradiction", FAIL_ON_CONTRADICTION,
+         "status 3, and no answer, on an inconsistent profile", NULL},
+        {.name = NULL}}};
 
 /* ---- names of layers and modules ---- */
 
@@ -481,8 +598,12 @@ static bool parse_range_of_layers(const char *text, const option *row, void *fie
     return layers->lengths[0] > 0 || layers->lengths[1] > 0;
 }
 
-const value_kind kind_layers = {.parse = parse_range_of_layers,
-                                .expected = "layers like 2..5, 2.. or ..5, or all"};
+const value_kind kind_layers = {
+    .parse = parse_range_of_layers,
+    .expected = "layers like 2..5, 2.. or ..5, or all",
+    .words = (const kind_word[]){{"all", 0, "all layers", NULL},
+                                 {"only", 0, "leave out operations in no layer", "only:A..B"},
+                                 {.name = NULL}}};
 
 /* One member has the {} of a layer's name. */
 static bool parse_modules(const char *text, const option *row, void *field, problem *why) {
@@ -573,7 +694,7 @@ static bool parse_rules(const char *text, const option *row, void *field, proble
     asked_rules *rules = field;
     asked_rule rule = {.value = text};
     if (kind < 0)
-        return no_word(row->kind, text, length, why);
+        return no_word(row, text, length, why);
     if (text[length] == '\0' || text[length + 1] == '\0')
         return false;
     rule.kind = (rule_kind)kind;
@@ -602,17 +723,23 @@ const value_kind kind_rules = {
     .parse = parse_rules,
     .is_list = true,
     .expected = "a rule: cut:3, no-cut:3, together:1,3, place:3=0 or layers:1..4",
-    .words = (const kind_word[]){{"cut", RULE_CUT},
-                                 {"no-cut", RULE_NO_CUT},
-                                 {"together", RULE_TOGETHER},
-                                 {"place", RULE_PLACE},
-                                 {"layers", RULE_LAYERS},
-                                 {NULL, 0}}};
+    .words = (const kind_word[]){
+        {"cut", RULE_CUT, "a cut after each of these layers", "cut:L,..."},
+        {"no-cut", RULE_NO_CUT, "no cut after any of them", "no-cut:L,..."},
+        {"together", RULE_TOGETHER, "all of them on one IPU", "together:L,L,..."},
+        {"place", RULE_PLACE, "a layer on IPU I", "place:L=I,..."},
+        {"layers", RULE_LAYERS, "layers of every stage; 0..: an IPU for Head or Tail alone",
+         "layers:A..B"},
+        {.name = NULL}}};
 
 /* ---- outputs ---- */
 
-static const char *output_at(int i) {
-    return (size_t)i < num_outputs ? output_table[i].name : NULL;
+static bool output_at(int i, kind_word *word) {
+    if ((size_t)i >= num_outputs)
+        return false;
+    const output *what = &output_table[i];
+    *word = (kind_word){what->name, i, what->help, what->form};
+    return true;
 }
 
 /* Says that there is no such output. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "command/commands.h"
+#include "command/help.h"
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/request.h"
@@ -153,8 +154,8 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
     log_begin(&s.log, POPLINER_LEVEL_INFO);
     popliner_status status = options_parse(argc, argv, &s.options, &error);
-    if (status == POPLINER_OK && s.options.help) {
-        options_print_help(stdout);
+    if (status == POPLINER_OK && s.options.help != NULL) {
+        help_print(stdout, s.options.help);
         status = session_finish_printing(&error);
     } else if (status == POPLINER_OK && s.options.version) {
         printf("popliner %s\n", popliner_version());

@@ -6,39 +6,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/options.h"
+#include "command/help.h"
 #include "popliner/popliner.h"
 
-/* Whether the value is a file or a directory. */
-static bool is_path(const option_described *o) {
-    static const char *const paths[] = {"FILE", "DIR", "OTHER"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (o->value != NULL && strcmp(o->value, paths[i]) == 0)
-            return true;
-    return false;
+/* Calls `print` for each row that is an option. */
+static void for_each_option(void (*print)(const option *o)) {
+    for (size_t i = 0; i < num_options; i++)
+        if (option_table[i].kind != NULL)
+            print(&option_table[i]);
 }
 
-/* Whether there is a value that is a list of the choices, separated by ','. */
-static bool is_list(const option_described *o) {
-    return o->value != NULL && (strstr(o->value, "LIST") != NULL ||
-                                strncmp(o->value, "NAME,", 5) == 0 || strcmp(o->value, "A,B") == 0);
+static bool is_path(const option *o) {
+    return o->kind->is_path || o->output != NULL;
 }
 
-/* What follows one of the choices: "=" where more has to come, as in SECTION=FILE; nothing where it
- * may, as in FORMAT[=FILE]. */
-static const char *mark_behind(const option_described *o) {
-    const char *mark = strchr(o->value, '=');
-    return mark == NULL || (mark > o->value && mark[-1] == '[') ? "" : "=";
+/* The sign that follows a word, as in "cut:L,..."; '\0' if the word may be all. */
+static char mark_after(const kind_word *word) {
+    const char mark = word->form == NULL ? '\0' : word->form[strlen(word->name)];
+    return mark == ':' || mark == '=' ? mark : '\0';
 }
 
-/* Prints the choices, with what follows each, and blanks between them. */
-static void print_words(const option_described *o) {
-    for (const char *choices = o->choices; *choices != '\0'; choices++)
-        if (*choices == '|')
-            printf("%s ", mark_behind(o));
-        else
-            putchar(*choices);
-    fputs(mark_behind(o), stdout);
+static bool has_words(const option *o) {
+    kind_word word;
+    return kind_word_at(o->kind, 0, &word);
+}
+
+/* True if something may follow a word: then shells add no blank. */
+static bool goes_on(const option *o) {
+    kind_word word;
+    bool found = o->kind->has_members || o->kind == &kind_output;
+    for (int i = 0; kind_word_at(o->kind, i, &word); i++)
+        found = found || word.form != NULL;
+    return found;
+}
+
+/* Prints the words, with the sign that follows each, and blanks between them. */
+static void print_words(const option *o) {
+    kind_word word;
+    for (int i = 0; kind_word_at(o->kind, i, &word); i++) {
+        printf("%s%s", i == 0 ? "" : " ", word.name);
+        if (mark_after(&word) != '\0')
+            putchar(mark_after(&word));
+    }
+    for (size_t i = 0; o->kind == &kind_help && i < num_options; i++)
+        if (option_table[i].kind != NULL && strcmp(option_table[i].name, "output") != 0 &&
+            strcmp(option_table[i].name, "layers") != 0)
+            printf(" %s", option_table[i].name);
 }
 
 /* ---- the manual page ---- */
@@ -61,7 +74,16 @@ static void print_roff(const char *text) {
     }
 }
 
-static void print_roff_option(const option_described *o) {
+/* A form of a value, and its meaning. */
+static void print_roff_form(const char *form, const char *help) {
+    printf("\n.br\n\\fB");
+    print_roff(form);
+    printf("\\fR: ");
+    print_roff(help);
+}
+
+static void print_roff_option(const option *o) {
+    kind_word word;
     printf(".TP\n");
     if (o->letter != '\0')
         printf("\\fB\\-%c\\fR, ", o->letter);
@@ -75,78 +97,100 @@ static void print_roff_option(const option_described *o) {
     }
     printf("\n");
     print_roff(o->help);
+    if (o->otherwise != NULL) {
+        printf(" (default: ");
+        print_roff(o->otherwise);
+        printf(")");
+    }
+    for (const kind_form *f = o->kind->forms; f != NULL && f->form != NULL; f++)
+        print_roff_form(f->form, f->help);
+    for (int i = 0; kind_word_at(o->kind, i, &word); i++)
+        print_roff_form(word.form == NULL ? word.name : word.form, word.help);
     printf("\n");
 }
 
 static void print_manual(void) {
-    option_described o;
     printf(".TH POPLINER 1 \"" PL_VERSION_DATE "\" \"popliner %s\" \"User Commands\"\n",
            popliner_version());
     printf(".SH NAME\n"
-           "popliner \\- says where to cut a neural network so that it fits on several IPUs\n"
+           "popliner \\- finds where to cut a neural network so that it fits on several IPUs\n"
            ".SH SYNOPSIS\n"
-           ".B popliner\n[\\fIoptions\\fR] \\fIINPUT\\fR [\\fIDEBUG\\fR]\n"
+           ".B popliner\n\\fIINPUT\\fR [\\fIDEBUG\\fR] [\\fIoptions\\fR]\n"
            ".SH DESCRIPTION\n"
            "Reads what the Poplar compiler reports of a model that was compiled for one IPU,\n"
-           "and chooses the best cuts of it into stages, with proof, by the memory of the\n"
-           "largest tile, cycles, or traffic.\n"
+           "and chooses the best cuts of it into stages, with proof, by peak memory per tile,\n"
+           "cycles, or traffic. Without an option that says what to do, it shows an overview.\n"
            ".TP\n"
            "\\fIINPUT\\fR\n"
            "the profile.pop that Poplar wrote, or the directory that holds it; a stored\n"
            "analysis; or a file of costs (\\-: standard input)\n"
            ".TP\n"
            "\\fIDEBUG\\fR\n"
-           "its debug.cbor (default: beside the profile, else one directory up)\n"
+           "its debug.cbor (default: the one in the same directory, else one directory up)\n"
            ".PP\n"
-           "Tables and JSON go to standard output, the log to standard error.\n"
+           "Reports, tables and JSON go to standard output, the log to standard error.\n"
            ".SH OPTIONS\n");
-    for (size_t i = 0; options_describe(i, &o) != NULL; i++)
-        if (o.is_heading) {
+    for (size_t i = 0; i < num_options; i++)
+        if (option_table[i].kind == NULL) {
             printf(".SS ");
-            print_roff(o.name);
+            print_roff(option_table[i].name);
             printf("\n");
         } else {
-            print_roff_option(&o);
+            print_roff_option(&option_table[i]);
         }
-    printf(".SH NOTES\n");
-    print_roff(options_about_profiles);
-    printf(".SH EXIT STATUS\n");
-    print_roff(options_about_exit);
-    printf(".SH EXAMPLES\n"
-           ".TP\n"
-           "popliner \\-\\-solve \\-\\-num\\-ipus 4 report\n"
-           "the best split of the profile in the folder \\(oqreport\\(cq over at most four IPUs\n"
-           ".TP\n"
-           "popliner costs.json \\-\\-solve \\-\\-format json\n"
-           "the same for costs of your own, with the proof\n");
+    printf(".SH PROFILES\n");
+    print_roff(help_on_profiles);
+    printf(".SH EXIT STATUS\n.nf\n");
+    print_roff(help_on_exit);
+    printf(
+        ".fi\n.SH EXAMPLES\n"
+        ".TP\n"
+        "popliner report \\-\\-solve \\-\\-num\\-ipus 4\n"
+        "the best split of the profile in the directory \\(oqreport\\(cq over at most four IPUs\n"
+        ".TP\n"
+        "popliner costs.json \\-\\-solve \\-\\-format json\n"
+        "that of your own costs, with its proof\n");
 }
 
 /* ---- bash ---- */
 
-static void print_bash_cases(void) {
-    option_described o;
-    for (size_t i = 0; options_describe(i, &o) != NULL; i++) {
-        if (o.is_heading || o.value == NULL)
-            continue;
-        printf("    --%s)\n", o.name);
-        if (*o.choices != '\0') {
-            const bool goes_on = is_list(&o) || *mark_behind(&o) != '\0';
-            printf("%s%s        COMPREPLY=($(compgen %s-W '",
-                   goes_on ? "        compopt -o nospace\n" : "",
-                   is_list(&o) ? "        [[ $word == *,* ]] && taken=${word%,*},\n" : "",
-                   is_list(&o) ? "-P \"$taken\" " : "");
-            print_words(&o);
-            printf("' -- \"%s\"))\n", is_list(&o) ? "${word##*,}" : "$word");
-        } else if (is_path(&o)) {
-            printf(
-                "        compopt -o filenames\n        COMPREPLY=($(compgen -f -- \"$word\"))\n");
-        }
-        printf("        return ;;\n");
+static void print_bash_case(const option *o) {
+    const bool is_list = o->kind->has_members;
+    if (o->value == NULL || o->kind->is_optional)
+        return;
+    printf("    --%s", o->name);
+    if (o->letter != '\0')
+        printf("|-%c", o->letter);
+    printf(")\n");
+    if (is_path(o)) {
+        printf("        compopt -o filenames\n        COMPREPLY=($(compgen -f -- \"$word\"))\n");
+    } else if (has_words(o)) {
+        printf("%s%s        COMPREPLY=($(compgen %s-W '",
+               goes_on(o) ? "        compopt -o nospace\n" : "",
+               is_list ? "        [[ $word == *,* ]] && taken=${word%,*},\n" : "",
+               is_list ? "-P \"$taken\" " : "");
+        print_words(o);
+        printf("' -- \"%s\"))\n", is_list ? "${word##*,}" : "$word");
     }
+    printf("        return ;;\n");
+}
+
+static void print_bash_help(const option *o) {
+    if (!o->kind->is_optional)
+        return;
+    printf("    --%s|-%c)\n        [[ $word == -* ]] || COMPREPLY=($(compgen -W '", o->name,
+           o->letter);
+    print_words(o);
+    printf("' -- \"$word\"))\n        [[ $word == -* ]] || return ;;\n");
+}
+
+static void print_bash_name(const option *o) {
+    if (o->letter != '\0')
+        printf(" -%c", o->letter);
+    printf(" --%s", o->name);
 }
 
 static void print_bash(void) {
-    option_described o;
     printf("# bash completion for popliner\n"
            "_popliner() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} IFS=$' "
@@ -159,16 +203,12 @@ static void print_bash(void) {
            "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
            "    fi\n"
            "    case $before in\n");
-    print_bash_cases();
+    for_each_option(print_bash_case);
+    for_each_option(print_bash_help);
     printf("    esac\n"
            "    if [[ $word == -* ]]; then\n"
            "        COMPREPLY=($(compgen -W '");
-    for (size_t i = 0; options_describe(i, &o) != NULL; i++)
-        if (!o.is_heading) {
-            if (o.letter != '\0')
-                printf(" -%c", o.letter);
-            printf(" --%s", o.name);
-        }
+    for_each_option(print_bash_name);
     printf("' -- \"$word\"))\n"
            "    else\n"
            "        compopt -o filenames\n"
@@ -180,20 +220,15 @@ static void print_bash(void) {
 
 /* ---- zsh and fish ---- */
 
-/* The help as far as its first clause, in one line. `escaped` get a backslash; a ' becomes `quote`.
- */
-static void print_summary(const option_described *o, const char *escaped, const char *quote) {
-    size_t length = strcspn(o->help, ";:(");
-    while (length > 0 && strchr(" \n", o->help[length - 1]) != NULL)
-        length--;
-    for (size_t i = 0; i < length; i++) {
-        char c = o->help[i];
-        if (strchr(escaped, c) != NULL)
+/* The help in single quotes. `escaped` get a backslash; a ' becomes `quote`. */
+static void print_summary(const option *o, const char *escaped, const char *quote) {
+    for (const char *c = o->help; *c != '\0'; c++) {
+        if (strchr(escaped, *c) != NULL)
             putchar('\\');
-        if (c == '\'')
+        if (*c == '\'')
             fputs(quote, stdout);
         else
-            putchar(c == '\n' ? ' ' : c);
+            putchar(*c);
     }
 }
 
@@ -209,61 +244,119 @@ static void print_zsh(const char *text) {
     }
 }
 
-static void print_zsh_all(void) {
-    option_described o;
-    printf("#compdef popliner\n\n_arguments -s");
-    for (size_t i = 0; options_describe(i, &o) != NULL; i++) {
-        if (o.is_heading)
-            continue;
-        printf(" \\\n  ");
-        const char *mark = o.value == NULL ? "" : "=";
-        if (o.letter == '\0')
-            printf("'%s--%s%s[", o.is_repeated ? "*" : "", o.name, mark);
-        else if (o.is_repeated)
-            printf("'*'{-%c+,--%s%s}'[", o.letter, o.name, mark);
-        else
-            printf("'(-%c --%s)'{-%c%s,--%s%s}'[", o.letter, o.name, o.letter,
-                   o.value == NULL ? "" : "+", o.name, mark);
-        print_summary(&o, "[]\\", "'\\''");
-        printf("]");
-        if (o.value != NULL) {
-            printf(":");
-            print_zsh(*o.choices != '\0' && strchr(o.value, '|') != NULL ? o.name : o.value);
-            printf(":");
-            if (*o.choices != '\0') {
-                printf(is_list(&o) ? "_sequence compadd - " : "(");
-                print_words(&o);
-                printf(is_list(&o) ? "" : ")");
-            } else if (is_path(&o)) {
-                printf("_files");
-            }
-        }
-        printf("'");
+static void print_zsh_values(const option *o) {
+    const bool is_list = o->kind->has_members;
+    printf(o->kind->is_optional ? "::" : ":");
+    print_zsh(has_words(o) && strchr(o->value, '|') != NULL ? o->name : o->value);
+    printf(":");
+    if (is_path(o)) {
+        printf("_files");
+    } else if (is_list || goes_on(o)) {
+        printf(is_list ? "_sequence compadd -S \"\" - " : "compadd -S \"\" - ");
+        print_words(o);
+    } else if (has_words(o)) {
+        printf("(");
+        print_words(o);
+        printf(")");
     }
+}
+
+static void print_zsh_option(const option *o) {
+    const char *mark = o->value == NULL || o->kind->is_optional ? "" : "=";
+    const char *letter_mark = *mark == '\0' ? "" : "+";
+    printf(" \\\n  ");
+    if (o->letter == '\0')
+        printf("'%s--%s%s[", o->kind->is_list ? "*" : "", o->name, mark);
+    else if (o->kind->is_list)
+        printf("'*'{-%c%s,--%s%s}'[", o->letter, letter_mark, o->name, mark);
+    else
+        printf("'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name, o->letter, letter_mark, o->name,
+               mark);
+    print_summary(o, "[]\\", "'\\''");
+    printf("]");
+    if (o->value != NULL)
+        print_zsh_values(o);
+    printf("'");
+}
+
+static void print_zsh_all(void) {
+    printf("#compdef popliner\n\n_arguments -s");
+    for_each_option(print_zsh_option);
     printf(" \\\n  '1:INPUT:_files' \\\n  '2:DEBUG:_files'\n");
 }
 
-static void print_fish(void) {
-    option_described o;
-    printf("# fish completion for popliner\n");
-    for (size_t i = 0; options_describe(i, &o) != NULL; i++) {
-        if (o.is_heading)
-            continue;
-        printf("complete -c popliner -l %s", o.name);
-        if (o.letter != '\0')
-            printf(" -s %c", o.letter);
-        if (is_path(&o))
-            printf(" -r -F");
-        else if (o.value != NULL)
-            printf(" -x");
-        if (*o.choices != '\0') {
-            printf(is_list(&o) ? " -a '(__fish_append , " : " -a '");
-            print_words(&o);
-            printf(is_list(&o) ? ")'" : "'");
-        }
-        printf(" -d '");
-        print_summary(&o, "\\", "\\'");
+static void print_fish_option(const option *o) {
+    printf("complete -c popliner -l %s", o->name);
+    if (o->letter != '\0')
+        printf(" -s %c", o->letter);
+    if (is_path(o))
+        printf(" -r -F");
+    else if (o->value != NULL && !o->kind->is_optional)
+        printf(" -x");
+    if (has_words(o) && !is_path(o) && !o->kind->is_optional) {
+        printf(o->kind->has_members ? " -a '(__fish_append , " : " -a '");
+        print_words(o);
+        printf(o->kind->has_members ? ")'" : "'");
+    }
+    printf(" -d '");
+    print_summary(o, "\\", "\\'");
+    printf("'\n");
+    if (o->kind->is_optional) {
+        printf("complete -c popliner -n '__fish_prev_arg_in --%s -%c' -f -a '", o->name, o->letter);
+        print_words(o);
         printf("'\n");
+    }
+}
+
+static void print_fish(void) {
+    printf("# fish completion for popliner\n");
+    for_each_option(print_fish_option);
+}
+
+/* ---- the tables of docs/options.md ---- */
+
+/* Adds a text to a cell; outside code, what Markdown takes as its own is escaped. */
+static void add_cell(char cell[400], const char *text, bool is_code) {
+    size_t length = strlen(cell);
+    if (is_code)
+        cell[length++] = '`';
+    for (; *text != '\0' && length < 390; text++) {
+        if (strchr(is_code ? "|" : "|*_<", *text) != NULL)
+            cell[length++] = '\\';
+        cell[length++] = *text;
+    }
+    if (is_code)
+        cell[length++] = '`';
+    cell[length] = '\0';
+}
+
+/* An option in one row, or with its default in a second one. */
+static void print_markdown_option(const option *o) {
+    enum { COLUMNS = 100 };
+    char name[100];
+    char cells[3][400] = {"", "", ""};
+    snprintf(name, sizeof name, "--%s%s%s", o->name, o->value == NULL ? "" : " ",
+             o->value == NULL ? "" : o->value);
+    if (o->letter != '\0')
+        snprintf(cells[0], sizeof cells[0], "`-%c`, ", o->letter);
+    add_cell(cells[0], name, true);
+    add_cell(cells[1], o->help, false);
+    if (o->otherwise != NULL)
+        add_cell(cells[2], o->otherwise, strchr(o->otherwise, '(') != NULL); /* code: a regex */
+    const bool fits = strlen(cells[0]) + strlen(cells[1]) + strlen(cells[2]) + 20 < COLUMNS;
+    printf("| %s | %s", cells[0], cells[1]);
+    if (o->otherwise != NULL)
+        printf(fits ? " (default: %s)" : " |\n| | default: %s", cells[2]);
+    printf(" |\n");
+}
+
+static void print_markdown(void) {
+    for (size_t i = 0; i < num_options; i++) {
+        if (option_table[i].kind != NULL)
+            print_markdown_option(&option_table[i]);
+        else
+            printf("%s### %s\n\n| option | meaning |\n|---|---|\n", i == 0 ? "" : "\n",
+                   option_table[i].name);
     }
 }
 
@@ -271,8 +364,11 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*print)(void);
-    } documents[] = {
-        {"man", print_manual}, {"bash", print_bash}, {"zsh", print_zsh_all}, {"fish", print_fish}};
+    } documents[] = {{"man", print_manual},
+                     {"bash", print_bash},
+                     {"zsh", print_zsh_all},
+                     {"fish", print_fish},
+                     {"markdown", print_markdown}};
     for (size_t i = 0; argc == 3 && i < sizeof documents / sizeof *documents; i++) {
         if (strcmp(argv[1], documents[i].name) != 0)
             continue;
@@ -284,6 +380,6 @@ int main(int argc, char **argv) {
         bool is_written = fflush(stdout) == 0 && !ferror(stdout);
         return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    fputs("usage: popliner-manual man|bash|zsh|fish FILE\n", stderr);
+    fputs("usage: popliner-manual man|bash|zsh|fish|markdown FILE\n", stderr);
     return 2;
 }

@@ -23,13 +23,22 @@ bool problem_is(problem *why, const char *format, ...);
 typedef struct kind_word {
     const char *name; /* NULL after the last */
     int number;
+    const char *help; /* one line */
+    const char *form; /* with what may follow, "cut:L,..."; NULL: the name */
 } kind_word;
+
+/* Another form of a value, for the help. */
+typedef struct kind_form {
+    const char *form; /* NULL after the last */
+    const char *help;
+} kind_form;
 
 /* A kind of value: how it is read, how messages and completions describe it. */
 typedef struct value_kind {
     const char *expected; /* the end of its messages: "bytes, like 600K"; NULL: one of the words */
     const kind_word *words;
-    const char *(*word_at)(int i); /* of names of the library instead; the number is the place */
+    bool (*word_at)(int i, kind_word *word); /* of another table instead; false after the last */
+    const kind_form *forms;                  /* NULL: none */
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
     bool (*parse)(const char *text, const option *row, void *field, problem *why);
@@ -38,8 +47,10 @@ typedef struct value_kind {
     const char *what;
     size_t
         size; /* of a member that is compared with the usual one; 0: what is given is not usual */
-    bool has_names; /* it is a list of names of layers */
-    bool is_list;   /* values add up; else the last one counts */
+    bool has_names;   /* it is a list of names of layers */
+    bool is_list;     /* values add up; else the last one counts */
+    bool has_members; /* words may be several, with ',' between them */
+    bool is_optional; /* the value may be left out */
     bool is_path;
     path_use use; /* of a path */
 } value_kind;
@@ -50,7 +61,7 @@ extern const value_kind kind_flag, kind_text, kind_split, kind_read, kind_report
     kind_effects, kind_time, kind_texts, kind_rules, kind_output, kind_color, kind_objectives,
     kind_pareto, kind_ipus, kind_memory_by_ipu, kind_speeds, kind_bandwidths, kind_map, kind_batch,
     kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order,
-    kind_format;
+    kind_format, kind_help;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
@@ -58,7 +69,9 @@ struct option {
     const char *name;       /* of the config file's key, too */
     const char *value;      /* how the help calls it */
     size_t offset;          /* of its member of the options */
-    const char *help;       /* lines of at most 54 characters */
+    const char *topics;     /* of the help, with blanks between them */
+    const char *otherwise;  /* what holds without it; NULL: nothing */
+    const char *help;       /* one line of at most 72 characters */
 
     unsigned action;     /* it asks for this one */
     const char *cancels; /* the option that it stands against: of both the last one counts */
@@ -77,12 +90,32 @@ extern const options options_usual;
 extern const option option_table[];
 extern const size_t num_options;
 
+/* What goes with what. Its sides are options, with blanks between them; "slack recompute=auto": of
+ * some options values with this word count alone. The words "several", "range", "list" and "single"
+ * are for values that look like that; "costs" is a file of costs. */
+typedef struct option_relation {
+    const char *subject;
+    /* _OWN: what a file says serves many runs, so it waits */
+    enum { NOT, NOT_OWN, NEEDS, NEEDS_OWN } how;
+    const char *others; /* of NEEDS one is enough */
+    const char *reason;
+} option_relation;
+
+extern const option_relation option_relations[];
+extern const size_t num_option_relations;
+
+/* Fills *word with that at a place; false after the last. */
+bool kind_word_at(const value_kind *kind, int i, kind_word *word);
+
 /* The number of the word in a text; -1 if the kind does not have it. */
 int kind_find(const value_kind *kind, const char *name, size_t length);
 
 /* Its words, with `separator` between them. */
 enum { CHOICES_BYTES = 640 };
 const char *kind_words(const value_kind *kind, const char *separator, char text[CHOICES_BYTES]);
+
+/* Writes "--solve, --evaluate and --output page": actions that use an option. */
+void options_list_uses(unsigned actions, char *text, size_t size);
 
 /* Adds an output that is wanted; false without memory. */
 bool options_add_output(wanted_list *list, const wanted_output *w);

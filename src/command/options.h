@@ -260,7 +260,7 @@ typedef struct options {
     size_t num_threads; /* 0: as many as there are processors */
     bool quiet;
     bool verbose;
-    bool help;
+    const char *help; /* a topic, "" for none; NULL: no help */
     bool version;
 
     given given;
@@ -283,28 +283,8 @@ void options_free(options *o);
  * MEMORY. */
 popliner_status options_config_text(const options *o, char **text, popliner_error *error);
 
-void options_print_help(FILE *stream);
-
 /* Whether --report asks for several reports together. */
 bool options_are_together(const options *o);
-
-/* What the help ends with. */
-extern const char options_about_profiles[];
-extern const char options_about_exit[];
-
-/* A row of the table, for what is generated from it: see manual.c. */
-typedef struct option_described {
-    bool is_heading; /* `name` begins a group; there is nothing else */
-    bool is_repeated;
-    char letter;       /* '\0': none */
-    const char *name;  /* without "--" */
-    const char *value; /* how the help calls it; NULL: takes none */
-    char choices[640]; /* separated by '|'; "": anything */
-    const char *help;  /* lines */
-} option_described;
-
-/* Fills and returns `described`; NULL behind the last row. */
-const option_described *options_describe(size_t i, option_described *described);
 
 /* The path as answers show it: as it is with --paths, else its last part. */
 const char *options_shown_path(const options *o, const char *path);

@@ -116,13 +116,7 @@ static const char *first_given(const options *o, const char *list) {
 #define RANGES "num-ipus=range mem-per-tile=range"
 
 /* What goes with what. The sentence is made: only the reason is written. */
-static const struct relation {
-    const char *subject; /* for find_given */
-    /* _OWN: what a file says serves many runs, so it waits */
-    enum { NOT, NOT_OWN, NEEDS, NEEDS_OWN } how;
-    const char *others; /* for find_given; of NEEDS one is enough */
-    const char *reason;
-} relations[] = {
+const option_relation option_relations[] = {
     {"solver=popliner", NOT,
      "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
      "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "
@@ -178,6 +172,8 @@ static const struct relation {
     {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
 };
 
+const size_t num_option_relations = sizeof option_relations / sizeof *option_relations;
+
 /* "--slack", "--recompute auto", "several --report". */
 static const char *name_given(const option *own, const char *word, size_t length, char text[100]) {
     const bool is_prefix = length > 0 && word[length - 1] == ':';
@@ -198,7 +194,7 @@ static const char *name_given(const option *own, const char *word, size_t length
 }
 
 /* "--batch: needs --total-ipus". */
-static popliner_status fail_needs(const char *subject, const struct relation *r,
+static popliner_status fail_needs(const char *subject, const option_relation *r,
                                   popliner_error *error) {
     const char *second = strchr(r->others, ' ');
     return fail_usage(error, "%s: needs --%.*s%s%s%s%s", subject, (int)strcspn(r->others, " "),
@@ -211,8 +207,8 @@ static popliner_status check_relations(const options *o, popliner_error *error) 
     char second[100];
     const char *word;
     size_t length;
-    for (size_t i = 0; i < sizeof relations / sizeof *relations; i++) {
-        const struct relation *r = &relations[i];
+    for (size_t i = 0; i < num_option_relations; i++) {
+        const option_relation *r = &option_relations[i];
         const option *subject = find_given(o, r->subject, r->how == NEEDS_OWN, &word, &length);
         if (subject == NULL)
             continue;
@@ -474,8 +470,7 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
     return check_map(o, error);
 }
 
-/* "--solve", "--solve and --evaluate": those that use an option. */
-static void list_uses(unsigned actions, char *text, size_t size) {
+void options_list_uses(unsigned actions, char *text, size_t size) {
     static const char *const names[] = {
         "--solve",         "--evaluate",           "--diagnose",       "--compare",
         "--memory-totals", "tables of 1.0.0",      "pairs of layers",  "tables",
@@ -522,7 +517,7 @@ static popliner_status check_uses(options *o, popliner_error *error) {
         const unsigned uses = own->uses & ALL_ACTIONS;
         if (uses == 0 || !o->given.is[i] || (uses & done) != 0 || !o->given.is_own[i])
             continue;
-        list_uses(uses, of, sizeof of);
+        options_list_uses(uses, of, sizeof of);
         list_done(o, others, sizeof others);
         if ((own->uses & OR_WARNED) == 0 || (done & ~(unsigned)OLD_ACTIONS) != 0 || done == 0)
             return fail_usage(error, "--%s: not used by %s; it is for %s", own->name, others, of);
@@ -662,7 +657,7 @@ static popliner_status settle(options *o, popliner_error *error) {
 
 popliner_status options_check(options *o, popliner_error *error) {
     popliner_status status = settle(o, error);
-    if (status != POPLINER_OK || o->help || o->version)
+    if (status != POPLINER_OK || o->help != NULL || o->version)
         return status;
     status = check_relations(o, error);
     if (status == POPLINER_OK)

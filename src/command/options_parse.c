@@ -356,6 +356,27 @@ static void *place_of(const option *o, options *result) {
     return (char *)result + o->offset;
 }
 
+/* Explains a size with an unknown unit, such as 600Q; false for any other text. */
+static bool explain_unit(const char *value, char text[200]) {
+    enum { MOST_DIGITS = 3 };
+    const size_t length = strspn(value, "0123456789");
+    const char *unit = value + length;
+    const unsigned long number = length > MOST_DIGITS ? 0 : strtoul(value, NULL, 10);
+    const size_t letters = strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (number == 0 || letters == 0 || unit[letters] != '\0')
+        return false;
+    const unsigned long kibibytes = number * 1024;
+    char thousands[48] = "";
+    if (kibibytes >= 1000000)
+        snprintf(thousands, sizeof thousands, "%lu,%03lu", kibibytes / 1000000,
+                 kibibytes / 1000 % 1000);
+    else
+        snprintf(thousands, sizeof thousands, "%lu", kibibytes / 1000);
+    snprintf(text, 200, "no unit %.20s; write %luK (%lu,000 bytes) or %luKiB (%s,%03lu)", unit,
+             number, number, number, thousands, kibibytes % 1000);
+    return true;
+}
+
 /* Sets the member of the option. `value` is NULL for flags. */
 static popliner_status take_value(const option *o, const char *value, options *result,
                                   popliner_error *error) {
@@ -367,6 +388,11 @@ static popliner_status take_value(const option *o, const char *value, options *r
         return POPLINER_OK;
     if (why.lacks_memory)
         return fail_memory(error, "the options");
+    const bool is_size =
+        o->kind == &kind_bytes || o->kind == &kind_memory_by_ipu || o->kind == &kind_reserve;
+    char unit[200];
+    if (*why.text == '\0' && is_size && explain_unit(value, unit))
+        return fail_usage(error, "--%s %s: %s", o->name, value, unit);
     return *why.text == '\0'
                ? fail_usage(error, "--%s %s: expected %s", o->name, value, o->kind->expected)
                : fail_usage(error, "--%s %s: %s", o->name, value, why.text);
@@ -416,7 +442,10 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
         return fail_unknown(argument, error);
     if (o->kind == &kind_flag && value != NULL)
         return fail_usage(error, "%s takes no value", argument_name(argument, (char[80]){""}));
-    if (o->kind != &kind_flag) {
+    if (o->kind->is_optional && value == NULL) {
+        value = next != NULL && *next != '-' ? next : NULL;
+        *num_taken = value == NULL ? 1 : 2;
+    } else if (o->kind != &kind_flag) {
         if (value == NULL && next != NULL && !is_option(next)) {
             value = next;
             *num_taken = 2;

@@ -47,6 +47,7 @@ typedef struct output {
     bool is_of_one_report; /* not of several together */
     const char *what;      /* of a file: as messages call it */
     const char *help;
+    const char *form; /* with details that may follow its name; NULL: none */
 } output;
 
 extern const output output_table[];

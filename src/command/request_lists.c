@@ -153,7 +153,13 @@ const value_kind kind_memory_by_ipu = {
     .is_list = true,
     .take = take_size,
     .what = "limit",
-    .expected = "bytes, like 600K or 624KiB, of single IPUs 0=600K, or a range 400K..600K:50K"};
+    .forms =
+        (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
+                            {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
+                            {"600K,0=500K,2..3=1M", "500,000 bytes on IPU 0, 1,000,000 on 2 and 3"},
+                            {"400K..600K:50K", "a table with a row for each; 15 without a step"},
+                            {.form = NULL}},
+    .expected = "bytes, like 600K or 624KiB, also 0=600K or a range 400K..600K:50K"};
 const value_kind kind_speeds = {
     .parse = parse_by_ipu,
     .is_list = true,
@@ -165,7 +171,12 @@ const value_kind kind_bandwidths = {
     .is_list = true,
     .take = take_bandwidth,
     .what = "bandwidth",
-    .words = (const kind_word[]){{"replicas", 0}, {NULL, 0}},
+    .forms = (const kind_form[]){{"64,1-2=0.5", "64 bytes a cycle, half a byte from IPU 1 to 2"},
+                                 {.form = NULL}},
+    .words =
+        (const kind_word[]){{"replicas", 0, "with --total-ipus: from an IPU to the other replicas",
+                             "replicas=BYTES"},
+                            {.name = NULL}},
     .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};
 
 /* ---- what a file of costs says ---- */

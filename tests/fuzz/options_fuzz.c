@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "command/option_table.h"
 #include "command/outputs.h"
 #include "command/request.h"
 #include "model/regex.h"
@@ -40,14 +41,14 @@ static void add(arguments *a, const char *option, const char *sign, const char *
 
 /* The option of a byte from 128 on, as "--name"; "" for a heading and for what reads a file. */
 static void name_option(uint8_t byte, char *name, size_t room, bool *is_flag) {
-    option_described it;
+    const size_t place = byte - 128u;
     *name = '\0';
     *is_flag = false;
-    if (options_describe(byte - 128u, &it) == NULL || it.is_heading ||
-        strcmp(it.name, "config") == 0)
+    if (place >= num_options || option_table[place].kind == NULL ||
+        strcmp(option_table[place].name, "config") == 0)
         return;
-    *is_flag = it.value == NULL;
-    snprintf(name, room, "--%s", it.name);
+    *is_flag = option_table[place].value == NULL;
+    snprintf(name, room, "--%s", option_table[place].name);
 }
 
 static void take_argument(arguments *a, fuzz_input *input) {

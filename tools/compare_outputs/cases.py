@@ -629,7 +629,7 @@ def add_damaged(m, inputs):
 
 def options_of(command):
     """What --help lists: letter ("-q" or empty), option, and the name of its value, if any."""
-    told = subprocess.run([command, "--help"], capture_output=True, check=True).stdout.decode()
+    told = subprocess.run([command, "--help", "all"], capture_output=True, check=True).stdout.decode()
     return re.findall(r"^  (?:(-\w), )?(--[a-z0-9-]+)(?: (\S+))?", told, re.M)
 
 

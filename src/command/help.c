@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "command/help.h"
+
+#include "command/output_table.h"
+
+#include <string.h>
+
+enum { COLUMNS = 80, TEXT_COLUMN = 28, OPTION_INDENT = 6, WORD_INDENT = 8 };
+
+const char help_on_profiles[] =
+    "Compile for one IPU and one replica, with POPLAR_ENGINE_OPTIONS=\n"
+    "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\",\n"
+    "\"debug.allowOutOfMemory\":\"true\"}'; a model that runs out of memory while\n"
+    "compiling is fine. For PopART and PopTorch set the environment variable\n"
+    "POPART_POPLINER_OUTLINER_REGEX to the layer regex when you compile, so that code\n"
+    "of different layers is not merged into shared functions; unset it when you\n"
+    "compile the pipeline. The debug.cbor of a profile is looked for in the same\n"
+    "directory, then in the one above; a second name says where else it is.\n"
+    "docs/guide.md explains each step.\n";
+
+const char help_on_exit[] =
+    "0  done\n"
+    "1  no split fits (the best effort is printed), a stage of --evaluate does not,\n"
+    "   no layer was found, --diagnose or --compare find what --fail-on names,\n"
+    "   --diagnose finds a contradiction, or the work was not done in time\n"
+    "2  wrong usage\n"
+    "3  an input cannot be read or is not supported, a file cannot be written, or\n"
+    "   with --fail-on contradiction a profile is inconsistent\n"
+    "4  an internal error, or not enough memory\n";
+
+typedef struct topic {
+    const char *name;
+    const char *title;
+    const char *text; /* lines; NULL: none */
+    const char *example;
+} topic;
+
+static const topic topics[] = {
+    {"profiles", "Profiles: the input", help_on_profiles, "popliner report --ipu 0 --output tiles"},
+    {"solving", "Solving: the best split", NULL,
+     "popliner report --solve -n 4 --objective memory,cycles --slack 2%"},
+    {"constraints", "Constraints on a split",
+     "L is the name of a layer. '\\' before one of the signs , = : . - takes it as part\n"
+     "of a name.\n",
+     "popliner report --solve -n 4 --require no-cut:3,4 --require place:0=1"},
+    {"pipeline", "Pipelines: schedules, recomputation, replicas",
+     "Copies are the micro-batches whose activations a stage stores in addition to the\n"
+     "one that it works on. A stage has d stages after it.\n",
+     "popliner report --solve -n 4 --schedule popart --recompute auto"},
+    {"memory", "Memory: what counts, and the limit", NULL,
+     "popliner report --solve -n 4 --need at-most --reserve 5%"},
+    {"layers", "Layers: how they are found", NULL,
+     "popliner report --layer-name-regex 'stage(\\d+)' --output layers"},
+    {"costs", "Files of costs instead of a profile",
+     "INPUT is a table of layers as CSV, JSON, a layer graph, or graph.txt of\n"
+     "PipeDream; - is standard input. docs/costs.md describes each.\n",
+     "popliner layers.csv --solve -n 4 --bandwidth 64"},
+    {"output", "Output: tables, files, formats", NULL,
+     "popliner report --solve -n 4 --output page=page.html --output plan=plan.csv"},
+    {"frameworks", "Plans for frameworks", NULL,
+     "popliner report --solve -n 4 -o torch --modules embed,model.layers.{},norm"},
+    {"checks", "Checks: the profile, changes, compiled pipelines", NULL,
+     "popliner new --compare old --fail-on growth=2%"},
+    {"running", "Running: limits, options from a file",
+     "--no-NAME takes an option without a value back; NAME= clears a list.\n",
+     "popliner report --solve --config options.json --time-limit 5min"},
+    {"popliner-1.0.0", "PopLiner 1.0.0: its options, which work as they did", NULL,
+     "popliner profile.pop debug.cbor --solve --num-ipus 4"},
+    {"exit-status", "Exit status", help_on_exit,
+     "popliner report --diagnose --fail-on unexplained=3%"},
+};
+enum { NUM_TOPICS = sizeof topics / sizeof *topics };
+
+bool help_topic_at(int i, kind_word *word) {
+    if (i > NUM_TOPICS)
+        return false;
+    *word = i == NUM_TOPICS ? (kind_word){"all", i, "all options", NULL}
+                            : (kind_word){topics[i].name, i, topics[i].title, NULL};
+    return true;
+}
+
+static const topic *find_topic(const char *name) {
+    for (size_t i = 0; i < NUM_TOPICS; i++)
+        if (strcmp(topics[i].name, name) == 0)
+            return &topics[i];
+    return NULL;
+}
+
+static const option *find_option(const char *name) {
+    for (size_t i = 0; i < num_options; i++)
+        if (option_table[i].kind != NULL && strcmp(option_table[i].name, name) == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+bool help_has(const char *name) {
+    return *name == '\0' || strcmp(name, "all") == 0 || find_topic(name) != NULL ||
+           find_option(name) != NULL || output_find(name, strlen(name)) != NULL;
+}
+
+/* ---- rows ---- */
+
+/* Prints words from column `indent` on, in lines; the first has `width` columns already. */
+static void print_wrapped(FILE *stream, const char *text, int width, int indent) {
+    bool begins = true;
+    if (width < indent)
+        width += fprintf(stream, "%*s", indent - width, "");
+    for (; *text != '\0'; text += strspn(text, " ")) {
+        const int length = (int)strcspn(text, " ");
+        if (!begins && width + 1 + length > COLUMNS) {
+            width = fprintf(stream, "\n%*s", indent, "") - 1;
+            begins = true;
+        }
+        width += fprintf(stream, "%s%.*s", begins ? "" : " ", length, text);
+        begins = false;
+        text += length;
+    }
+    fprintf(stream, "\n");
+}
+
+/* "cut:L,...  a cut after each of these layers". */
+static void print_word(FILE *stream, const char *form, const char *help) {
+    int width = fprintf(stream, "%*s%s", WORD_INDENT, "", form);
+    if (width + 2 > TEXT_COLUMN) {
+        fprintf(stream, "\n");
+        width = 0;
+    }
+    print_wrapped(stream, help, width, TEXT_COLUMN);
+}
+
+/* True if the help on a topic has this output: of those of all topics each has its own. */
+static bool shows_output(const char *name, const output *what) {
+    if (strcmp(name, "frameworks") == 0)
+        return what->kind == OUTPUT_FRAMEWORK;
+    if (strcmp(name, "popliner-1.0.0") == 0)
+        return what->kind == OUTPUT_ORIGINAL || what->kind == OUTPUT_POPLINER;
+    return true;
+}
+
+/* The words of an option, and its other forms. */
+static void print_words(FILE *stream, const option *o, const char *of_topic) {
+    kind_word word;
+    for (const kind_form *f = o->kind->forms; f != NULL && f->form != NULL; f++)
+        print_word(stream, f->form, f->help);
+    for (int i = 0; kind_word_at(o->kind, i, &word); i++)
+        if (o->kind != &kind_output || shows_output(of_topic, &output_table[i]))
+            print_word(stream, word.form == NULL ? word.name : word.form, word.help);
+}
+
+/* An option with its help, its default and its words. */
+static void print_option(FILE *stream, const option *o, const char *of_topic) {
+    char text[200];
+    fprintf(stream, "  ");
+    if (o->letter != '\0')
+        fprintf(stream, "-%c, ", o->letter);
+    fprintf(stream, "--%s%s%s\n", o->name, o->value == NULL ? "" : " ",
+            o->value == NULL ? "" : o->value);
+    const int length = o->otherwise == NULL
+                           ? snprintf(text, sizeof text, "%s", o->help)
+                           : snprintf(text, sizeof text, "%s (default: %s)", o->help, o->otherwise);
+    if (OPTION_INDENT + length > COLUMNS) { /* in a line of its own */
+        print_wrapped(stream, o->help, 0, OPTION_INDENT);
+        print_wrapped(stream, text + strlen(o->help) + 1, 0, OPTION_INDENT);
+    } else {
+        print_wrapped(stream, text, 0, OPTION_INDENT);
+    }
+    print_words(stream, o, of_topic);
+}
+
+/* ---- the help ---- */
+
+/* True if the list, with blanks between its members, has the name. */
+static bool has_name(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (; *list != '\0'; list += strcspn(list, " "), list += strspn(list, " "))
+        if (strcspn(list, " ") == length && memcmp(list, name, length) == 0)
+            return true;
+    return false;
+}
+
+static void print_topic(FILE *stream, const topic *t) {
+    fprintf(stream, "%s\n", t->title);
+    if (t->text != NULL)
+        fprintf(stream, "\n%s", t->text);
+    fprintf(stream, "\n");
+    for (size_t i = 0; i < num_options; i++)
+        if (option_table[i].kind != NULL && has_name(option_table[i].topics, t->name))
+            print_option(stream, &option_table[i], t->name);
+    fprintf(stream, "\nExample:\n  %s\n", t->example);
+}
+
+static void print_one(FILE *stream, const option *o) {
+    char uses[200];
+    print_option(stream, o, "");
+    if ((o->uses & ALL_ACTIONS) != 0) {
+        options_list_uses(o->uses & ALL_ACTIONS, uses, sizeof uses);
+        fprintf(stream, "Used by ");
+        print_wrapped(stream, uses, (int)strlen("Used by "), 0);
+    }
+    fprintf(stream, "Topics: ");
+    print_wrapped(stream, o->topics, (int)strlen("Topics: "), 0);
+}
+
+static void print_all(FILE *stream) {
+    for (size_t i = 0; i < num_options; i++) {
+        if (option_table[i].kind == NULL)
+            fprintf(stream, "%s%s:\n", i == 0 ? "" : "\n", option_table[i].name);
+        else
+            print_option(stream, &option_table[i], "");
+    }
+    fprintf(stream, "\nExit status:\n%s", help_on_exit);
+}
+
+/* The options of the overview. */
+static const struct shown_option {
+    const char *name;
+    const char *value;
+    const char *help; /* NULL: that of the row */
+} most_used[] = {
+    {"solve", NULL, NULL},
+    {"evaluate", "CUTS", "tell what a split of your own needs"},
+    {"diagnose", NULL, "tell how much of the compiler's account is explained"},
+    {"compare", "OLD", "tell what changed since an earlier report"},
+    {"num-ipus", "N", "most IPUs to use; a range 1..8 makes a table"},
+    {"mem-per-tile", "BYTES", "memory of a tile, like 600K or 624KiB"},
+    {"schedule", "NAME", "popart, tf-grouped, 1f1b, inference, ..."},
+    {"need", "at-most", "count the most that a stage may need: the safe side"},
+    {"require", "RULE", "a constraint: cut:3, together:1,3, layers:1..4, ..."},
+    {"objective", "NAME,...", "what is best: memory, cycles, traffic, ipus, balance"},
+    {"recompute", "auto", "recompute activations where that helps"},
+    {"layer-name-regex", "REGEX", "how layers are found in the names of operations"},
+    {"output", "WHAT[=FILE]", "a table, page, trace, or plan for a framework"},
+    {"format", "FORMAT", "text, tsv, csv, json, plot"},
+};
+enum { NUM_ACTIONS_SHOWN = 4 };
+
+static void print_overview(FILE *stream) {
+    fprintf(stream,
+            "Usage: popliner INPUT [options]\n"
+            "\n"
+            "Finds where to cut a neural network so that it fits on several IPUs.\n"
+            "INPUT: profile.pop or its directory, a stored analysis, or a file of costs.\n"
+            "\n"
+            "Examples:\n"
+            "  popliner report                            what is in it? does it fit one IPU?\n"
+            "  popliner report --solve                    the fewest IPUs, and where to cut\n"
+            "  popliner report --solve -n 1..8            what each number of IPUs needs\n"
+            "  popliner report --evaluate 3,7             what a split of your own needs\n"
+            "  popliner report --solve -n 4 -o optimum    the plan for a framework\n");
+    for (size_t i = 0; i < sizeof most_used / sizeof *most_used; i++) {
+        const struct shown_option *shown = &most_used[i];
+        const option *o = find_option(shown->name);
+        if (i == 0 || i == NUM_ACTIONS_SHOWN)
+            fprintf(stream, i == 0 ? "\nWhat to do:\n" : "Most used:\n");
+        int width = fprintf(stream, "  ");
+        if (o->letter != '\0')
+            width += fprintf(stream, "-%c, ", o->letter);
+        width += fprintf(stream, "--%s%s%s", o->name, shown->value == NULL ? "" : " ",
+                         shown->value == NULL ? "" : shown->value);
+        fprintf(stream, "%*s%s\n", TEXT_COLUMN - width, "",
+                shown->help == NULL ? o->help : shown->help);
+    }
+    fprintf(stream, "\nMore: popliner --help TOPIC, one of");
+    for (size_t i = 0; i < NUM_TOPICS; i++)
+        fprintf(stream, "%s%s", i == 0 || i == 8 ? "\n  " : "  ", topics[i].name);
+    fprintf(stream, ",\n  an option, or all\n");
+}
+
+void help_print(FILE *stream, const char *name) {
+    const topic *t = find_topic(name);
+    const option *o = find_option(name);
+    if (*name == '\0')
+        print_overview(stream);
+    else if (strcmp(name, "all") == 0)
+        print_all(stream);
+    else if (t != NULL)
+        print_topic(stream, t);
+    else if (o != NULL)
+        print_one(stream, o);
+    else {
+        const output *what = output_find(name, strlen(name));
+        fprintf(stream, "  --output %s\n", what->form == NULL ? what->name : what->form);
+        print_wrapped(stream, what->help, 0, OPTION_INDENT);
+    }
+}
