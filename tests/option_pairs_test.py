@@ -32,7 +32,7 @@ import plain_solver
 from plain_solver import Request, Split, Stage, decimal
 
 KINDS = COSTS, PROFILE = "costs", "profile"
-MARKS = ("<!-- refused pairs: begin -->\n", "<!-- refused pairs: end -->\n")
+MARKS = ("<!-- excluded pairs: begin -->\n", "<!-- excluded pairs: end -->\n")
 
 
 # ---- what is asked ----

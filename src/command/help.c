@@ -218,9 +218,9 @@ static const struct shown_option {
     const char *help; /* NULL: that of the row */
 } most_used[] = {
     {"solve", NULL, NULL},
-    {"evaluate", "CUTS", "tell what a split of your own needs"},
-    {"diagnose", NULL, "tell how much of the compiler's account is explained"},
-    {"compare", "OLD", "tell what changed since an earlier report"},
+    {"evaluate", "CUTS", "show what a split of your own needs"},
+    {"diagnose", NULL, "show how much of the compiler's account is explained"},
+    {"compare", "OLD", "show what changed since an earlier report"},
     {"num-ipus", "N", "most IPUs to use; a range 1..8 makes a table"},
     {"mem-per-tile", "BYTES", "memory of a tile, like 600K or 624KiB"},
     {"schedule", "NAME", "popart, tf-grouped, 1f1b, inference, ..."},

@@ -31,6 +31,7 @@ WORDS = {("solver", "greedy"): "popliner", ("schedule", "training"): "popart",
 # What several of the former options say together: handled by joined().
 JOINED = {"schedule", "copies", "effects", "accumulators", "batch", "micro-batch-size", "layer-path",
           "head-modules", "tail-modules", "layers", "layer-operations-only"}
+NAME_DEVICES = ("/additive.json", "/intervals.json", "/devices.json")  # they say how many
 RULES = re.compile(r"(1f1b|gpipe|zero-bubble|interleaved)(\+\d+)?$")
 
 # Words that are others on purpose; sentences for people are left out where a field has the number.
@@ -138,8 +139,10 @@ def translate(step):
     made += joined(given)
     splits = given.keys() & {"solve", "html"}
     one_split = not given.keys() & {"sweep", "pareto", "total-ipus", "compare", "report"}
-    if splits and "num-ipus" not in given and "device-map" not in given and not (
-            given.get("sweep", "").startswith("num-ipus=") or "total-ipus" in given):
+    has_number = (given.keys() & {"num-ipus", "device-map", "total-ipus"} or
+                  given.get("sweep", "").startswith("num-ipus=") or
+                  given.get("costs", "").endswith(NAME_DEVICES))
+    if splits and not has_number:  # it was the default
         made.append(("num-ipus", "16"))
     if ("solve" in given and one_split and given.get("format") in ("tsv", "csv") and
             not given.keys() & {"section", "emit", "plot", "evaluate", "diagnose"}):
