@@ -31,11 +31,11 @@ typedef struct arguments {
     char *texts[2 * MOST_ARGUMENTS + 4]; /* the first is the command; NULL behind the last */
 } arguments;
 
-static void add(arguments *a, const char *option, const char *sign, const char *value) {
-    const size_t room = strlen(option) + strlen(sign) + strlen(value) + 1;
+static void add(arguments *a, const char *name, const char *sign, const char *value) {
+    const size_t room = strlen(name) + strlen(sign) + strlen(value) + 1;
     char *text = malloc(room);
     FUZZ_CHECK(text != NULL);
-    snprintf(text, room, "%s%s%s", option, sign, value);
+    snprintf(text, room, "%s%s%s", name, sign, value);
     a->texts[a->count++] = text;
 }
 
