@@ -94,9 +94,7 @@ static bool parse_word(const char *text, const option *row, void *field, problem
                              .size = sizeof(int)}
 
 KIND_OF_WORDS(kind_solver,
-              {"auto", SOLVER_AUTO,
-               "the best split, by an integer program and a dynamic program, the fastest way",
-               NULL},
+              {"auto", SOLVER_AUTO, "the best split, proven by integer programs and by dp", NULL},
               {"ilp", SOLVER_ILP, "the best split, by integer programs alone", NULL},
               {"dp", SOLVER_DP, "the best split, by a dynamic program alone", NULL},
               {"popliner", SOLVER_GREEDY,
