@@ -18,6 +18,7 @@ static bool is_wanted(const pl_solving *solving, const popliner_plan *plan) {
     const pl_problem *p = &solving->problem;
     return p->options->method == POPLINER_METHOD_AUTO && !p->options->without_second_proof &&
            plan->proof == POPLINER_PROOF_DYNAMIC_PROGRAM && !plan->is_stopped && pl_glpk_exists() &&
+           pl_integer_program_num_places(p) > 0 && /* else there are fewer units than stages */
            (uint64_t)p->num_units * p->num_units / 2 <=
                MOST_INTERVALS / pl_integer_program_num_places(p);
 }
