@@ -424,7 +424,7 @@ class Costs(Owner):
         return self._table(library.popliner_costs_peaks, size(stages_to_end, "stages_to_end"))
 
     def cycle_table(self) -> Any:
-        """The cycles of all stages, likewise."""
+        """The cycles of all stages, in the form of peaks()."""
         return self._table(library.popliner_costs_cycle_table)
 
     def cuts(self) -> Any:

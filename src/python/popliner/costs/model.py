@@ -185,7 +185,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
 
 
 def _scale_times(table: Table, assumed: Assumed) -> None:
-    """From FLOPs to the unit that is asked for, or that a file can hold."""
+    """Converts FLOPs to the requested unit, or to one that a file can hold."""
     total = sum(unit.time + unit.recompute_time for unit in table.units)
     table.time_unit, divisor = "FLOP", 1.0
     if assumed.tflops is not None:

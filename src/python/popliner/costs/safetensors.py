@@ -112,8 +112,8 @@ def read(path: str, assumed: Assumed, config_path: Optional[str] = None) -> Tabl
     if quantised:
         require_whole(assumed, os.path.basename(path), "a tensor")
     if config_path is None:
-        beside = os.path.join(os.path.dirname(path), "config.json")
-        config_path = beside if os.path.exists(beside) else None
+        own = os.path.join(os.path.dirname(path), "config.json")
+        config_path = own if os.path.exists(own) else None
     shape = None if config_path is None else config.read_shape(config_path, assumed)
     places = gather(os.path.basename(path), tensors)
     table = chain(os.path.basename(path), places, shape, assumed)

@@ -189,7 +189,7 @@ class Table:
 
 
 class Source:
-    """A file that is read from its beginning; nothing beyond its end is ever asked for."""
+    """A file that is read from its beginning, never past its end."""
 
     def __init__(self, path: str) -> None:
         self.path = path
