@@ -111,7 +111,7 @@ typedef struct subject {
 static void make_subject(subject *s, const popliner_costs *costs,
                          const popliner_solver_options *options) {
     bool is_stopped = false;
-    *s = (subject){.stop = {INFINITY, NULL, NULL}};
+    *s = (subject){.stop = {.deadline_seconds = INFINITY}};
     assert_int_equal(pl_problem_create(&s->problem, costs, options, NULL, NULL), POPLINER_OK);
     s->filter = pl_filter_of_limits(&s->problem);
     assert_int_equal(pl_enumeration_list(&s->enumeration, &s->problem, &s->filter.limits, &s->stop,
