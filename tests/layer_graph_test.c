@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "costs/layer_graph.h"
+#include "costs/costs_file_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -303,6 +303,18 @@ typedef struct popliner_costs_file_info {
     size_t num_ipu_links;
 } popliner_costs_file_info;
 
+/* What is known of a whole graph, not of one chain of its units. A contiguous partition of a graph
+ * gives each unit to a stage so that none depends on a later stage. */
+typedef struct popliner_graph_proof {
+    bool is_graph; /* false: the costs have one order only, and all that follows is 0 */
+    /* True if the plan is that of all contiguous partitions: none is better in any objective, in
+     * priority order, or none is within the limits. */
+    bool is_proven;
+    bool is_bound_known;  /* true if `bound` is */
+    uint64_t bound;       /* no contiguous partition has less of the first objective */
+    size_t num_down_sets; /* the most that one search stored; 0 if none was needed */
+} popliner_graph_proof;
+
 /* Returns the contents, which live as long as the file. O(1). */
 const popliner_costs_file_info *popliner_costs_file_get_info(const popliner_costs_file *file);
 

@@ -222,6 +222,9 @@ typedef struct popliner_plan_summary {
     /* OPTIMAL: the proof of the last value. INFEASIBLE: the proof that nothing is within the
      * limits. Else NONE. */
     popliner_proof proof;
+
+    /* What is known of the whole graph: see popliner_costs_file_arrange. */
+    popliner_graph_proof graph;
 } popliner_plan_summary;
 
 /* Returns the contents of the plan, which live as long as the plan. O(1). */
@@ -479,6 +482,27 @@ popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       const popliner_plan *plan, popliner_program_format format,
                                       const char *path, popliner_error *error);
+
+/* Arranges the units of a graph for these options: searches all contiguous partitions of the graph
+ * by a dynamic program over its down-sets, and makes the file whose chain has the stages of the best
+ * one. Solve info.costs of *arranged with the same options (those that name units in terms of the
+ * new chain): popliner_plan_summary.graph then says what was proven of the whole graph. All
+ * contiguous partitions are those that satisfy the limits, pairs, placements and numbers of units of
+ * the options; for a pair, units of one stage.
+ *
+ * *arranged is NULL, and the chain of the file stands, if there is nothing to search: the file is no
+ * graph, or its graph has one order only, or more than 4096 units; or partitions cannot be judged
+ * by the units of their stages: rules for cuts, counted units, BALANCE, slack, links, weights,
+ * several stages on one IPU, the method GREEDY.
+ *
+ * The search ends early after half of options->time_limit_seconds, or without a limit after 2e7
+ * steps (a second or a few), or beyond 512 MiB of down-sets. Then *arranged has the best partition
+ * that is known, and `graph` a bound.
+ *
+ * The caller frees *arranged, before `file`, to which it refers. Errors: those of popliner_solve. */
+popliner_status popliner_costs_file_arrange(const popliner_costs_file *file,
+                                            const popliner_solver_options *options,
+                                            popliner_costs_file **arranged, popliner_error *error);
 
 /* ---- Pareto front ----
  *

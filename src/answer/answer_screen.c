@@ -96,7 +96,7 @@ static void add_verdict(popliner_verdict verdict, pl_text *text) {
 /* Which splits a proof is about. */
 static void add_splits(const popliner_certificate *c, pl_text *text) {
     const popliner_solver_options *o = c->input.options;
-    pl_text_format(text, "split%s%s", c->input.unit_order == NULL ? "" : " of this order",
+    pl_text_format(text, "%s%s", pl_certificate_splits(c),
                    o->num_mapped_stages > 0 ? " with this device map" : "");
     if (o->num_mapped_stages == 0)
         pl_text_format(text, " over %s%zu %s", o->max_stages > c->plan.num_ipus ? "at most " : "",

@@ -10,6 +10,7 @@
 #include "base/structs.h"
 #include "base/text.h"
 #include "costs/costs.h"
+#include "costs/layer_graph.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -209,6 +210,29 @@ uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
 }
 
 /* Copies what the certificate is about, so that it needs the caller's no more. */
+/* Copies which nodes of a graph each unit has. */
+static bool copy_nodes(popliner_certificate *c, const pl_graph_chain *graph) {
+    const size_t num_units = graph->units->num_units;
+    const size_t num_nodes = graph->graph->num_nodes;
+    c->node_names = pl_new_array(num_nodes, sizeof *c->node_names);
+    c->nodes_from = pl_new_array(num_units + 1, sizeof *c->nodes_from);
+    if (c->node_names == NULL || c->nodes_from == NULL)
+        return false;
+    c->num_nodes = num_nodes;
+    for (size_t i = 0; i < num_nodes; i++)
+        c->nodes_from[graph->place[graph->units->unit_of_node[i]]]++;
+    for (size_t unit = 0; unit < num_units; unit++)
+        c->nodes_from[unit + 1] += c->nodes_from[unit];
+    for (size_t i = num_nodes; i-- > 0;) {
+        const char *name = graph->graph->nodes[i].name;
+        char *copy = pl_copy_string(name, strlen(name));
+        c->node_names[--c->nodes_from[graph->place[graph->units->unit_of_node[i]]]] = copy;
+        if (copy == NULL)
+            return false;
+    }
+    return true;
+}
+
 static popliner_status copy_input(popliner_certificate *c, const pl_certificate_input *input,
                                   popliner_error *error) {
     size_t num_units = input->num_units;
@@ -227,6 +251,8 @@ static popliner_status copy_input(popliner_certificate *c, const pl_certificate_
             pl_copy_string(input->unit_names[unit], strlen(input->unit_names[unit]));
         memory = c->unit_names[unit] != NULL;
     }
+    memory = memory && (input->graph == NULL || copy_nodes(c, input->graph));
+    c->input.graph = NULL; /* the caller's */
     c->input.options = &c->options.options;
     c->input.unit_names = (const char *const *)c->unit_names;
     c->input.time_unit = c->time_unit;
@@ -385,6 +411,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
         .has_cycles = popliner_costs_has_cycles(own.costs),
         .unit_order = own.costs->unit_order,
+        .graph = own.costs->graph,
     };
     return pl_option_names_take(own.option_names, &input->option_names, error);
 }
@@ -444,6 +471,10 @@ void popliner_certificate_free(popliner_certificate *certificate) {
     for (size_t unit = 0; c->unit_names != NULL && unit < c->input.num_units; unit++)
         free(c->unit_names[unit]);
     free(c->unit_names);
+    for (size_t i = 0; i < c->num_nodes; i++)
+        free(c->node_names[i]);
+    free(c->node_names);
+    free(c->nodes_from);
     for (size_t i = 0; i < c->num_choices; i++)
         free(c->stage_choices[i]);
     free(c->stage_choices);

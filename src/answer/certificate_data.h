@@ -29,6 +29,7 @@ typedef struct pl_certificate_input {
     uint64_t cuts_per_unit;
     bool has_cycles;
     const char *unit_order;             /* see popliner_costs_file_info */
+    const struct pl_graph_chain *graph; /* of which the units are one chain; NULL: none */
     popliner_option_names option_names; /* complete */
     /* What was told of the profile, and of the request; NULL: nothing. They need not outlive it. */
     const pl_messages *warnings[2];
@@ -52,6 +53,9 @@ struct popliner_certificate {
     popliner_plan plan;
     pl_owned_options options;
     char **unit_names;
+    char **node_names;  /* [num_nodes] of a graph, by unit; NULL: none */
+    size_t *nodes_from; /* [units + 1] of each unit */
+    size_t num_nodes;
     char **stage_choices; /* [stages of the plan], or NULL */
     size_t num_choices;
     char *time_unit;
@@ -155,6 +159,9 @@ void pl_certificate_json(const popliner_certificate *certificate, const char *ke
 
 /* The stages as the original has them: a document. */
 void pl_certificate_add_stages_json(const popliner_certificate *certificate, pl_text *text);
+
+/* What a proof is about: "split", "split of this order", or "contiguous partition of the graph". */
+const char *pl_certificate_splits(const popliner_certificate *certificate);
 
 /* "optimal", "feasible" or "infeasible". */
 const char *pl_certificate_status(const popliner_plan *plan);

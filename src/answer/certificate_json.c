@@ -201,6 +201,32 @@ static void put_layers(const popliner_certificate *c, const popliner_plan_stage 
     pl_put_close(json);
 }
 
+/* The nodes of a graph that a stage has. */
+static void put_nodes(const popliner_certificate *c, const popliner_plan_stage *stage,
+                      pl_json *json) {
+    if (c->node_names == NULL)
+        return;
+    pl_put_open(json, "nodes", '[');
+    for (size_t i = c->nodes_from[stage->first_unit]; i < c->nodes_from[stage->last_unit + 1]; i++)
+        pl_put_text(json, NULL, c->node_names[i]);
+    pl_put_close(json);
+}
+
+/* What is known of the whole graph; null where there is none. */
+static void put_graph(const popliner_certificate *c, pl_json *json) {
+    const popliner_graph_proof *graph = &c->plan.graph;
+    if (!graph->is_graph || c->node_names == NULL) {
+        pl_put_null(json, "graph");
+        return;
+    }
+    pl_put_open(json, "graph", '{');
+    pl_put_flag(json, "proven", graph->is_proven);
+    put_known(json, "bound", graph->is_bound_known && c->plan.num_values > 0, graph->bound,
+              c->plan.num_values == 0 ? 1 : pl_certificate_divisor(c, c->plan.values[0].objective));
+    pl_put_number(json, "down_sets", graph->num_down_sets);
+    pl_put_close(json);
+}
+
 /* The original's solver has no objectives, and looks at no cuts. */
 static bool knows_cuts(const popliner_certificate *c) {
     return c->plan.num_values > 0;
@@ -221,6 +247,7 @@ static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *jso
     pl_put_open(json, NULL, '{');
     pl_put_number(json, "ipu", stage->ipu);
     put_layers(c, stage, json);
+    put_nodes(c, stage, json);
     put_stage(c, i, json);
     put_known(json, "cycles", c->input.has_cycles, stage->cycles, cycles_divisor);
     put_known(json, "cut_bytes", knows_cuts(c), stage->cut_bytes, c->input.cuts_per_unit);
@@ -507,6 +534,7 @@ void pl_certificate_json(const popliner_certificate *certificate, const char *ke
     pl_put_flag(json, "stopped", plan->is_stopped);
     put_proof(plan->proof, json);
     pl_put_text(json, "order", c->input.unit_order);
+    put_graph(c, json);
     pl_put_text(json, "time_unit", c->input.time_unit);
     pl_certificate_objectives_json(c, json);
     put_totals(c, json);

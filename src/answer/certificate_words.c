@@ -56,8 +56,16 @@ static const char *name_of_unit(const popliner_certificate *c, popliner_objectiv
     return unit == PL_UNIT_COUNT ? "IPUs" : is_time ? c->input.time_unit : "bytes";
 }
 
-/* What is proven is not proven of a graph, but of one of its orders. */
+const char *pl_certificate_splits(const popliner_certificate *c) {
+    return c->plan.graph.is_proven       ? "contiguous partition of the graph"
+           : c->input.unit_order == NULL ? "split"
+                                         : "split of this order";
+}
+
+/* Of what something is proven. */
 static const char *of_order(const popliner_certificate *c) {
+    if (c->plan.graph.is_proven && c->plan.status != POPLINER_PLAN_INFEASIBLE)
+        return " of all contiguous partitions of the graph";
     return c->input.unit_order == NULL ? "" : " of this order";
 }
 
@@ -381,7 +389,7 @@ static void add_contradiction(const popliner_certificate *c, pl_text *text) {
     size_t num_layers = 0;
     for (size_t unit = 0; unit < c->input.num_units; unit++)
         num_layers += counted == NULL || counted[unit] != 0;
-    pl_text_format(text, "No split%s is possible%s", of_order(c),
+    pl_text_format(text, "No %s is possible%s", pl_certificate_splits(c),
                    count == 1 ? " with " : ": contradiction between ");
     for (size_t i = 0; i < count; i++) {
         pl_text_add(text, i > 0 ? ", " : "");
@@ -433,7 +441,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
                            why->fitting_ipu);
         break;
     case POPLINER_OBSTACLE_CAPACITY:
-        pl_text_format(text, "No split%s over %s%zu IPUs fits.\n", of_order(c),
+        pl_text_format(text, "No %s over %s%zu IPUs fits.\n", pl_certificate_splits(c),
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
                        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
                                                                : c->input.options->max_stages);
@@ -453,9 +461,22 @@ static void add_recomputes(const popliner_certificate *c, pl_text *text) {
 }
 
 static void add_order(const popliner_certificate *c, pl_text *text) {
-    if (c->input.unit_order != NULL)
-        pl_text_format(text, "The units make a chain %s; another order may be better.\n",
-                       c->input.unit_order);
+    const popliner_graph_proof *graph = &c->plan.graph;
+    if (c->input.unit_order == NULL || graph->is_proven)
+        return;
+    pl_text_format(text, "The units make a chain %s; another order may be better.\n",
+                   c->input.unit_order);
+    if (!graph->is_bound_known || c->plan.num_values == 0)
+        return;
+    pl_text_add(text, "The graph was not searched to the end: no contiguous partition of it has "
+                      "less than ");
+    const uint64_t divisor = pl_certificate_divisor(c, c->plan.values[0].objective);
+    add_number(text, graph->bound, divisor);
+    pl_text_format(text, " %s", name_of_unit(c, c->plan.values[0].objective));
+    if (c->plan.status != POPLINER_PLAN_INFEASIBLE && graph->bound > 0)
+        pl_text_format(text, " (gap %.2f %%)",
+                       100 * ((double)c->plan.values[0].value / (double)graph->bound - 1));
+    pl_text_add(text, ".\n");
 }
 
 void pl_certificate_add_notes(const popliner_certificate *certificate, pl_text *text) {
@@ -513,6 +534,14 @@ static void add_text(const popliner_certificate *c, pl_text *text) {
         pl_text_format(text, "%s\n", c->messages.items[c->first_own_message + i].text);
 }
 
+/* The nodes of a graph that a stage has: a set, of which the first and the last tell little. */
+static pl_text nodes_of(const popliner_certificate *c, const popliner_plan_stage *stage) {
+    pl_text text = {0};
+    for (size_t i = c->nodes_from[stage->first_unit]; i < c->nodes_from[stage->last_unit + 1]; i++)
+        pl_text_format(&text, "%s%s", text.length > 0 ? " " : "", c->node_names[i]);
+    return text;
+}
+
 static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const bool is_of_profile = c->input.profile != NULL;
@@ -528,6 +557,8 @@ static void add_stage(const popliner_certificate *c, size_t i, pl_sheet *sheet) 
     PL_COLUMN(sheet, known_ratio, "cut", has_cuts, stage->cut_bytes, c->input.cuts_per_unit);
     if (c->stage_choices != NULL)
         PL_COLUMN(sheet, text, "recompute", c->stage_choices[i]);
+    if (c->node_names != NULL && sheet->format != POPLINER_FORMAT_TEXT)
+        PL_COLUMN(sheet, made, "nodes", nodes_of(c, stage));
 }
 
 static popliner_status write_table(const popliner_certificate *c, popliner_format format,

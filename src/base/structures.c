@@ -33,6 +33,7 @@ static const popliner_structure structures[] = {
     BEGUN(engine_option, ENGINE_OPTION),
     PLAIN(error),
     BEGUN(execution_step, EXECUTION_STEP),
+    PLAIN(graph_proof),
     PLAIN(growth_bound),
     PLAIN(growth_result),
     PLAIN(hint),

@@ -119,11 +119,43 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
     return status;
 }
 
+/* Puts the options in terms of the units of a file. */
+static popliner_status name_units(session *s, request *r, const popliner_costs_file_info *info,
+                                  popliner_error *error) {
+    uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
+    uint64_t memory = s->options.mem_per_tile.all.bytes;
+    popliner_status status = POPLINER_OK;
+    if (memory == 0)
+        memory = info->bytes_per_tile;
+    if (memory > 0)
+        status = session_less_reserve(s, memory, &limit_bytes, error);
+    if (status == POPLINER_OK)
+        status = request_name_file(r, info, error);
+    return status == POPLINER_OK ? request_complete(r, s, limit_bytes, info, error) : status;
+}
+
+/* Puts the units of a graph in the order in which its best partition is a split, and the options in
+ * terms of them. *arranged is NULL, and nothing changes, where the file's own order stands. */
+static popliner_status arrange_file(session *s, request *r, const popliner_costs_file *file,
+                                    popliner_costs_file **arranged, popliner_error *error) {
+    double start = progress_seconds();
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_costs_file_arrange(file, &r->solver, arranged, error);
+    interrupts_release(&s->interrupts);
+    if (status != POPLINER_OK || *arranged == NULL)
+        return status;
+    log_step(&s->log, "Searching the graph", start);
+    request_free(r);
+    *r = (request){0};
+    status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    return status == POPLINER_OK ? name_units(s, r, popliner_costs_file_get_info(*arranged), error)
+                                 : status;
+}
+
 /* Reads the file and puts the options in terms of its units. */
 static popliner_status make_request(session *s, request *r, popliner_costs_file **file,
                                     popliner_error *error) {
     const options *o = &s->options;
-    uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
     double start = progress_seconds();
     popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     const popliner_pipeline pipeline = {
@@ -143,15 +175,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
-    uint64_t memory = o->mem_per_tile.all.bytes;
-    if (memory == 0)
-        memory = info->bytes_per_tile;
-    if (memory > 0)
-        status = session_less_reserve(s, memory, &limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = request_name_file(r, info, error);
-    if (status == POPLINER_OK)
-        status = request_complete(r, s, limit_bytes, info, error);
+    status = name_units(s, r, info, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
@@ -276,9 +300,14 @@ static popliner_status print_overview(const options *o, const popliner_costs_fil
 popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     request r = {0};
     popliner_costs_file *file = NULL;
+    popliner_costs_file *arranged = NULL;
     popliner_status status = make_request(s, &r, &file, error);
+    if (status == POPLINER_OK && s->options.solve && s->options.total_ipus == 0 &&
+        s->options.sweep == NULL && s->options.pareto == NULL)
+        status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
-        const popliner_costs_file_info *info = popliner_costs_file_get_info(file);
+        const popliner_costs_file_info *info =
+            popliner_costs_file_get_info(arranged != NULL ? arranged : file);
         popliner_certificate_input input = request_certificate_input(&r, s, info->costs);
         input.time_unit = info->time_unit;
         input.cycles_per_time_unit = info->cycles_per_time_unit;
@@ -293,6 +322,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
             status = s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
                                                : solve_file_once(s, &r, file, &input, error);
     }
+    popliner_costs_file_free(arranged);
     popliner_costs_file_free(file);
     request_free(&r);
     return status;

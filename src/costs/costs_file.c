@@ -37,6 +37,9 @@ void popliner_costs_file_free(popliner_costs_file *file) {
         free(file->additive.shared[i].bytes);
     }
     free(file->additive.shared);
+    pl_layer_graph_free(&file->own_graph);
+    pl_unit_graph_free(&file->own_units);
+    free(file->graph.place);
     free(file);
 }
 
@@ -110,8 +113,7 @@ static bool is_graph_text(const char *text) {
     return strncmp(text, "node", 4) == 0 && separator != NULL && (end == NULL || separator < end);
 }
 
-/* Sets the pointers of the public view. */
-static void describe(popliner_costs_file *file) {
+void pl_costs_file_describe(popliner_costs_file *file) {
     popliner_costs_file_info *info = &file->info;
     info->costs = file->costs;
     if (info->is_graph)
@@ -161,7 +163,7 @@ static popliner_status parse(const char *text, size_t length, const char *name,
         return status;
     }
     made->bounds = (pl_bounds){0};
-    describe(made);
+    pl_costs_file_describe(made);
     *file = made;
     return POPLINER_OK;
 }

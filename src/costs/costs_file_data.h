@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/bounds.h"
+#include "costs/layer_graph.h"
 #include "costs/variants.h"
 
 enum {
@@ -58,12 +59,18 @@ struct popliner_costs_file {
     pl_additive_costs additive; /* empty for graphs and listed intervals */
     /* empty except with POPLINER_RECOMPUTE_AUTO in popliner's own format */
     pl_variants variants;
-    pl_bounds bounds; /* used while the file is read */
+    pl_layer_graph own_graph; /* empty unless a graph was read that is not a chain */
+    pl_unit_graph own_units;  /* likewise */
+    pl_graph_chain graph;     /* its place is NULL if the file is no graph, or a chain */
+    pl_bounds bounds;         /* used while the file is read */
 };
 
 /* Checks whether reading should stop; cheap. Errors: STOPPED. */
 popliner_status pl_costs_file_ask(popliner_costs_file *file, const char *path,
                                   popliner_error *error);
+
+/* Sets the pointers of the public view. */
+void pl_costs_file_describe(popliner_costs_file *file);
 
 /* Each reader fills the empty *file. The caller frees it, also on failure. `path` is for messages.
  * Errors: INPUT, MEMORY. */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json_reader.h"
-#include "costs/layer_graph.h"
+#include "costs/costs_file_data.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -260,7 +260,7 @@ popliner_status pl_read_graph_json(const json_t *root, const char *path,
     file->time_unit = pl_copy_string("units", strlen("units"));
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");
-    pl_layer_graph_free(&r.graph);
+    file->own_graph = r.graph;
     pl_id_map_free(&r.nodes);
     pl_id_map_free(&r.colours);
     pl_names_free(&r.names);

@@ -5,7 +5,7 @@
  * are read digit by digit, so that neither the locale nor binary fractions matter.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/layer_graph.h"
+#include "costs/costs_file_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -306,7 +306,7 @@ popliner_status pl_read_graph_text(const char *text, size_t length, const char *
     file->time_unit = pl_copy_string("ms", strlen("ms"));
     if (status == POPLINER_OK && file->time_unit == NULL)
         status = pl_fail_memory(error, "the unit of time");
-    pl_layer_graph_free(&r.graph);
+    file->own_graph = r.graph;
     pl_id_map_free(&r.nodes);
     free(r.is_input);
     return status;

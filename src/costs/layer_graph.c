@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "costs/costs.h"
+#include "costs/costs_file_data.h"
 #include "costs/triangle.h"
 
 enum {
@@ -266,10 +267,45 @@ popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *pat
     if (status == POPLINER_OK && !is_only_order(&units, place)) {
         file->info.unit_order = pl_unit_order_name(order);
         file->costs->unit_order = file->info.unit_order;
+        file->own_units = units;
+        file->graph = (pl_graph_chain){&file->own_graph, &file->own_units, place, {0}};
+        file->costs->graph = &file->graph;
+        return POPLINER_OK;
     }
 
 cleanup:
     pl_unit_graph_free(&units);
     free(place);
     return status;
+}
+
+popliner_status pl_layer_graph_arrange(const popliner_costs_file *file, uint32_t *place,
+                                       popliner_costs_file **arranged, popliner_error *error) {
+    const pl_graph_chain *graph = &file->graph;
+    popliner_costs_file *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        free(place);
+        return pl_fail_memory(error, "the costs of the graph");
+    }
+    made->info = file->info;
+    made->graph = (pl_graph_chain){graph->graph, graph->units, place, {0}};
+    made->time_unit = pl_copy_string(file->time_unit, strlen(file->time_unit));
+    popliner_status status = made->time_unit == NULL
+                                 ? pl_fail_memory(error, "the unit of time")
+                                 : fill_file(graph->graph, graph->units, place, made, error);
+    if (status == POPLINER_OK && file->parameters != NULL) {
+        made->parameters = pl_new_array(made->num_names, sizeof *made->parameters);
+        if (made->parameters == NULL)
+            status = pl_fail_memory(error, "the costs of the graph");
+        for (size_t unit = 0; made->parameters != NULL && unit < made->num_names; ++unit)
+            made->parameters[place[unit]] = file->parameters[graph->place[unit]];
+    }
+    if (status != POPLINER_OK) {
+        popliner_costs_file_free(made);
+        return status;
+    }
+    made->costs->graph = &made->graph;
+    pl_costs_file_describe(made);
+    *arranged = made;
+    return POPLINER_OK;
 }

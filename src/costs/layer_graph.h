@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "costs/costs_file_data.h"
+#include "popliner/costs.h"
 
 /* ---- The graph ------------------------------------------------------------------------------- */
 
@@ -105,6 +105,22 @@ const char *pl_unit_order_name(pl_unit_order order);
  * * ready units); for PL_ORDER_TRAFFIC, times their nets. */
 bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_t *place);
 
+/* ---- A file's graph --------------------------------------------------------------------------- */
+
+/* What was found out of the whole graph, for one question: see solve/graph.h. */
+typedef struct pl_graph_claim {
+    uint64_t question; /* 0: nothing was */
+    popliner_graph_proof proof;
+} pl_graph_claim;
+
+/* The graph of a file, of which the table is one chain. */
+typedef struct pl_graph_chain {
+    const pl_layer_graph *graph; /* that of the file that was read, like the units */
+    const pl_unit_graph *units;
+    uint32_t *place; /* [units] in this chain; owned by the file */
+    pl_graph_claim claim;
+} pl_graph_chain;
+
 /* ---- Its chain ------------------------------------------------------------------------------- */
 
 /* Fills the costs and names of *file, and unit_order if the graph has several orders. Takes the
@@ -113,9 +129,16 @@ bool pl_unit_order_make(const pl_unit_graph *units, pl_unit_order order, uint32_
  * (SIZE_MAX: the number of IPUs of file->info, or 16) of at most file->info.bytes_per_tile bytes
  * (0: any). Each sum of an amount over all nodes must be within its limit: PL_MAX_BYTES, or
  * POPLINER_MAX_CYCLES for cycles (with traffic, if it takes cycles). Errors: INPUT when there are
- * no nodes or too many units; MEMORY. O(units^2 + edges * log(edges)) for each order. */
+ * no nodes or too many units; MEMORY. The file keeps the units, and
+ * where they are; its reader moves the graph to file->own_graph. O(units^2 + edges * log(edges))
+ * for each order. */
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
                                     size_t max_stages, popliner_costs_file *file,
                                     popliner_error *error);
+
+/* Makes the file whose chain has the units of `file` at place[units], which it takes. It refers to
+ * `file`. Errors: MEMORY, STOPPED. O(units^2). */
+popliner_status pl_layer_graph_arrange(const popliner_costs_file *file, uint32_t *place,
+                                       popliner_costs_file **arranged, popliner_error *error);
 
 #endif

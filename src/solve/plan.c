@@ -337,6 +337,7 @@ void pl_plan_summarise(popliner_plan *plan) {
         .spread = plan->spread,
         .infeasibility = &plan->infeasibility,
         .proof = plan->proof,
+        .graph = plan->graph,
     };
 }
 

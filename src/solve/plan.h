@@ -28,6 +28,7 @@ struct popliner_plan {
 
     popliner_infeasibility infeasibility;
     popliner_proof proof; /* see popliner_plan_summary */
+    popliner_graph_proof graph;
 
     popliner_plan_summary summary; /* copied from the other members by pl_plan_summarise */
 };

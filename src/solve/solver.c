@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "solve/glpk_session.h"
+#include "solve/graph.h"
 #include "solve/infeasibility.h"
 #include "solve/integer_program.h"
 #include "solve/options.h"
@@ -126,6 +127,8 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
     }
 done:
     pl_solving_end(&solving);
+    if (status == POPLINER_OK)
+        status = pl_graph_tell(costs, options, plan, error);
     if (status != POPLINER_OK)
         pl_plan_clear(plan);
     return status;

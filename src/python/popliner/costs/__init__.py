@@ -181,8 +181,19 @@ class Costs(Owner):
         p.should_stop = stop_of(members.get("should_stop"), c.popliner_pipeline_should_stop, turn)
         file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
                     turn=turn)
+        result = cls._of_file(file, members)
         info = library.popliner_costs_file_get_info(file.pointer).contents
-        handle = Handle(lambda pointer: None, turn, file)
+        result._variants_file = file if p.recompute == Recompute.AUTO else None
+        if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
+                and p.copies.rule == CopiesRule.OF_SCHEDULE):
+            logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but neither "
+                           "a schedule nor copies say how often: none of it is counted.")
+        return result
+
+    @classmethod
+    def _of_file(cls, file: Handle, members: Mapping[str, Any]) -> "Costs":
+        info = library.popliner_costs_file_get_info(file.pointer).contents
+        handle = Handle(lambda pointer: None, file.turn, file)
         handle.pointer = ctypes.c_void_p(info.costs)
         count = library.popliner_costs_num_units(info.costs)
         counted = (None if not info.counted_units
@@ -198,12 +209,11 @@ class Costs(Owner):
                      None if info.unit_order is None else info.unit_order.decode(), info.has_kept,
                      tuple(info.parameter_bytes[:count]) if info.parameter_bytes else None),
             counted)
-        result._variants_file = file if p.recompute == Recompute.AUTO else None
-        if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
-                and p.copies.rule == CopiesRule.OF_SCHEDULE):
-            logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but neither "
-                           "a schedule nor copies say how often: none of it is counted.")
+        result._graph_file = file if info.is_graph else None
         return result
+
+    #: a graph whose table was not changed
+    _graph_file: Optional[Handle] = None
 
     _variants_file: Optional[Handle] = None
 
@@ -228,6 +238,7 @@ class Costs(Owner):
     # ---- setting ----
 
     def _set(self, function: Any, *arguments: int) -> None:
+        self._graph_file = None
         handle = self._held()
         error = c.popliner_error()
         with handle.turn:
@@ -257,6 +268,7 @@ class Costs(Owner):
                      copies: Any = None) -> None:
         """Sets the pipeline that the table is for. If its copies depend on the number of stages
         ("zero-bubble"), positions are numbers of stages from then on."""
+        self._graph_file = None
         handle = self._held()
         p = c.popliner_pipeline(schedule=member(Schedule, schedule, "schedule"),
                                 recompute=member(Recompute, recompute, "recompute"),
@@ -268,6 +280,7 @@ class Costs(Owner):
         """Which units count for the min_units and max_units of a stage: a mark for each. None:
         all. Of a file and of a profile these are the layers."""
         marks = None if counted is None else counted_marks(counted, self.num_units)
+        self._graph_file = None
         handle = self._held()
         call(library.popliner_costs_set_counted_units, handle.pointer, marks, turns=(handle.turn,))
 
@@ -294,6 +307,7 @@ class Costs(Owner):
 
     def _fill(self, function: Any, values: Iterable[Tuple[int, ...]]) -> None:
         """Sets many, all within one turn."""
+        self._graph_file = None
         handle = self._held()
         error = c.popliner_error()
         status = 0
@@ -479,6 +493,23 @@ class Costs(Owner):
         handle = self._held()
         if asked.request.recompute == Recompute.AUTO:
             return self._solve_variants(asked)
+        arranged = self._arrange(asked)
+        if arranged is not None:
+            return arranged._solve(asked)
+        return self._solve(asked)
+
+    def _arrange(self, asked: Asked) -> Optional["Costs"]:
+        """Of a graph the costs in the order in which its best partition is a split; None where
+        this order stands, as it does where a request names units."""
+        if self._graph_file is None or asked.solver.num_pairs or asked.solver.num_placements:
+            return None
+        file = make(library.popliner_costs_file_arrange, self._graph_file.pointer,
+                    ctypes.byref(asked.solver), free=library.popliner_costs_file_free,
+                    turn=self._graph_file.turn, kept=self._graph_file)
+        return type(self)._of_file(file, self.defaults) if file.pointer else None
+
+    def _solve(self, asked: Asked) -> Answer:
+        handle = self._held()
         plan = make(library.popliner_solve, handle.pointer, ctypes.byref(asked.solver),
                     free=library.popliner_plan_free, turn=handle.turn)
         return self._certify(plan, asked)

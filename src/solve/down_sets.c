@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/down_sets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "base/id_map.h"
+#include "costs/costs.h"
+#include "solve/ipus.h"
+
+enum { STEPS_TO_ASK = 1 << 14 };
+
+/* The down-sets that were reached, by their number. */
+typedef struct down_sets {
+    size_t words; /* of a set */
+    size_t width; /* max_stages + 1 */
+    size_t count;
+    size_t capacity;
+    uint64_t *bits; /* [words] */
+    uint64_t *hash;
+    uint64_t *cycles; /* of the units, without traffic */
+    uint64_t *bytes;
+    uint32_t *next;   /* of as many units */
+    uint64_t *best;   /* [width] the least value with so many stages; UINT64_MAX: none */
+    uint32_t *before; /* [width] the set without the last stage */
+    uint32_t *slots;  /* a hash table of numbers, PL_NONE for none */
+    size_t num_slots;
+} down_sets;
+
+typedef struct search {
+    const pl_graph_rules *rules;
+    const pl_unit_graph *units;
+    pl_graph_goal goal;
+    pl_graph_budget *budget;
+    size_t num_units;
+    bool is_alike; /* what a stage may be does not depend on its place */
+    down_sets sets;
+    uint32_t *first; /* [units + 1] the first set of so many units */
+
+    /* for each place: the most cycles and bytes of a stage there, and of all from there on */
+    uint64_t *most_cycles;
+    uint64_t *most_bytes;
+    uint64_t *rest_cycles; /* [max_stages + 1] */
+    uint64_t *rest_bytes;
+    uint64_t total_cycles;
+    uint64_t total_bytes;
+
+    uint32_t *nets_from; /* [units + 1] of each unit */
+    uint32_t *nets;
+    uint64_t *key;       /* [units] random, whose sum is the hash of a set */
+    uint32_t *num_waits; /* [units] units before it, some more than once */
+
+    /* the set from which stages grow, and the stage */
+    uint32_t from;
+    size_t least_stages; /* with which it is reached */
+    size_t most_stages;
+    uint32_t *net_before; /* [nets] units in the set */
+    uint64_t *bits;       /* of the set with the stage */
+    uint64_t *ready;      /* units that may be next */
+    uint32_t *waits;
+    uint32_t *net_inside; /* [nets] units in the stage */
+    uint32_t *path;       /* [units] the units of the stage */
+    size_t depth;
+    size_t num_before; /* units in the set */
+    uint64_t hash;
+    uint64_t cycles;
+    uint64_t bytes;
+    uint64_t received; /* traffic over the border that stays when the stage grows */
+    uint64_t open;     /* other traffic over the border */
+    uint64_t cut;      /* traffic over the cut after the stage */
+} search;
+
+static bool has(const uint64_t *bits, size_t i) {
+    return (bits[i / 64] >> (i % 64) & 1) != 0;
+}
+
+static void flip(uint64_t *bits, size_t i) {
+    bits[i / 64] ^= (uint64_t)1 << (i % 64);
+}
+
+/* The next set bit from `at` on; PL_NONE if there is none. */
+static uint32_t next_bit(const uint64_t *bits, size_t words, size_t at) {
+    size_t word = at / 64;
+    if (word >= words)
+        return PL_NONE;
+    uint64_t left = bits[word] & (UINT64_MAX << (at % 64));
+    while (left == 0 && ++word < words)
+        left = bits[word];
+    if (left == 0)
+        return PL_NONE;
+    uint32_t bit = 0;
+    for (uint32_t half = 32; half > 0; half /= 2)
+        if ((left & (((uint64_t)1 << half) - 1)) == 0) {
+            left >>= half;
+            bit += half;
+        }
+    return (uint32_t)(word * 64) + bit;
+}
+
+/* ---- The sets ---- */
+
+static size_t bytes_of_set(const down_sets *s) {
+    return s->words * sizeof *s->bits + s->width * (sizeof *s->best + sizeof *s->before) +
+           3 * sizeof *s->hash + 4 * sizeof *s->next;
+}
+
+static bool grow(down_sets *s) {
+    const pl_column_room columns[] = {
+        {&s->bits, s->words * sizeof *s->bits},
+        PL_COLUMN_ROOM(s->hash),
+        PL_COLUMN_ROOM(s->cycles),
+        PL_COLUMN_ROOM(s->bytes),
+        PL_COLUMN_ROOM(s->next),
+        {&s->best, s->width * sizeof *s->best},
+        {&s->before, s->width * sizeof *s->before},
+    };
+    return pl_grow_columns(columns, sizeof columns / sizeof *columns, &s->capacity, s->count + 1);
+}
+
+static bool grow_slots(down_sets *s) {
+    size_t count = s->num_slots == 0 ? 1024 : 2 * s->num_slots;
+    uint32_t *slots = malloc(count * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    memset(slots, 0xff, count * sizeof *slots);
+    for (size_t i = 0; i < s->count; ++i) {
+        size_t at = s->hash[i] & (count - 1);
+        while (slots[at] != PL_NONE)
+            at = (at + 1) & (count - 1);
+        slots[at] = (uint32_t)i;
+    }
+    free(s->slots);
+    s->slots = slots;
+    s->num_slots = count;
+    return true;
+}
+
+/* Returns the number of the set that is walked through, a new one if it was not reached before;
+ * PL_NONE if the budget is over or memory is short. */
+static uint32_t number_of(search *w) {
+    down_sets *s = &w->sets;
+    size_t at = w->hash & (s->num_slots - 1);
+    for (; s->slots[at] != PL_NONE; at = (at + 1) & (s->num_slots - 1))
+        if (s->hash[s->slots[at]] == w->hash &&
+            memcmp(s->bits + s->slots[at] * s->words, w->bits, s->words * sizeof *w->bits) == 0)
+            return s->slots[at];
+    if (s->count >= w->budget->max_bytes / bytes_of_set(s) || s->count >= PL_NONE - 1 || !grow(s))
+        return PL_NONE;
+    const uint32_t i = (uint32_t)s->count;
+    const size_t size = w->num_before + w->depth;
+    memcpy(s->bits + i * s->words, w->bits, s->words * sizeof *w->bits);
+    s->hash[i] = w->hash;
+    s->cycles[i] = (i == 0 ? 0 : s->cycles[w->from]) + w->cycles;
+    s->bytes[i] = (i == 0 ? 0 : s->bytes[w->from]) + w->bytes;
+    s->next[i] = w->first[size];
+    w->first[size] = i;
+    memset(s->best + i * s->width, 0xff, s->width * sizeof *s->best);
+    s->slots[at] = i;
+    ++s->count;
+    return 2 * s->count > s->num_slots && !grow_slots(s) ? PL_NONE : i;
+}
+
+/* ---- A stage that grows ---- */
+
+static void add_unit(search *w, uint32_t unit) {
+    const pl_unit_graph *u = w->units;
+    w->cycles += u->cycles[unit];
+    w->bytes += u->memory_bytes[unit];
+    w->hash += w->key[unit];
+    flip(w->bits, unit);
+    flip(w->ready, unit);
+    w->path[w->depth++] = unit;
+    for (size_t i = w->nets_from[unit]; i < w->nets_from[unit + 1]; ++i) {
+        const uint32_t net = w->nets[i];
+        const uint32_t before = w->net_before[net];
+        const uint32_t inside = w->net_inside[net]++;
+        const bool is_last = before + inside + 1 == u->nets_from[net + 1] - u->nets_from[net];
+        const uint64_t traffic = u->net_traffic[net];
+        if (before > 0 && inside == 0)
+            w->received += traffic;
+        if (before == 0 && inside == 0)
+            w->open += traffic;
+        if (before == 0 && is_last)
+            w->open -= traffic;
+        if (before + inside == 0)
+            w->cut += traffic;
+        if (is_last)
+            w->cut -= traffic;
+    }
+    for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
+        if (--w->waits[u->followers[i]] == 0)
+            flip(w->ready, u->followers[i]);
+}
+
+static void remove_unit(search *w) {
+    const pl_unit_graph *u = w->units;
+    const uint32_t unit = w->path[--w->depth];
+    for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
+        if (w->waits[u->followers[i]]++ == 0)
+            flip(w->ready, u->followers[i]);
+    for (size_t i = w->nets_from[unit]; i < w->nets_from[unit + 1]; ++i) {
+        const uint32_t net = w->nets[i];
+        const uint32_t before = w->net_before[net];
+        const uint32_t inside = --w->net_inside[net];
+        const bool is_last = before + inside + 1 == u->nets_from[net + 1] - u->nets_from[net];
+        const uint64_t traffic = u->net_traffic[net];
+        if (before > 0 && inside == 0)
+            w->received -= traffic;
+        if (before == 0 && inside == 0)
+            w->open -= traffic;
+        if (before == 0 && is_last)
+            w->open += traffic;
+        if (before + inside == 0)
+            w->cut -= traffic;
+        if (is_last)
+            w->cut += traffic;
+    }
+    flip(w->ready, unit);
+    flip(w->bits, unit);
+    w->hash -= w->key[unit];
+    w->bytes -= u->memory_bytes[unit];
+    w->cycles -= u->cycles[unit];
+}
+
+/* Begins stages after a set. */
+static void begin_at(search *w, uint32_t set) {
+    const pl_unit_graph *u = w->units;
+    const down_sets *s = &w->sets;
+    w->from = set;
+    w->depth = 0;
+    w->num_before = 0;
+    w->cycles = w->bytes = w->received = w->open = w->cut = 0;
+    w->hash = s->hash[set];
+    memcpy(w->bits, s->bits + set * s->words, s->words * sizeof *w->bits);
+    memcpy(w->waits, w->num_waits, w->num_units * sizeof *w->waits);
+    memset(w->ready, 0, s->words * sizeof *w->ready);
+    memset(w->net_before, 0, u->num_nets * sizeof *w->net_before);
+    for (size_t unit = 0; unit < w->num_units; ++unit) {
+        if (!has(w->bits, unit))
+            continue;
+        ++w->num_before;
+        for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
+            --w->waits[u->followers[i]];
+        for (size_t i = w->nets_from[unit]; i < w->nets_from[unit + 1]; ++i)
+            ++w->net_before[w->nets[i]];
+    }
+    for (size_t unit = 0; unit < w->num_units; ++unit)
+        if (w->waits[unit] == 0 && !has(w->bits, unit))
+            flip(w->ready, unit);
+    for (size_t net = 0; net < u->num_nets; ++net)
+        if (w->net_before[net] > 0 &&
+            w->net_before[net] < u->nets_from[net + 1] - u->nets_from[net])
+            w->cut += u->net_traffic[net];
+}
+
+/* ---- The program ---- */
+
+/* True if a cut behind so many stages may have the set that is walked through before it. */
+static bool may_cut(const search *w, size_t num_stages) {
+    const pl_graph_rules *r = w->rules;
+    for (size_t i = 0; i < r->num_pairs; ++i)
+        if (has(w->bits, r->pairs[i].first_unit) != has(w->bits, r->pairs[i].second_unit))
+            return false;
+    for (size_t unit = 0; r->place_of_unit != NULL && unit < w->num_units; ++unit)
+        if (r->place_of_unit[unit] != SIZE_MAX &&
+            has(w->bits, unit) != (r->place_of_unit[unit] < num_stages))
+            return false;
+    return true;
+}
+
+/* Returns the value of the partition with the stage that is walked through at `place`; UINT64_MAX
+ * if it is not allowed there. */
+static uint64_t value_at(const search *w, size_t place, uint64_t load) {
+    const pl_graph_rules *r = w->rules;
+    const uint64_t so_far = w->sets.best[w->from * w->sets.width + place];
+    if (so_far == UINT64_MAX || load > w->most_cycles[place] || w->bytes > w->most_bytes[place])
+        return UINT64_MAX;
+    if (w->goal == PL_GRAPH_CYCLES || w->goal == PL_GRAPH_BYTES) {
+        const uint64_t own = w->goal == PL_GRAPH_BYTES
+                                 ? w->bytes
+                                 : pl_speed_cycles(r->places[place].speed_millionths, load);
+        return own > so_far ? own : so_far;
+    }
+    const uint64_t sum = pl_add_cut_bytes(so_far, w->cut);
+    return sum <= r->max_traffic ? sum : UINT64_MAX;
+}
+
+/* Ends the stage here, where that is allowed. False if the budget is over. */
+static bool end_stage(search *w) {
+    const pl_graph_rules *r = w->rules;
+    const down_sets *s = &w->sets;
+    const bool is_whole = w->num_before + w->depth == w->num_units;
+    const uint64_t load = w->cycles + (r->traffic_takes_cycles ? w->received + w->open : 0);
+    /* what is left, and what comes over the cut, which some later stage receives */
+    const uint64_t rest_cycles =
+        w->total_cycles - s->cycles[w->from] - w->cycles + (r->traffic_takes_cycles ? w->cut : 0);
+    const uint64_t rest_bytes = w->total_bytes - s->bytes[w->from] - w->bytes;
+    uint32_t set = PL_NONE;
+    if (w->depth < r->min_units)
+        return true;
+    for (size_t place = w->least_stages; place <= w->most_stages; ++place) {
+        if (rest_cycles > w->rest_cycles[place + 1] || rest_bytes > w->rest_bytes[place + 1])
+            return true; /* the more so with more stages */
+        if (is_whole ? place + 1 < r->min_stages : place + 1 == r->max_stages)
+            continue;
+        const uint64_t value = value_at(w, place, load);
+        if (value == UINT64_MAX || !may_cut(w, place + 1))
+            continue;
+        if (set == PL_NONE)
+            set = number_of(w);
+        if (set == PL_NONE)
+            return false;
+        const size_t at = set * s->width + place + 1;
+        if (value < s->best[at]) {
+            s->best[at] = value;
+            s->before[at] = w->from;
+        }
+    }
+    return true;
+}
+
+/* True if no longer stage is allowed. */
+static bool is_too_large(const search *w) {
+    const uint64_t load = w->cycles + (w->rules->traffic_takes_cycles ? w->received : 0);
+    for (size_t place = w->least_stages; place <= w->most_stages; ++place)
+        if (load <= w->most_cycles[place] && w->bytes <= w->most_bytes[place])
+            return w->depth > w->rules->max_units;
+    return true;
+}
+
+static bool may_go_on(search *w) {
+    pl_graph_budget *b = w->budget;
+    if (b->steps == 0)
+        return false;
+    --b->steps;
+    return b->steps % STEPS_TO_ASK != 0 || !pl_stop_is_wanted(b->stop);
+}
+
+/* Tries all stages after the set at which the walk is: units are added by number, which is a
+ * topological order, so that each set of units comes up once. False if the budget is over. */
+static bool try_stages(search *w) {
+    size_t at = 0;
+    for (;;) {
+        const uint32_t unit = next_bit(w->ready, w->sets.words, at);
+        if (unit == PL_NONE) {
+            if (w->depth == 0)
+                return true;
+            at = (size_t)w->path[w->depth - 1] + 1;
+            remove_unit(w);
+            continue;
+        }
+        at = (size_t)unit + 1;
+        if (!may_go_on(w))
+            return false;
+        add_unit(w, unit);
+        if (is_too_large(w))
+            remove_unit(w);
+        else if (!end_stage(w))
+            return false;
+    }
+}
+
+/* Finds with how many stages a set is reached. False if with none. Where all places are alike, more
+ * stages that are no better are left out. */
+static bool find_stages(search *w, uint32_t set) {
+    uint64_t *best = w->sets.best + set * w->sets.width;
+    uint64_t least = UINT64_MAX;
+    w->least_stages = SIZE_MAX;
+    for (size_t stages = 0; stages < w->rules->max_stages; ++stages) {
+        if (w->is_alike && best[stages] >= least)
+            best[stages] = UINT64_MAX;
+        if (best[stages] == UINT64_MAX)
+            continue;
+        if (w->least_stages == SIZE_MAX)
+            w->least_stages = stages;
+        w->most_stages = stages;
+        least = best[stages];
+    }
+    return w->least_stages != SIZE_MAX;
+}
+
+static bool go_through(search *w) {
+    for (size_t size = 0; size < w->num_units; ++size)
+        for (uint32_t set = w->first[size]; set != PL_NONE; set = w->sets.next[set]) {
+            if (!find_stages(w, set))
+                continue;
+            begin_at(w, set);
+            if (!try_stages(w))
+                return false;
+        }
+    return true;
+}
+
+/* ---- What is made ready ---- */
+
+static uint64_t mixed(uint64_t number) {
+    number = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return number ^ (number >> 31);
+}
+
+static bool allocate(search *w, pl_arrays *arrays) {
+    const size_t n = w->num_units;
+    const size_t stages = w->rules->max_stages;
+    const size_t nets = w->units->num_nets;
+    w->sets.words = n / 64 + 1;
+    w->sets.width = stages + 1;
+    w->first = pl_arrays_new(arrays, n + 1, sizeof *w->first);
+    w->most_cycles = pl_arrays_new(arrays, stages, sizeof *w->most_cycles);
+    w->most_bytes = pl_arrays_new(arrays, stages, sizeof *w->most_bytes);
+    w->rest_cycles = pl_arrays_new(arrays, stages + 1, sizeof *w->rest_cycles);
+    w->rest_bytes = pl_arrays_new(arrays, stages + 1, sizeof *w->rest_bytes);
+    w->nets_from = pl_arrays_new(arrays, n + 1, sizeof *w->nets_from);
+    w->nets = pl_arrays_new(arrays, nets == 0 ? 0 : w->units->nets_from[nets], sizeof *w->nets);
+    w->key = pl_arrays_new(arrays, n, sizeof *w->key);
+    w->num_waits = pl_arrays_new(arrays, n, sizeof *w->num_waits);
+    w->waits = pl_arrays_new(arrays, n, sizeof *w->waits);
+    w->bits = pl_arrays_new(arrays, w->sets.words, sizeof *w->bits);
+    w->ready = pl_arrays_new(arrays, w->sets.words, sizeof *w->ready);
+    w->path = pl_arrays_new(arrays, n, sizeof *w->path);
+    w->net_before = pl_arrays_new(arrays, nets, sizeof *w->net_before);
+    w->net_inside = pl_arrays_new(arrays, nets, sizeof *w->net_inside);
+    return !arrays->failed && grow_slots(&w->sets);
+}
+
+static void prepare(search *w) {
+    const pl_unit_graph *u = w->units;
+    const pl_graph_rules *r = w->rules;
+    memset(w->first, 0xff, (w->num_units + 1) * sizeof *w->first);
+    w->is_alike = r->min_stages <= 1 && r->place_of_unit == NULL;
+    for (size_t place = r->max_stages; place-- > 0;) {
+        const pl_graph_place *own = &r->places[place];
+        w->is_alike = w->is_alike && own->limit_bytes == r->places[0].limit_bytes &&
+                      own->speed_millionths == r->places[0].speed_millionths;
+        w->most_cycles[place] = pl_speed_most(own->speed_millionths, r->max_cycles);
+        w->most_bytes[place] = own->limit_bytes < r->max_bytes ? own->limit_bytes : r->max_bytes;
+        w->rest_cycles[place] = pl_add_or_never(w->rest_cycles[place + 1], w->most_cycles[place]);
+        w->rest_bytes[place] = pl_add_or_never(w->rest_bytes[place + 1], w->most_bytes[place]);
+    }
+    for (size_t unit = 0; unit < w->num_units; ++unit) {
+        w->key[unit] = mixed(unit);
+        w->total_cycles += u->cycles[unit];
+        w->total_bytes += u->memory_bytes[unit];
+    }
+    for (size_t i = 0; i < u->followers_from[w->num_units]; ++i)
+        ++w->num_waits[u->followers[i]];
+    const size_t num_ends = u->num_nets == 0 ? 0 : u->nets_from[u->num_nets];
+    for (size_t i = 0; i < num_ends; ++i)
+        ++w->nets_from[u->net_units[i]];
+    for (size_t unit = 0; unit < w->num_units; ++unit)
+        w->nets_from[unit + 1] += w->nets_from[unit];
+    for (size_t net = u->num_nets; net-- > 0;)
+        for (size_t i = u->nets_from[net]; i < u->nets_from[net + 1]; ++i)
+            w->nets[--w->nets_from[u->net_units[i]]] = (uint32_t)net;
+}
+
+/* Goes back from the whole graph with the best number of stages. */
+static void take_partition(const search *w, uint32_t *stage_of_unit, size_t *num_stages) {
+    const down_sets *s = &w->sets;
+    uint32_t set = w->first[w->num_units];
+    *num_stages = 0;
+    for (size_t stages = 1; set != PL_NONE && stages < s->width; ++stages) {
+        const uint64_t value = s->best[set * s->width + stages];
+        const bool is_enough = w->goal == PL_GRAPH_STAGES && *num_stages > 0;
+        if (value != UINT64_MAX && !is_enough &&
+            (*num_stages == 0 || value < s->best[set * s->width + *num_stages]))
+            *num_stages = stages;
+    }
+    for (size_t stage = *num_stages; stage-- > 0;) {
+        const uint32_t before = s->before[set * s->width + stage + 1];
+        for (size_t unit = 0; unit < w->num_units; ++unit)
+            if (has(s->bits + set * s->words, unit) && !has(s->bits + before * s->words, unit))
+                stage_of_unit[unit] = (uint32_t)stage;
+        set = before;
+    }
+}
+
+popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal goal,
+                                    pl_graph_budget *budget, uint32_t *stage_of_unit,
+                                    size_t *num_stages, popliner_error *error) {
+    search w = {.rules = rules,
+                .units = rules->units,
+                .goal = goal,
+                .budget = budget,
+                .num_units = rules->units->num_units};
+    pl_arrays arrays = {0};
+    popliner_status status = POPLINER_OK;
+    *num_stages = 0;
+    budget->is_over = false;
+    if (!allocate(&w, &arrays)) {
+        status = pl_fail_memory(error, "the down-sets of the graph");
+        goto cleanup;
+    }
+    prepare(&w);
+    if (w.total_cycles <= w.rest_cycles[0] && w.total_bytes <= w.rest_bytes[0]) {
+        const uint32_t none = number_of(&w);
+        if (none != PL_NONE)
+            w.sets.best[0] = 0;
+        budget->is_over = none == PL_NONE || !go_through(&w);
+    }
+    if (!budget->is_over)
+        take_partition(&w, stage_of_unit, num_stages);
+    if (w.sets.count > budget->num_down_sets)
+        budget->num_down_sets = w.sets.count;
+cleanup:
+    free(w.sets.bits);
+    free(w.sets.hash);
+    free(w.sets.cycles);
+    free(w.sets.bytes);
+    free(w.sets.next);
+    free(w.sets.best);
+    free(w.sets.before);
+    free(w.sets.slots);
+    pl_arrays_free(&arrays);
+    return status;
+}
+
+popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,
+                                  size_t num_stages, pl_graph_values *values,
+                                  popliner_error *error) {
+    const pl_unit_graph *u = rules->units;
+    uint64_t *loads = pl_new_array(3 * num_stages, sizeof *loads);
+    uint64_t *bytes = loads + num_stages;
+    uint64_t *marks = loads + 2 * num_stages; /* the last net that a stage has a unit of, plus 1 */
+    *values = (pl_graph_values){.num_stages = num_stages};
+    if (loads == NULL)
+        return pl_fail_memory(error, "the values of the graph's stages");
+    for (size_t unit = 0; unit < u->num_units; ++unit) {
+        loads[stage_of_unit[unit]] += u->cycles[unit];
+        bytes[stage_of_unit[unit]] += u->memory_bytes[unit];
+    }
+    for (size_t net = 0; net < u->num_nets; ++net) {
+        uint32_t first = PL_NONE;
+        uint32_t last = 0;
+        for (size_t i = u->nets_from[net]; i < u->nets_from[net + 1]; ++i) {
+            const uint32_t stage = stage_of_unit[u->net_units[i]];
+            first = stage < first ? stage : first;
+            last = stage > last ? stage : last;
+        }
+        values->traffic = pl_add_cut_bytes(values->traffic, (last - first) * u->net_traffic[net]);
+        for (size_t i = u->nets_from[net];
+             rules->traffic_takes_cycles && first < last && i < u->nets_from[net + 1]; ++i) {
+            const uint32_t stage = stage_of_unit[u->net_units[i]];
+            if (marks[stage] != net + 1)
+                loads[stage] += u->net_traffic[net];
+            marks[stage] = net + 1;
+        }
+    }
+    for (size_t stage = 0; stage < num_stages; ++stage) {
+        const uint64_t cycles =
+            pl_speed_cycles(rules->places[stage].speed_millionths, loads[stage]);
+        values->cycles = cycles > values->cycles ? cycles : values->cycles;
+        values->bytes = bytes[stage] > values->bytes ? bytes[stage] : values->bytes;
+    }
+    free(loads);
+    return POPLINER_OK;
+}

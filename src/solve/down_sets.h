@@ -1,0 +1,77 @@
+/* The best contiguous partition of a graph of units: a dynamic program over its down-sets, as in
+ * Tarnawski et al. 2020.
+ *
+ * A down-set contains, with a unit, all units that it depends on. The units of the first k stages
+ * are one, so a partition is a path of growing down-sets, and a stage is the difference of two.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_SOLVE_DOWN_SETS_H
+#define PL_SOLVE_DOWN_SETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "costs/layer_graph.h"
+#include "popliner/solver.h"
+#include "solve/stop.h"
+
+/* A place in the pipeline. */
+typedef struct pl_graph_place {
+    uint64_t limit_bytes;
+    uint64_t speed_millionths;
+} pl_graph_place;
+
+/* Which partitions are allowed. Pairs and placements are by unit of the graph. */
+typedef struct pl_graph_rules {
+    const pl_unit_graph *units;
+    bool traffic_takes_cycles;
+    size_t min_stages;
+    size_t max_stages;
+    size_t min_units; /* of a stage */
+    size_t max_units;
+    pl_graph_place *places; /* [max_stages] */
+    size_t *place_of_unit;  /* [units] the stage that must have it; SIZE_MAX: any */
+    popliner_pair *pairs;   /* units of one stage */
+    size_t num_pairs;
+    uint64_t max_cycles; /* of a stage, at the speed of its place */
+    uint64_t max_bytes;
+    uint64_t max_traffic; /* of all cuts together */
+} pl_graph_rules;
+
+typedef enum pl_graph_goal {
+    PL_GRAPH_CYCLES,  /* the slowest stage */
+    PL_GRAPH_BYTES,   /* the largest stage */
+    PL_GRAPH_TRAFFIC, /* the sum over the cuts */
+    PL_GRAPH_STAGES,  /* the number of stages */
+} pl_graph_goal;
+
+/* What may still be spent, over several searches. */
+typedef struct pl_graph_budget {
+    const pl_stop *stop;
+    uint64_t steps;       /* units that are added to a stage; some nanoseconds each */
+    size_t max_bytes;     /* of what one search stores */
+    size_t num_down_sets; /* the most that one search stored */
+    bool is_over;         /* the last search ended early */
+} pl_graph_budget;
+
+/* Sets stage_of_unit[units] to the best partition within the rules, and *num_stages; to 0 if there
+ * is none, or the budget is over. Errors: MEMORY. */
+popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal goal,
+                                    pl_graph_budget *budget, uint32_t *stage_of_unit,
+                                    size_t *num_stages, popliner_error *error);
+
+/* What a partition is worth. */
+typedef struct pl_graph_values {
+    uint64_t cycles;
+    uint64_t bytes;
+    uint64_t traffic;
+    size_t num_stages;
+} pl_graph_values;
+
+/* Computes the values of a partition by the edges of its units. Errors: MEMORY. */
+popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,
+                                  size_t num_stages, pl_graph_values *values,
+                                  popliner_error *error);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/graph.h"
+
+#include <stdlib.h>
+
+#include "base/failure.h"
+#include "base/growth.h"
+#include "costs/costs.h"
+#include "costs/layer_graph.h"
+
+enum { MOST_UNITS = 4096 };
+
+/* True if every contiguous partition can be judged by the units of its stages alone. */
+static bool is_any(const popliner_solver_options *o, size_t num_units) {
+    for (size_t unit = 1; o->cut_rules != NULL && unit < num_units; ++unit)
+        if (o->cut_rules[unit] != POPLINER_CUT_FREE)
+            return false;
+    for (size_t unit = 0; o->counted_units != NULL && unit < num_units; ++unit)
+        if (o->counted_units[unit] == 0)
+            return false;
+    for (size_t i = 0; i < o->num_mapped_stages; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (o->device_map[k] == o->device_map[i])
+                return false;
+    return o->ipu_weight == NULL && !pl_links_exist(o) && !(o->slack_percent > 0) &&
+           (o->method == POPLINER_METHOD_AUTO || o->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING ||
+            o->method == POPLINER_METHOD_ILP);
+}
+
+static void mix(uint64_t *hash, uint64_t number) {
+    *hash = (*hash ^ number) * UINT64_C(0x100000001b3);
+    *hash ^= *hash >> 29;
+}
+
+uint32_t *pl_graph_units_at(const pl_graph_chain *graph) {
+    uint32_t *unit_at = pl_new_array(graph->units->num_units, sizeof *unit_at);
+    for (size_t unit = 0; unit_at != NULL && unit < graph->units->num_units; ++unit)
+        unit_at[graph->place[unit]] = (uint32_t)unit;
+    return unit_at;
+}
+
+uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_options *o) {
+    const pl_graph_chain *graph = costs->graph;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    size_t num_objectives;
+    const popliner_objective *objectives = pl_objectives_of(o, &num_objectives);
+    if (graph == NULL || graph->units->num_units > MOST_UNITS ||
+        !is_any(o, graph->units->num_units))
+        return 0;
+    for (size_t i = 0; i < num_objectives; ++i) {
+        if (objectives[i] == POPLINER_OBJECTIVE_BALANCE)
+            return 0;
+        mix(&hash, objectives[i]);
+    }
+    uint32_t *unit_at = pl_graph_units_at(graph);
+    if (unit_at == NULL)
+        return 0;
+    const uint64_t numbers[] = {o->max_stages, o->max_stage_bytes, o->min_units,
+                                o->max_units,  o->num_ipu_limits,  o->num_ipu_speeds,
+                                o->num_pairs,  o->num_placements};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+        mix(&hash, numbers[i]);
+    for (size_t i = 0; i < o->num_ipu_limits; ++i) {
+        mix(&hash, o->ipu_limits[i].ipu);
+        mix(&hash, o->ipu_limits[i].bytes);
+    }
+    for (size_t i = 0; i < o->num_ipu_speeds; ++i) {
+        mix(&hash, o->ipu_speeds[i].ipu);
+        mix(&hash, o->ipu_speeds[i].millionths);
+    }
+    for (size_t i = 0; i < o->num_pairs; ++i) {
+        mix(&hash, unit_at[o->pairs[i].first_unit]);
+        mix(&hash, unit_at[o->pairs[i].second_unit]);
+    }
+    for (size_t i = 0; i < o->num_placements; ++i) {
+        mix(&hash, unit_at[o->placements[i].unit]);
+        mix(&hash, o->placements[i].ipu);
+    }
+    for (size_t i = 0; i < o->num_mapped_stages; ++i)
+        mix(&hash, o->device_map[i]);
+    free(unit_at);
+    return hash == 0 ? 1 : hash;
+}
+
+popliner_status pl_graph_tell(const popliner_costs *costs, const popliner_solver_options *options,
+                              popliner_plan *plan, popliner_error *error) {
+    plan->graph = (popliner_graph_proof){.is_graph = costs->graph != NULL};
+    if (costs->graph == NULL || costs->graph->claim.question == 0 ||
+        costs->graph->claim.question != pl_graph_question(costs, options))
+        return POPLINER_OK;
+    const bool fits = plan->status != POPLINER_PLAN_INFEASIBLE;
+    plan->graph = costs->graph->claim.proof;
+    if (plan->graph.is_proven && plan->is_stopped && plan->status != POPLINER_PLAN_OPTIMAL)
+        plan->graph.is_proven = false;
+    if ((plan->graph.is_bound_known && fits && plan->values[0].value < plan->graph.bound) ||
+        (plan->graph.is_proven && fits != plan->graph.is_bound_known) ||
+        (plan->graph.is_proven && fits && plan->values[0].value != plan->graph.bound))
+        return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                       "the search over the graph and that of its chain contradict each other; "
+                       "please report this");
+    return POPLINER_OK;
+}
