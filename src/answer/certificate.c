@@ -209,7 +209,6 @@ uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
-/* Copies what the certificate is about, so that it needs the caller's no more. */
 /* Copies which nodes of a graph each unit has. */
 static bool copy_nodes(popliner_certificate *c, const pl_graph_chain *graph) {
     const size_t num_units = graph->units->num_units;
@@ -233,6 +232,7 @@ static bool copy_nodes(popliner_certificate *c, const pl_graph_chain *graph) {
     return true;
 }
 
+/* Copies what the certificate is about, so that it needs the caller's no more. */
 static popliner_status copy_input(popliner_certificate *c, const pl_certificate_input *input,
                                   popliner_error *error) {
     size_t num_units = input->num_units;

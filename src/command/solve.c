@@ -148,8 +148,9 @@ static popliner_status arrange_file(session *s, request *r, const popliner_costs
     request_free(r);
     *r = (request){0};
     status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    return status == POPLINER_OK ? name_units(s, r, popliner_costs_file_get_info(*arranged), error)
-                                 : status;
+    if (status == POPLINER_OK)
+        status = name_units(s, r, popliner_costs_file_get_info(*arranged), error);
+    return status;
 }
 
 /* Reads the file and puts the options in terms of its units. */

@@ -6,9 +6,12 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 import ctypes
 import dataclasses
-import itertools
-import random
 import array
+import itertools
+import json
+import os
+import random
+import tempfile
 import unittest
 from fractions import Fraction
 
@@ -438,6 +441,48 @@ class Requests(unittest.TestCase):
         """A layer may be called as what is none."""
         units = Units(["Head", "Head", "x"], [False, True, True])
         self.assertEqual(units.find("Head", "it"), 1)
+
+
+class Graphs(unittest.TestCase):
+    # two towers side by side, and what joins them: no order of the nodes has the best partition
+    LATENCIES, SIZES = (5, 2, 5, 2, 1), (3, 6, 3, 6, 1)
+    EDGES = ((0, 1), (2, 3), (1, 4), (3, 4))
+
+    def path(self, numbers):
+        nodes = [{"id": numbers[i], "supportedOnFpga": 1, "cpuLatency": 1e9, "isBackwardNode": 0,
+                  "fpgaLatency": self.LATENCIES[i], "size": self.SIZES[i]} for i in range(5)]
+        path = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "graph.json")
+        with open(path, "w", encoding="ascii") as file:
+            json.dump({"maxSizePerFPGA": 9, "maxFPGAs": 3, "maxCPUs": 0,
+                       "nodes": sorted(nodes, key=lambda node: node["id"]),
+                       "edges": [{"sourceId": numbers[a], "destId": numbers[b], "cost": 0}
+                                 for a, b in self.EDGES]}, file)
+        return path
+
+    def best(self):
+        """The smallest slowest stage of all contiguous partitions over three devices."""
+        return min(max(sum(self.LATENCIES[i] for i in range(5) if stages[i] == k)
+                       for k in range(3))
+                   for stages in itertools.product(range(3), repeat=5)
+                   if all(stages[a] <= stages[b] for a, b in self.EDGES)
+                   and all(sum(self.SIZES[i] for i in range(5) if stages[i] == k) <= 9
+                           for k in range(3)))
+
+    def test_partitions(self):
+        for numbers in itertools.islice(itertools.permutations(range(5)), 0, None, 23):
+            costs = popliner.Costs.read(self.path(numbers))
+            answer = costs.solve(max_stages=3, max_stage_bytes=9)
+            told = answer.json()
+            self.assertEqual(told["objectives"][0]["value"], self.best())
+            self.assertTrue(told["graph"]["proven"])
+            self.assertEqual(sorted(len(stage["nodes"]) for stage in told["stages"]), [1, 2, 2])
+
+    def test_tables_that_were_changed_are_chains(self):
+        for change in (lambda costs: costs.set_cut(1, 1), lambda costs: costs.set_cuts([0] * 4),
+                       lambda costs: costs.fill_peaks(lambda first, last, place: 1)):
+            costs = popliner.Costs.read(self.path(range(5)))
+            change(costs)
+            self.assertFalse(costs.solve(max_stages=3).json()["graph"]["proven"])
 
 
 class Arrays(unittest.TestCase):

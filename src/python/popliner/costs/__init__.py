@@ -332,6 +332,7 @@ class Costs(Owner):
 
     def set_cuts(self, cuts: Any) -> None:
         """Sets the bytes over each cut, one fewer than units: cuts[i] is the cut after unit i."""
+        self._graph_file = None
         values = listed(cuts, "cuts")
         if len(values) != self.num_units - 1:
             raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
@@ -351,6 +352,7 @@ class Costs(Owner):
         first, each row from the shortest to the longest; it returns bytes, or None for a stage
         that must not be. A longer interval must not need less: once one needs more than
         `max_bytes`, the longer ones with the same first unit are forbidden without a call."""
+        self._graph_file = None
         handle = self._held()
         if callback(peak, "peak") is None:
             raise TypeError("peak is None, and not a function")
@@ -375,6 +377,7 @@ class Costs(Owner):
         """Who knows the peak of several stages that share an IPU: `peak(stages)` returns bytes.
         With None, as without, the peaks are added up. `never_shrinks` promises that they do not
         become less when a stage grows."""
+        self._graph_file = None
         handle = self._held()
         turn = handle.turn
         function = c.popliner_shared_peak_function()
