@@ -303,7 +303,7 @@ typedef struct popliner_costs_file_info {
     size_t num_ipu_links;
 } popliner_costs_file_info;
 
-/* What is known of a whole graph, not of one chain of its units. A contiguous partition of a graph
+/* Proof about a whole graph, not about one chain of its units. A contiguous partition of a graph
  * gives each unit to a stage so that none depends on a later stage. */
 typedef struct popliner_graph_proof {
     bool is_graph; /* false: the costs have one order only, and all that follows is 0 */

@@ -223,7 +223,7 @@ typedef struct popliner_plan_summary {
      * limits. Else NONE. */
     popliner_proof proof;
 
-    /* What is known of the whole graph: see popliner_costs_file_arrange. */
+    /* Proof about the whole graph: see popliner_costs_file_arrange. */
     popliner_graph_proof graph;
 } popliner_plan_summary;
 

@@ -60,7 +60,7 @@ struct popliner_costs_file {
     /* empty except with POPLINER_RECOMPUTE_AUTO in popliner's own format */
     pl_variants variants;
     pl_layer_graph own_graph; /* empty unless a graph was read that is not a chain */
-    pl_unit_graph own_units;  /* likewise */
+    pl_unit_graph own_units;  /* of own_graph */
     pl_graph_chain graph;     /* its place is NULL if the file is no graph, or a chain */
     pl_bounds bounds;         /* used while the file is read */
 };

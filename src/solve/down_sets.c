@@ -257,7 +257,7 @@ static void begin_at(search *w, uint32_t set) {
 
 /* ---- The program ---- */
 
-/* True if a cut behind so many stages may have the set that is walked through before it. */
+/* True if a cut after so many stages may have the set that is walked through before it. */
 static bool may_cut(const search *w, size_t num_stages) {
     const pl_graph_rules *r = w->rules;
     for (size_t i = 0; i < r->num_pairs; ++i)

@@ -46,7 +46,7 @@ typedef enum pl_graph_goal {
     PL_GRAPH_STAGES,  /* the number of stages */
 } pl_graph_goal;
 
-/* What may still be spent, over several searches. */
+/* Steps and bytes that several searches may still spend. */
 typedef struct pl_graph_budget {
     const pl_stop *stop;
     uint64_t steps;       /* units that are added to a stage; some nanoseconds each */
@@ -61,7 +61,7 @@ popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal g
                                     pl_graph_budget *budget, uint32_t *stage_of_unit,
                                     size_t *num_stages, popliner_error *error);
 
-/* What a partition is worth. */
+/* Values of a partition. */
 typedef struct pl_graph_values {
     uint64_t cycles;
     uint64_t bytes;

@@ -138,7 +138,7 @@ static popliner_status try_value(planner *p, pl_graph_goal goal, pl_graph_goal a
  * *bound is that of all partitions, also if the budget is over. */
 static popliner_status lower_largest(planner *p, pl_graph_goal goal, uint64_t *bound,
                                      popliner_error *error) {
-    /* within a limit of traffic, only the least traffic can be asked for */
+    /* within a limit of traffic, the search can only minimise traffic */
     const bool is_direct = p->rules.max_traffic == UINT64_MAX;
     uint64_t share = FIRST_SHARE;
     uint64_t most;

@@ -479,7 +479,7 @@ class Graphs(unittest.TestCase):
 
     def test_tables_that_were_changed_are_chains(self):
         for change in (lambda costs: costs.set_cut(1, 1), lambda costs: costs.set_cuts([0] * 4),
-                       lambda costs: costs.fill_peaks(lambda first, last, place: 1)):
+                       lambda costs: costs.fill_peaks(lambda first, last: 1)):
             costs = popliner.Costs.read(self.path(range(5)))
             change(costs)
             self.assertFalse(costs.solve(max_stages=3).json()["graph"]["proven"])
