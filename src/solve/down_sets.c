@@ -523,11 +523,11 @@ popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *s
                                   popliner_error *error) {
     const pl_unit_graph *u = rules->units;
     uint64_t *loads = pl_new_array(3 * num_stages, sizeof *loads);
-    uint64_t *bytes = loads + num_stages;
-    uint64_t *marks = loads + 2 * num_stages; /* the last net that a stage has a unit of, plus 1 */
     *values = (pl_graph_values){.num_stages = num_stages};
     if (loads == NULL)
         return pl_fail_memory(error, "the values of the graph's stages");
+    uint64_t *bytes = loads + num_stages;
+    uint64_t *marks = loads + 2 * num_stages; /* the last net that a stage has a unit of, plus 1 */
     for (size_t unit = 0; unit < u->num_units; ++unit) {
         loads[stage_of_unit[unit]] += u->cycles[unit];
         bytes[stage_of_unit[unit]] += u->memory_bytes[unit];
