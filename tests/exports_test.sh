@@ -84,8 +84,7 @@ texts=$(printf '%s\n' '#include "popliner/popliner.h"' '#include <stdio.h>' 'int
     cc -I "$include" -x c - -x none "$library" -Wl,-rpath,"$(dirname "$library")" -o "$scratch/list" &&
     "$scratch/list")
 for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
-    # bytes before a string may look like text, too
-    printf '%s\n' "$texts" | grep -E "(^|[^a-z0-9_])$structure$" >/dev/null || {
+    printf '%s\n' "$texts" | grep -x "$structure" >/dev/null || {
         echo "src/base/structures.c has no row for $structure"
         exit 1
     }
