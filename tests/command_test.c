@@ -293,7 +293,7 @@ static void refuses_what_is_no_profile(void **state) {
     RUN(&run, in_scratch("report"), "--solve");
     assert_refused(&run, 3,
                    "report: no profile.pop here; found inference/ and training/; pass "
-                   "one of them, or add --report\n");
+                   "one of them, or add --report NAME, or --report all\n");
     RUN(&run, "/dev/null", "--solve");
     assert_refused(&run, 3, "/dev/null: ");
     remove(file);

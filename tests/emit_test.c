@@ -624,8 +624,9 @@ static void counted_layers_have_numbers(void **state) {
                      .ends = {0, 2},
                      .ipus = {0, 1}};
     assert_refuses(&s, &o, POPLINER_EMIT_VLLM,
-                   "vllm: counts layers; expected layer 1, found '2'; name layers by numbers, or "
-                   "use a format that names them, like torch");
+                   "vllm: counts layers; expected layer 1, found '2'; name layers by numbers, and "
+                   "mark a unit that is none by layer=false, or use a format that names them, like "
+                   "torch");
     /* from 1 on they are right, unless a layer 0 was missed */
     const split one = {.num_units = 3,
                        .names = cases[1].names,

@@ -421,6 +421,8 @@ static popliner_status costs_in_turn(popliner_analysis *analysis, const popliner
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(&t, UINT64_MAX, error);
+    if (status == POPLINER_OK)
+        status = pl_task_tell_training(&t, error);
     if (status == POPLINER_OK) {
         *costs = t.costs;
         t.costs = NULL;

@@ -195,7 +195,10 @@ static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text
     case POPLINER_OBSTACLE_NONE:
         break;
     }
-    pl_text_format(bold, "Does not fit on %zu %s.", num_ipus, devices_of(c, num_ipus));
+    const bool may_fit = has_verdicts(c) && c->plan.num_stages > 0 &&
+                         c->verdicts[tightest(c)] == POPLINER_FITS_PERHAPS;
+    add_verdict(may_fit ? POPLINER_FITS_PERHAPS : POPLINER_FITS_NOT, bold);
+    pl_text_format(bold, " on %zu %s.", num_ipus, devices_of(c, num_ipus));
     if (why->obstacle == POPLINER_OBSTACLE_NONE) {
         pl_text_add(plain, "Not proven: the greedy solver does not try every split.");
     } else if (why->enough_bytes > 0 && why->enough_bytes_bound > 0 &&
@@ -206,7 +209,7 @@ static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text
     } else {
         pl_text_add(plain, "Proven: every split is above a limit.");
     }
-    return PL_TINT_RED;
+    return tint_of(may_fit ? POPLINER_FITS_PERHAPS : POPLINER_FITS_NOT);
 }
 
 /* Of a split that was given. */

@@ -390,7 +390,7 @@ static void add_hint(const session *s, popliner_error *error) {
         return; /* it says itself what it is */
     if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
         report_names_are_in(s->options.profile))
-        hint = ", or add --report";
+        hint = ", or add --report NAME, or --report all";
     else if (error->reason == POPLINER_REASON_NO_ANALYSIS)
         hint = "; only files written by --save-to-file can be loaded";
     const popliner_error told = *error;

@@ -554,8 +554,8 @@ static popliner_status check_numbers(pl_emission *e, popliner_error *error) {
             e, error, "counts layers; expected layer %s, found '%.60s'; %s", number, e->layers[i],
             e->is_of_profile ? "capture their numbers, or use a format that names them, like "
                                "torch"
-                             : "name layers by numbers, or use a format that names them, like "
-                               "torch");
+                             : "name layers by numbers, and mark a unit that is none by "
+                               "layer=false, or use a format that names them, like torch");
     }
     if (from_one)
         pl_emit_note(e, "There is no layer 0, so layer 1 counts as the first layer of the model.");

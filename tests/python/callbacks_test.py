@@ -218,6 +218,10 @@ class Listening(unittest.TestCase):
         with self.assertLogs("popliner", "WARNING") as logged, popliner.read(TRAINING) as analysis:
             analysis.solve(max_stages=2)
         self.assertIn("The profile trains", logged.output[0])
+        # so are those of a table, of which ranges and Pareto fronts are made
+        with self.assertLogs("popliner", "WARNING") as logged, popliner.read(TRAINING) as analysis:
+            analysis.costs(max_stages=2)
+        self.assertIn("The profile trains", logged.output[0])
 
 
 def hard():
