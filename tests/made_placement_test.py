@@ -152,7 +152,8 @@ def drawn(random_source):
     for option, share in (("--training", 0.5), ("--outline", 0.4), ("--map-in-turn", 0.5),
                           ("--accumulate", 0.2)):
         options += [option] * (random_source.random() < share)
-    return options + ["--pipeline", "0"] * (random_source.random() < 0.3)
+    is_cut = random_source.random() < 0.3 and options[options.index("--layers") + 1] != "1"
+    return options + ["--pipeline", "0"] * is_cut
 
 
 def main():
