@@ -678,7 +678,11 @@ class Layout:
         """The address of each variable by its id."""
         at, taken = {}, []
         by_id = {row[0]: row for row in variables if row[-2] & 1 and row[1]}
-        if order is None:
+        # an order has each variable of the tile once; what takes no bytes may be in it
+        own = {row[0] for row in variables}
+        is_known = order is not None and len(set(order)) == len(order) and own.issuperset(order)
+        order = [var for var in order if var in by_id] if is_known else []
+        if len(order) != len(by_id):
             order = sorted(by_id, key=lambda var: (
                 self.group(by_id[var][4], by_id[var][5], by_id[var][7]), -by_id[var][1], var))
         kinds = {False: set(), True: set()}
