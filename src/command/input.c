@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/input.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The header of an SQLite database: its first 16 bytes, and where the id of its application is.
  * Poplar sets none, stored analyses have this one. */
@@ -14,12 +15,13 @@ static const char stored_id[] = "PPLN";
 
 static input_kind kind_of_file(const char *path) {
     char header[HEADER_BYTES] = "";
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
+    const int file = open(path, O_RDONLY | O_CLOEXEC); /* takes no memory, which may be short */
+    if (file < 0)
         return INPUT_PROFILE;
-    const size_t count = fread(header, 1, sizeof header, file);
-    (void)fclose(file); /* it was only read */
-    if (count < sizeof sqlite_magic || memcmp(header, sqlite_magic, sizeof sqlite_magic) != 0)
+    const ssize_t count = read(file, header, sizeof header);
+    (void)close(file); /* it was only read */
+    if (count < (ssize_t)sizeof sqlite_magic ||
+        memcmp(header, sqlite_magic, sizeof sqlite_magic) != 0)
         return INPUT_COSTS;
     return memcmp(header + ID_PLACE, stored_id, strlen(stored_id)) == 0 ? INPUT_STORED
                                                                         : INPUT_PROFILE;
