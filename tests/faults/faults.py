@@ -45,8 +45,10 @@ USES = [
     ("evaluate", "{sample} --evaluate 1|2", {}),
     ("save", "{sample} --save-to-file {out}/m.popliner", {"m.popliner": b"old"}),
     ("load", "{stored} --load-from-file --solve --solver dp --num-ipus 2", {}),
-    ("page", "{sample} --solve --solver dp --num-ipus 2 --output page={out}/page.html", {"page.html": b"old"}),
-    ("emit", "{sample} --solve --solver dp --num-ipus 2 --output optimum={out}/plan.json", {"plan.json": None}),
+    ("page", "{sample} --solve --solver dp --num-ipus 2 --output page={out}/page.html",
+     {"page.html": b"old"}),
+    ("emit", "{sample} --solve --solver dp --num-ipus 2 --output optimum={out}/plan.json",
+     {"plan.json": None}),
     ("tables", "{stored} --load-from-file --output advice --format json "
      "--output tiles={out}/t.csv --output trace={out}/t.json", {"t.csv": b"old", "t.json": b"old"}),
     ("compare", "{stored} --load-from-file --compare {stored} --format json", {}),
