@@ -1133,8 +1133,12 @@ static void check_all_solvers(const struct published_graph *graph, const char *p
         json_t *answer = json_loads(run.out, 0, NULL);
         assert_non_null(answer);
         assert_true(json_is_string(JSON_AT(answer, "proof")));
+        const char *proof = json_string_value(JSON_AT(answer, "proof"));
         if (proofs[k] != NULL)
-            assert_string_equal(json_string_value(JSON_AT(answer, "proof")), proofs[k]);
+            assert_string_equal(proof, proofs[k]);
+        else /* whether GLPK confirms it depends on the size of its programs */
+            assert_true(strcmp(proof, "dynamic_program") == 0 ||
+                        strcmp(proof, "both_programs") == 0);
         first = k == 0 ? json_incref(answer) : first;
         assert_true(json_equal(JSON_AT(first, "totals"), JSON_AT(answer, "totals")));
         assert_true(json_equal(JSON_AT(first, "stages"), JSON_AT(answer, "stages")));

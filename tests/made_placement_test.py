@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 import cases
+from profile_relations import varints as numbers
 
 RESERVED = 16
 ALLOCATED, EXECUTABLE, VERTEX_CODE, START = 1, 8, 16, 64
@@ -38,16 +39,6 @@ KINDS = {
 }
 Variable = collections.namedtuple(
     "Variable", "id size alignment offset category life bits apart place")
-
-
-def numbers(blob):
-    result, value = [], 0
-    for byte in blob or b"":
-        value = value << 7 | byte & 127
-        if byte & 128:
-            result.append(value)
-            value = 0
-    return result
 
 
 class Tiles:

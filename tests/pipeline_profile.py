@@ -17,15 +17,7 @@ import sys
 import tempfile
 
 import cases
-
-def numbers(blob):
-    result, value = [], 0
-    for byte in blob or b"":
-        value = value << 7 | byte & 127
-        if byte & 128:
-            result.append(value)
-            value = 0
-    return result
+from profile_relations import varints as numbers
 
 
 def runs(blob):
