@@ -148,7 +148,8 @@ class Use:
         self.kept = os.path.join(self.folder, "kept")
         os.makedirs(self.out)
         os.makedirs(self.kept)
-        self.command = [tester.popliner] + ([] if arguments[1:].startswith(("costs", "regions")) else ["--threads", "1"]) + [
+        is_of_costs = arguments.startswith(("{costs}", "{regions}"))
+        self.command = [tester.popliner] + ([] if is_of_costs else ["--threads", "1"]) + [
             part.format(sample=tester.sample, stored=tester.stored, out=self.out,
                         costs=os.path.join(tester.costs, "additive.json"),
                         regions=os.path.join(tester.costs, "regions.json"))
