@@ -53,7 +53,7 @@ class PlanView {
         this.settings = Model.settingsOf(this.model);
         this.best = null;
         this.cuts = page.data.plan;
-        this.chosenStage = 0;
+        this.chosenStage = null; // the bottleneck, until one is chosen
         this.parts = {};
         for (const name of ['settings', 'stages', 'stage', 'curve', 'front'])
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
@@ -68,8 +68,6 @@ class PlanView {
             this.parts.stage, this.shownText);
         this.drawSettings();
         this.solve(this.cuts === null);
-        this.chosenStage = Verdict.bottleneck(this.split);
-        this.show();
     }
 
     // What the best plans keep to beside what can be set here, as texts.
@@ -304,8 +302,7 @@ class PlanView {
         const end = this.beginChange();
         this.cuts = [...new Set(cuts)].filter((unit) => unit > 0 && unit < this.model.numUnits)
             .sort((a, b) => a - b);
-        this.split = Model.evaluate(this.model, this.settings, this.cuts);
-        this.chosenStage = Verdict.bottleneck(this.split);
+        this.chosenStage = null;
         this.show();
         this.verdict.draw();
         const { memory, ipus: used } = this.split.values;
@@ -399,7 +396,8 @@ class PlanView {
 
     show() {
         this.split = Model.evaluate(this.model, this.settings, this.cuts);
-        this.chosenStage = Math.min(this.chosenStage, this.cuts.length);
+        this.chosenStage = this.chosenStage === null ? Verdict.bottleneck(this.split)
+            : Math.min(this.chosenStage, this.cuts.length);
         this.chain.draw();
         this.drawStages();
         this.drawStage();
