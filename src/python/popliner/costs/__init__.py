@@ -237,9 +237,14 @@ class Costs(Owner):
 
     # ---- setting ----
 
-    def _set(self, function: Any, *arguments: int) -> None:
-        self._graph_file = None
+    def _changing(self) -> Handle:
+        """The handle, for a change: the table is not that of the graph of its file any more."""
         handle = self._held()
+        self._graph_file = None
+        return handle
+
+    def _set(self, function: Any, *arguments: int) -> None:
+        handle = self._changing()
         error = c.popliner_error()
         with handle.turn:
             status = function(handle.pointer, *arguments, ctypes.byref(error))
@@ -268,8 +273,7 @@ class Costs(Owner):
                      copies: Any = None) -> None:
         """Sets the pipeline that the table is for. If its copies depend on the number of stages
         ("zero-bubble"), positions are numbers of stages from then on."""
-        self._graph_file = None
-        handle = self._held()
+        handle = self._changing()
         p = c.popliner_pipeline(schedule=member(Schedule, schedule, "schedule"),
                                 recompute=member(Recompute, recompute, "recompute"),
                                 max_stages=1, copies=copies_of(copies))
@@ -280,8 +284,7 @@ class Costs(Owner):
         """Which units count for the min_units and max_units of a stage: a mark for each. None:
         all. Of a file and of a profile these are the layers."""
         marks = None if counted is None else counted_marks(counted, self.num_units)
-        self._graph_file = None
-        handle = self._held()
+        handle = self._changing()
         call(library.popliner_costs_set_counted_units, handle.pointer, marks, turns=(handle.turn,))
 
     @property
@@ -307,8 +310,7 @@ class Costs(Owner):
 
     def _fill(self, function: Any, values: Iterable[Tuple[int, ...]]) -> None:
         """Sets many, all within one turn."""
-        self._graph_file = None
-        handle = self._held()
+        handle = self._changing()
         error = c.popliner_error()
         status = 0
         with handle.turn:
@@ -332,12 +334,11 @@ class Costs(Owner):
 
     def set_cuts(self, cuts: Any) -> None:
         """Sets the bytes over each cut, one fewer than units: cuts[i] is the cut after unit i."""
-        self._graph_file = None
         values = listed(cuts, "cuts")
         if len(values) != self.num_units - 1:
             raise UsageError(f"cuts: expected {self.num_units - 1} numbers, one for each unit but "
                              f"the last, and not {len(values)}")
-        handle = self._held()
+        handle = self._changing()
         ask(handle.turn, library.popliner_costs_set_cuts, handle.pointer,
             (ctypes.c_uint64 * self.num_units)(0, *(number(value, "a cut") for value in values)))
 
@@ -352,8 +353,7 @@ class Costs(Owner):
         first, each row from the shortest to the longest; it returns bytes, or None for a stage
         that must not be. A longer interval must not need less: once one needs more than
         `max_bytes`, the longer ones with the same first unit are forbidden without a call."""
-        self._graph_file = None
-        handle = self._held()
+        handle = self._changing()
         if callback(peak, "peak") is None:
             raise TypeError("peak is None, and not a function")
         turn = handle.turn
@@ -377,8 +377,7 @@ class Costs(Owner):
         """Who knows the peak of several stages that share an IPU: `peak(stages)` returns bytes.
         With None, as without, the peaks are added up. `never_shrinks` promises that they do not
         become less when a stage grows."""
-        self._graph_file = None
-        handle = self._held()
+        handle = self._changing()
         turn = handle.turn
         function = c.popliner_shared_peak_function()
         if callback(peak, "peak") is not None:
