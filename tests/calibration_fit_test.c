@@ -87,7 +87,7 @@ static void assert_line(const pl_need_line *line, uint64_t bytes, uint64_t copy_
  * the live ones fragments; at worst 20 and a fifth. */
 static void needs_are_scaled(void **state) {
     (void)state;
-    const pl_layout layout = {7, 10, 100};
+    const pl_overhead layout = {7, 10, 100};
     pl_need_rule rule = {true, true, {20, 20, 100}, {0, 0, 0}};
     pl_need_line line = pl_need_of(&rule, POPLINER_NEED_EXPECTED, &layout, 1001, 301, 50);
     assert_line(&line, 1001 + 7 + 101, 50 + 5, 1001, 50);

@@ -16,7 +16,7 @@ enum { TILES = 6 };
 /* Tiles of a profile, as the compiler accounts for them. */
 static const struct {
     uint64_t always_live, peak, total, total_including_gaps;
-    pl_layout layout; /* by hand */
+    pl_overhead layout; /* by hand */
 } tiles[TILES] = {
     /* 30 of 1000 fragment; 70 that nobody uses */
     {400, 600, 1030, 1100, {70, 30, 1000}},
@@ -52,7 +52,7 @@ static popliner_profile make_profile(size_t num_tiles) {
     };
 }
 
-static void assert_layout(pl_layout actual, pl_layout expected) {
+static void assert_layout(pl_overhead actual, pl_overhead expected) {
     assert_int_equal(actual.unused_bytes, expected.unused_bytes);
     assert_int_equal(actual.fragmented_bytes, expected.fragmented_bytes);
     assert_int_equal(actual.live_bytes, expected.live_bytes);
@@ -62,7 +62,7 @@ static void tiles_are_as_the_compiler_laid_them_out(void **state) {
     (void)state;
     popliner_profile p = make_profile(TILES);
     for (size_t i = 0; i < TILES; i++)
-        assert_layout(pl_layout_of_tile(&p, i), tiles[i].layout);
+        assert_layout(pl_overhead_of_tile(&p, i), tiles[i].layout);
 }
 
 /* Its two parts may be of different tiles; those without data do not count, and a share only of
@@ -71,22 +71,22 @@ static void the_worst_layout_is_of_all_tiles(void **state) {
     (void)state;
     popliner_profile p = make_profile(TILES);
     /* not the share of tile 3, 8 % of 100 bytes, but that of tile 0, and what is unused there */
-    assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 30, 1000});
     p.tile_always_live_bytes[3] += 399;
     p.tile_total_bytes[3] += 399 + 392; /* 800 of 499 */
-    assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 30, 1000});
     p.tile_always_live_bytes[3] += 1; /* half */
-    assert_layout(pl_layout_worst(&p), (pl_layout){70, 399, 500});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 399, 500});
     p = make_profile(3);
-    assert_layout(pl_layout_worst(&p), (pl_layout){70, 30, 1000});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){70, 30, 1000});
     p.tile_total_bytes += 1;
     p.tile_total_including_gaps_bytes += 1;
     p.tile_always_live_bytes += 1;
     p.tile_not_always_live_peak_bytes += 1;
     p.target.num_tiles = 1;
-    assert_layout(pl_layout_worst(&p), (pl_layout){0, 0, 1000});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){0, 0, 1000});
     p.target.num_tiles = 0;
-    assert_layout(pl_layout_worst(&p), (pl_layout){0, 0, 0});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){0, 0, 0});
     /* of tiles without data alone */
     p = make_profile(TILES);
     p.target.num_tiles = 2;
@@ -94,33 +94,33 @@ static void the_worst_layout_is_of_all_tiles(void **state) {
     p.tile_total_including_gaps_bytes += 4;
     p.tile_always_live_bytes += 4;
     p.tile_not_always_live_peak_bytes += 4;
-    assert_layout(pl_layout_worst(&p), (pl_layout){0, 0, 0});
+    assert_layout(pl_overhead_worst(&p), (pl_overhead){0, 0, 0});
 }
 
 static void fragments_are_rounded_up(void **state) {
     (void)state;
-    const pl_layout third = {100, 1, 3};
+    const pl_overhead third = {100, 1, 3};
     static const uint64_t expected[] = {0, 1, 1, 1, 2, 2, 2, 3};
     for (uint64_t bytes = 0; bytes < sizeof expected / sizeof *expected; bytes++)
-        assert_int_equal(pl_layout_fragments(&third, bytes), expected[bytes]);
-    const pl_layout more = {0, 7, 5}; /* more than is live */
-    assert_int_equal(pl_layout_fragments(&more, 1), 2);
-    assert_int_equal(pl_layout_fragments(&more, 5), 7);
-    assert_int_equal(pl_layout_fragments(&more, 11), 16); /* 15.4 */
-    const pl_layout none = {100, 5, 0};
-    assert_int_equal(pl_layout_fragments(&none, 1000), 0);
+        assert_int_equal(pl_overhead_fragments(&third, bytes), expected[bytes]);
+    const pl_overhead more = {0, 7, 5}; /* more than is live */
+    assert_int_equal(pl_overhead_fragments(&more, 1), 2);
+    assert_int_equal(pl_overhead_fragments(&more, 5), 7);
+    assert_int_equal(pl_overhead_fragments(&more, 11), 16); /* 15.4 */
+    const pl_overhead none = {100, 5, 0};
+    assert_int_equal(pl_overhead_fragments(&none, 1000), 0);
     /* 2^40 bytes, of which a 2^20th part and 1 of 2^30 fragment: the product is beyond 64 bits */
-    const pl_layout large = {0, (1u << 10) + 1, UINT64_C(1) << 30};
-    assert_true(pl_layout_fragments(&large, UINT64_C(1) << 40) ==
+    const pl_overhead large = {0, (1u << 10) + 1, UINT64_C(1) << 30};
+    assert_true(pl_overhead_fragments(&large, UINT64_C(1) << 40) ==
                 (UINT64_C(1) << 20) + (UINT64_C(1) << 10));
-    assert_true(pl_layout_fragments(&large, (UINT64_C(1) << 40) + 1) ==
+    assert_true(pl_overhead_fragments(&large, (UINT64_C(1) << 40) + 1) ==
                 (UINT64_C(1) << 20) + (UINT64_C(1) << 10) + 1);
     /* as many bytes as an IPU has tiles of a gigabyte, half of them again */
-    const pl_layout half = {0, UINT64_C(500000001), UINT64_C(1000000002)};
-    assert_true(pl_layout_fragments(&half, UINT64_C(1500000000003)) == UINT64_C(750000000002));
+    const pl_overhead half = {0, UINT64_C(500000001), UINT64_C(1000000002)};
+    assert_true(pl_overhead_fragments(&half, UINT64_C(1500000000003)) == UINT64_C(750000000002));
 }
 
-static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
+static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
                         uint64_t bytes, uint64_t copy_bytes) {
     pl_need_line line = pl_need_of(rule, need, layout, 1000, 300, 150);
     assert_int_equal(line.bytes, bytes);
@@ -130,8 +130,8 @@ static void assert_need(const pl_need_rule *rule, popliner_need need, const pl_l
 static void needs_are_lines(void **state) {
     (void)state;
     pl_need_rule rule = {.has_needs = true, .has_layout = true, .worst = {200, 1, 7}};
-    const pl_layout layout = {40, 2, 32};
-    const pl_layout unknown = {40, 2, 0};
+    const pl_overhead layout = {40, 2, 32};
+    const pl_overhead unknown = {40, 2, 0};
     /* 1000 + 40 + 62.5; 150 + 9.375 */
     assert_need(&rule, POPLINER_NEED_EXPECTED, &layout, 1103, 160);
     assert_need(&rule, POPLINER_NEED_EXPECTED, &unknown, 1000, 150);
@@ -146,14 +146,14 @@ static void needs_are_lines(void **state) {
     assert_need(&rule, POPLINER_NEED_LEAST, &layout, 898, 134);
     assert_need(&rule, POPLINER_NEED_MOST, &layout, 1480, 190);
     /* no tile tells of layouts: 10.2 % more alone, 165.3 rounded up */
-    rule.worst = (pl_layout){0, 0, 0};
+    rule.worst = (pl_overhead){0, 0, 0};
     assert_need(&rule, POPLINER_NEED_MOST, &unknown, 1102, 166);
     /* an almost empty tile that is worse than the worst: 1000 + 200 + 1500 -> 2700, and 10.2 %
      * more: 2975.4; 150 + 225 -> 375, 413.25 */
-    const pl_layout empty = {40, 3, 2};
-    rule.worst = (pl_layout){200, 1, 7};
+    const pl_overhead empty = {40, 3, 2};
+    rule.worst = (pl_overhead){200, 1, 7};
     assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
-    rule.worst = (pl_layout){200, 0, 7};
+    rule.worst = (pl_overhead){200, 0, 7};
     assert_need(&rule, POPLINER_NEED_MOST, &empty, 2976, 414);
     /* a model that knows of no needs */
     rule = (pl_need_rule){.has_needs = false, .has_layout = true, .worst = {200, 1, 7}};
@@ -170,7 +170,7 @@ static void needs_are_lines(void **state) {
 static void three_spreads_are_added(void **state) {
     (void)state;
     const pl_need_rule rule = {.has_needs = true};
-    const pl_layout layout = {0, 0, 0};
+    const pl_overhead layout = {0, 0, 0};
     for (uint64_t bytes = 0; bytes < 100000; bytes = bytes * 3 + 1) {
         pl_need_line line = pl_need_of(&rule, POPLINER_NEED_MOST, &layout, bytes, 0, bytes);
         double exact = (double)bytes * (1 + 3 * POPLINER_SPREAD);

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
-#include "costs/layer_graph.h"
+#include "costs/unit_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

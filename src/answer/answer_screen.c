@@ -1,13 +1,12 @@
 /* An answer for people: the verdict, the stages with their bars, the bottleneck, what would help.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "answer/answer_screen.h"
+#include "answer/certificate_data.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "answer/certificate_data.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"

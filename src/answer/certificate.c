@@ -10,7 +10,7 @@
 #include "base/structs.h"
 #include "base/text.h"
 #include "costs/costs.h"
-#include "costs/layer_graph.h"
+#include "costs/unit_graph.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"

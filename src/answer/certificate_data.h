@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_writer.h"
+#include "base/layout.h"
 #include "memory/stage_details.h"
 #include "popliner/certificate.h"
 #include "popliner/operations.h"
@@ -194,5 +195,9 @@ const char *pl_verdict_text(popliner_verdict verdict);
 
 /* What popliner_verdict_of tells of a margin. */
 double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);
+
+/* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
+ * what it needs at most, and its limit. */
+void pl_certificate_add_bars(const popliner_certificate *certificate, pl_layout *layout);
 
 #endif

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/growth.h"
-#include "base/plain_locale.h"
 
 /* ---- Failure --------------------------------------------------------------------------------- */
 

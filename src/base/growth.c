@@ -3,10 +3,9 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/plain_locale.h"
 
 bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
     return pl_grow_columns(&(pl_column_room){array, item_size}, 1, capacity, num_needed);
@@ -124,4 +123,28 @@ char *pl_copy_string(const char *bytes, size_t length) {
         copy[length] = '\0';
     }
     return copy;
+}
+
+/* ---- Numbers as text ------------------------------------------------------------------------- */
+
+pl_plain_locale pl_plain_locale_enter(void) {
+    pl_plain_locale locale = {.plain = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
+    if (locale.plain != (locale_t)0)
+        locale.before = uselocale(locale.plain);
+    return locale;
+}
+
+void pl_plain_locale_leave(pl_plain_locale *locale) {
+    if (locale->plain == (locale_t)0)
+        return;
+    uselocale(locale->before);
+    freelocale(locale->plain);
+    *locale = (pl_plain_locale){0};
+}
+
+int pl_format(char *text, size_t size, const char *format, va_list arguments) {
+    pl_plain_locale locale = pl_plain_locale_enter();
+    int length = vsnprintf(text, size, format, arguments);
+    pl_plain_locale_leave(&locale);
+    return length;
 }

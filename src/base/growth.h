@@ -4,6 +4,8 @@
 #ifndef PL_BASE_GROWTH_H
 #define PL_BASE_GROWTH_H
 
+#include <locale.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +62,20 @@ void pl_text_format(pl_text *text, const char *format, ...);
 
 /* Returns a NUL-terminated copy of `length` bytes; NULL if memory is short. */
 char *pl_copy_string(const char *bytes, size_t length);
+
+/* ---- Numbers as text ------------------------------------------------------------------------- */
+
+/* The locale "C" for other libraries that read or write numbers, for this thread, from
+ * pl_plain_locale_enter to pl_plain_locale_leave. The caller's functions must not be called in
+ * between. */
+typedef struct pl_plain_locale {
+    locale_t plain; /* 0 if it is not available; then nothing changes */
+    locale_t before;
+} pl_plain_locale;
+pl_plain_locale pl_plain_locale_enter(void);
+void pl_plain_locale_leave(pl_plain_locale *locale);
+
+/* vsnprintf in the locale "C". */
+int pl_format(char *text, size_t size, const char *format, va_list arguments);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/plain_locale.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plain_locale.h"
+#include "base/growth.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 static bool is_utf8(const char *text) {

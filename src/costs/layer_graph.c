@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/layer_graph.h"
+#include "costs/costs_file_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "costs/costs.h"
-#include "costs/costs_file_data.h"
 #include "costs/triangle.h"
 
 enum {

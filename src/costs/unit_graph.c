@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "costs/layer_graph.h"
+#include "costs/unit_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

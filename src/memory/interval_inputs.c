@@ -395,7 +395,7 @@ static popliner_status find_effects(pl_interval_inputs *inputs, bool with_all_ne
     inputs->rule = (pl_need_rule){
         .has_needs = inputs->model->follows_account,
         .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
-        .worst = pl_layout_worst(p),
+        .worst = pl_overhead_worst(p),
         .scales = pipeline->calibration.earlier,
     };
     inputs->last_rule = inputs->rule;

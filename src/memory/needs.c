@@ -6,14 +6,14 @@
 /* 1 + 3 * POPLINER_SPREAD and 1 - 3 * POPLINER_SPREAD, in thousandths */
 enum { MOST_PER_THOUSAND = 1102, LEAST_PER_THOUSAND = 898, MILLION = 1000000 };
 
-pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
+pl_overhead pl_overhead_of_tile(const popliner_profile *p, size_t tile) {
     uint64_t end_bytes = p->tile_total_including_gaps_bytes[tile];
     uint64_t live_bytes =
         p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
     /* if the profile has no total, or an inconsistent one */
     uint64_t total_bytes =
         p->tile_total_bytes[tile] > live_bytes ? p->tile_total_bytes[tile] : live_bytes;
-    return (pl_layout){
+    return (pl_overhead){
         .unused_bytes = end_bytes > total_bytes ? end_bytes - total_bytes : 0,
         .fragmented_bytes = total_bytes - live_bytes,
         .live_bytes = live_bytes,
@@ -21,7 +21,7 @@ pl_layout pl_layout_of_tile(const popliner_profile *p, size_t tile) {
 }
 
 /* True if a larger share of the live bytes fragments. */
-static bool fragments_more(const pl_layout *layout, const pl_layout *other) {
+static bool fragments_more(const pl_overhead *layout, const pl_overhead *other) {
     if (layout->live_bytes == 0)
         return false;
     if (other->live_bytes == 0 || other->fragmented_bytes == 0)
@@ -31,15 +31,15 @@ static bool fragments_more(const pl_layout *layout, const pl_layout *other) {
            other->fragmented_bytes * layout->live_bytes;
 }
 
-pl_layout pl_layout_worst(const popliner_profile *p) {
-    pl_layout worst = {0, 0, 0};
+pl_overhead pl_overhead_worst(const popliner_profile *p) {
+    pl_overhead worst = {0, 0, 0};
     uint64_t most_live_bytes = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint64_t live_bytes = pl_layout_of_tile(p, tile).live_bytes;
+        uint64_t live_bytes = pl_overhead_of_tile(p, tile).live_bytes;
         most_live_bytes = live_bytes > most_live_bytes ? live_bytes : most_live_bytes;
     }
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        pl_layout own = pl_layout_of_tile(p, tile);
+        pl_overhead own = pl_overhead_of_tile(p, tile);
         /* the layout overhead of an almost empty tile is not typical */
         if (own.live_bytes >= most_live_bytes / 2 && fragments_more(&own, &worst)) {
             worst.fragmented_bytes = own.fragmented_bytes;
@@ -59,7 +59,7 @@ static uint64_t share_of(uint64_t bytes, uint64_t part, uint64_t whole) {
     return bytes / whole * part + (rest * part + whole - 1) / whole;
 }
 
-uint64_t pl_layout_fragments(const pl_layout *layout, uint64_t live_bytes) {
+uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes) {
     return layout->live_bytes == 0
                ? 0
                : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
@@ -81,19 +81,19 @@ static popliner_scales scales_of(const pl_need_rule *rule, popliner_need need) {
     return s;
 }
 
-static void lay_out(const pl_layout *layout, uint64_t per_million, pl_need_line *line) {
+static void lay_out(const pl_overhead *layout, uint64_t per_million, pl_need_line *line) {
     if (layout->live_bytes == 0)
         return;
-    line->bytes += share_of(layout->unused_bytes + pl_layout_fragments(layout, line->bytes),
+    line->bytes += share_of(layout->unused_bytes + pl_overhead_fragments(layout, line->bytes),
                             per_million, MILLION);
     line->copy_bytes +=
-        share_of(pl_layout_fragments(layout, line->copy_bytes), per_million, MILLION);
+        share_of(pl_overhead_fragments(layout, line->copy_bytes), per_million, MILLION);
 }
 
 /* Returns the worst layout for a tile with its own layout, which may be worse if the tile is almost
  * empty. So NEED_MOST is never less than NEED_EXPECTED. */
-static pl_layout worst_of_tile(const pl_layout *worst, const pl_layout *own) {
-    pl_layout result = *worst;
+static pl_overhead worst_of_tile(const pl_overhead *worst, const pl_overhead *own) {
+    pl_overhead result = *worst;
     if (fragments_more(own, worst)) {
         result.fragmented_bytes = own->fragmented_bytes;
         result.live_bytes = own->live_bytes;
@@ -101,7 +101,7 @@ static pl_layout worst_of_tile(const pl_layout *worst, const pl_layout *own) {
     return result;
 }
 
-pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_layout *layout,
+pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_overhead *layout,
                         uint64_t bytes, uint64_t code_bytes, uint64_t copy_bytes) {
     if (!rule->has_needs)
         return (pl_need_line){bytes, copy_bytes, bytes, copy_bytes};
@@ -123,7 +123,7 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_l
     if (need == POPLINER_NEED_EXPECTED && rule->has_layout) {
         lay_out(layout, s.layout_per_million, &line);
     } else if (need == POPLINER_NEED_MOST) {
-        const pl_layout worst = worst_of_tile(&rule->worst, layout);
+        const pl_overhead worst = worst_of_tile(&rule->worst, layout);
         lay_out(&worst, s.layout_per_million, &line);
         line.bytes = share_of(line.bytes, MOST_PER_THOUSAND, 1000);
         line.copy_bytes = share_of(line.copy_bytes, MOST_PER_THOUSAND, 1000);

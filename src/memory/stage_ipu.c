@@ -322,7 +322,7 @@ static void add_need(const pl_stage_meter *meter, const pl_need_rule *rule, popl
                      size_t copies, const uint64_t *copy_bytes, const uint64_t *freed_bytes,
                      popliner_stage_memory *memory) {
     for (size_t tile = 0; tile < memory->num_tiles; tile++) {
-        pl_layout layout = pl_layout_of_tile(meter->profile, tile);
+        pl_overhead layout = pl_overhead_of_tile(meter->profile, tile);
         uint64_t *bytes = &memory->need_bytes[need][tile];
         uint64_t code_bytes = 0;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
@@ -380,7 +380,7 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
     const pl_need_rule rule = {
         .has_needs = meter->chain->model->follows_account,
         .has_layout = pipeline != NULL && (pipeline->effects & POPLINER_EFFECT_LAYOUT) != 0,
-        .worst = pl_layout_worst(meter->profile),
+        .worst = pl_overhead_worst(meter->profile),
         .scales = scales_for(meter, pipeline, stages, num_stages),
     };
     uint64_t *stash_bytes = pl_new_array(num_stages * num_tiles, sizeof *stash_bytes);

@@ -73,7 +73,7 @@ typedef struct pl_tile_meter {
      * NULL if they are not stored. */
     uint64_t *sent_forward;
     uint64_t *sent_backward;
-    pl_layout layout;
+    pl_overhead layout;
     uint64_t *unit_stash_bytes; /* [num_units] stash of the unit alone as a stage; may be NULL */
     pl_live_parts parts;        /* what must arrive */
     pl_tile_arrival *arrivals;  /* the parts, sorted by set */

@@ -15,7 +15,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_reader.h"
-#include "base/plain_locale.h"
+#include "base/numbers.h"
 
 /* Limits of what is stored of one file: names repeat the keys above them, so a small file may have
  * long names. */

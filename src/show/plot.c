@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "show/plot.h"
+#include "show/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "answer/answer_screen.h"
+#include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/text.h"
 #include "memory/chain_data.h"

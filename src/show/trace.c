@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "show/trace.h"
+#include "show/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/structs.h"
 
 static void append(pl_constraints *list, popliner_constraint constraint) {
     if (pl_grow(&list->items, &list->capacity, list->count + 1, sizeof *list->items))
@@ -161,4 +162,41 @@ popliner_status pl_constraints_list(const popliner_costs *costs,
         if (kinds[kind].list != NULL)
             kinds[kind].list(list, options, popliner_costs_num_units(costs));
     return list->failed ? pl_fail_memory(error, "the constraints") : POPLINER_OK;
+}
+
+/* ---- Names of options ---- */
+
+static void set_name(const char **name, const char *otherwise) {
+    if (*name == NULL)
+        *name = otherwise;
+}
+
+popliner_status pl_option_names_take(const popliner_option_names *callers,
+                                     popliner_option_names *names, popliner_error *error) {
+    static const popliner_option_names defaults = {
+        .layer_name_regex = "layer_name_regex",
+        .first_layer_regex = "first_layer_regex",
+        .layer_name_regex_hint = "",
+        .ipu = "ipu",
+        .max_stages = "max_stages",
+        .max_stage_bytes = "max_stage_bytes",
+        .reserve = "reserve",
+        .section = "section",
+        .modules = "modules",
+    };
+    *names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
+    popliner_status status =
+        pl_struct_take(names, sizeof *names, callers, "popliner_option_names", error);
+    set_name(&names->layer_name_regex, defaults.layer_name_regex);
+    set_name(&names->first_layer_regex, defaults.first_layer_regex);
+    set_name(&names->layer_name_regex_hint, defaults.layer_name_regex_hint);
+    set_name(&names->ipu, defaults.ipu);
+    set_name(&names->max_stages, defaults.max_stages);
+    set_name(&names->max_stage_bytes, defaults.max_stage_bytes);
+    set_name(&names->reserve, defaults.reserve);
+    for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
+        set_name(&names->constraints[kind], pl_constraint_of((popliner_constraint_kind)kind)->name);
+    set_name(&names->section, defaults.section);
+    set_name(&names->modules, defaults.modules);
+    return status;
 }

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "costs/layer_graph.h"
+#include "costs/unit_graph.h"
 #include "popliner/solver.h"
 #include "solve/stop.h"
 

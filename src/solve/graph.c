@@ -6,7 +6,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "costs/layer_graph.h"
+#include "costs/unit_graph.h"
 
 enum { MOST_UNITS = 4096 };
 

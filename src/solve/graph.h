@@ -4,7 +4,7 @@
 #ifndef PL_SOLVE_GRAPH_H
 #define PL_SOLVE_GRAPH_H
 
-#include "costs/layer_graph.h"
+#include "costs/unit_graph.h"
 #include "solve/plan.h"
 
 /* Returns the unit at each place of the chain, for free(); NULL when memory is short. */

@@ -13,7 +13,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/new_file.h"
-#include "base/plain_locale.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/integer_program.h"
 

@@ -1,8 +1,8 @@
-/* The plots of popliner/report.h.
+/* The plots and the trace of popliner/report.h.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_SHOW_PLOT_H
-#define PL_SHOW_PLOT_H
+#ifndef PL_SHOW_SHOW_H
+#define PL_SHOW_SHOW_H
 
 #include "popliner/certificate.h"
 #include "popliner/operations.h"
@@ -21,5 +21,18 @@ popliner_status pl_plot_liveness(const popliner_profile *profile, const popliner
 popliner_status pl_plot_plan(const popliner_certificate *certificate,
                              const popliner_plot_options *options, char **text,
                              popliner_error *error);
+
+/* ---- Traces ---- */
+
+/* The objects that a trace shows. */
+typedef struct pl_trace_source {
+    const popliner_profile *profile;
+    const popliner_operations *operations;
+    const popliner_chain *chain;
+    const popliner_certificate *certificate; /* NULL: of no plan */
+} pl_trace_source;
+
+/* Errors: MEMORY; USAGE if the variables are not loaded. */
+popliner_status pl_trace_make(const pl_trace_source *source, char **text, popliner_error *error);
 
 #endif
