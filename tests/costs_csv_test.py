@@ -10,6 +10,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -21,6 +22,7 @@ import tempfile
 import cases
 
 UNITS = {"": 1, "K": 1000, "M": 10**6, "KiB": 1 << 10, "MiB": 1 << 20}
+TIMES = {"time": "cycles", "forward": "forward", "backward": "backward"}
 NAMES = ["a", "l,0", 'the "first"', " b", "c;d", "größe", "x" * 300, "name", "#1", "'"]
 
 
@@ -42,23 +44,27 @@ def some_bytes(generator):
 
 def some_table(generator):
     columns = ["name"] + generator.sample(
-        ["memory", "time", "stash", "inputs", "parameters", "layer", "cut"],
-        generator.randrange(1, 8))
+        ["memory", generator.choice(["time", "forward", "backward"]), "stash", "inputs",
+         "parameters", "kv", generator.choice(["layer", "kind"]), "cut"],
+        generator.randrange(1, 9))
+    if "forward" in columns and generator.random() < 0.5:
+        columns.append("backward")
     generator.shuffle(columns)
     time_unit = generator.choice([None, "ms", "µs", "cycles"])
     head = []
     for column in columns:
         text = column if generator.random() < 0.7 else column.upper()
-        if column == "time":
-            text = "cycles" if time_unit == "cycles" else text + (
+        if column in TIMES:
+            text = "cycles" if time_unit == "cycles" and column == "time" else text + (
                 "" if time_unit is None else f"{generator.choice(['', ' '])}({time_unit})")
         head.append(text)
     document = {"format": "popliner-costs", "version": 1, "units": [], "cuts": []}
-    if "time" in columns:
+    if set(TIMES) & set(columns):
         document["time_unit"] = time_unit or "units"
     rows = [head]
     names = generator.sample(NAMES, generator.randrange(1, len(NAMES)))
     is_fraction = generator.random() < 0.5
+    samples = generator.choice([1, 1, 2, 3])
     for i, name in enumerate(names):
         unit, row = {}, []
         cut = 0
@@ -70,11 +76,14 @@ def some_table(generator):
                 unit["name"] = name
             elif is_empty:
                 pass
-            elif column == "time":
-                value = generator.randrange(0, 400) / 4 if is_fraction else \
-                    generator.randrange(0, 100)
-                text = str(value)
-                unit["cycles"] = value
+            elif column in TIMES:
+                values = [generator.randrange(0, 400) / 4 if is_fraction else
+                          generator.randrange(0, 100) for _ in range(samples)]
+                text = "  ".join(map(str, values))
+                unit[TIMES[column]] = values if samples > 1 else values[0]
+            elif column == "kind":
+                unit["kind"] = text = generator.choice(
+                    ["layer", "layer", "embedding", "mtp", "loss", "other"] if i else ["layer"])
             elif column == "layer":
                 unit["layer"] = generator.random() < 0.8 or i == 0
                 text = generator.choice(["true", "1", "True"] if unit["layer"]
@@ -157,9 +166,9 @@ WRONG = [
     ("name,memory\n#a,-1\n", "line 2: expected bytes"),
     ("name,memory\na,1.5\n", "line 2: expected bytes"),
     ("name,memory\na,300000G\n", "line 2: expected bytes"),
-    ("name,time\na,-1\n", "line 2: expected a number, at least 0: \"-1\""),
-    ("name,time\na,1 ms\n", "line 2: expected a number, at least 0: \"1 ms\""),
-    ("name,time\na,nan\n", "line 2: expected a number, at least 0: \"nan\""),
+    ("name,time\na,-1\n", "line 2: expected a number, at least 0, or several with spaces between them: \"-1\""),
+    ("name,time\na,1 ms\n", "line 2: expected a number, at least 0, or several with spaces between them: \"1 ms\""),
+    ("name,time\na,nan\n", "line 2: expected a number, at least 0, or several with spaces between them: \"nan\""),
     ("name,layer\na,yes\n", "line 2: expected true or false: \"yes\""),
     ("name,memroy\na,1\n", "line 1: expected the columns name, memory, time,"),
     ("name,memory (KiB)\na,1\n", "line 1: only time has a unit in the first row"),
@@ -173,6 +182,14 @@ WRONG = [
     ("name,memory\n\"a\x07\",1\n", "units[0].name: "),
     ("name,memory\na,\x1b[31m\n", "1.5M, at most 2^48: \"\\u001b[31m\""),
     ("name,layer\na,0\n", None),
+    ("name,time,forward\na,1,1\n", "line 1: time is the sum of forward and backward"),
+    ("name,backward,cycles\na,1,1\n", "line 1: time is the sum of forward and backward"),
+    ("name,forward (ms),backward\na,1,1\n", "line 1: an earlier column has times in another"),
+    ("name,kind,layer\na,mtp,1\n", "line 1: kind says which units are layers"),
+    ("name,kind\na,head\n", "units[0].kind: expected layer, embedding, mtp, loss or other, found"),
+    ("name,kv (MB)\na,1\n", "line 1: only time has a unit in the first row"),
+    ("name,time\na,1 2\nb,3 4 5\n", "units[0].cycles: the list has 2 times, but others have 3"),
+    ("name,time\na,1 x\n", "line 2: expected a number, at least 0, or several"),
 ]
 
 
@@ -192,13 +209,84 @@ def check_wrong(popliner, scratch):
         sys.exit(f"too many layers: {status}, {log}")
 
 
+def splits(count, most):
+    """All splits of `count` units into at most `most` stages, as first units and the end."""
+    for stages in range(1, min(count, most) + 1):
+        for cuts in itertools.combinations(range(1, count), stages - 1):
+            yield (0, *cuts, count)
+
+
+def check_meaning(popliner, scratch, count):
+    """Samples of time, passes and caches, against all splits."""
+    generator = random.Random(31)
+    path = os.path.join(scratch, "meaning.csv")
+    told = 0
+    for i in range(count):
+        units = generator.randrange(1, 8)
+        samples = generator.randrange(1, 4)
+        passes = [[[generator.randrange(50) for _ in range(samples)] for _ in range(2)]
+                  for _ in range(units)]
+        memory = [generator.randrange(1, 1000) for _ in range(units)]
+        kv = [generator.choice([0, 1, 7, 40]) for _ in range(units)]
+        inputs = generator.choice([0, 1])
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("name,kv,memory,backward (us),forward (us)" + ",inputs" * inputs + "\n")
+            for u in range(units):
+                file.write(f"u{u},{kv[u]},{memory[u]}," + ",".join(
+                    " ".join(map(str, passes[u][1 - k])) for k in range(2)) + ",1" * inputs + "\n")
+        most = generator.randrange(1, 5)
+        limit = generator.randrange(max(memory), 2 * sum(memory) + 1)
+        options = ["--objective", "cycles", "--mem-per-tile", str(limit)]
+        recomputes = inputs and generator.random() < 0.5
+        if recomputes:
+            options += ["--schedule", "1f1b", "--recompute", "full"]
+
+        def times(first, end, last):
+            slowest = max(sum(passes[u][0][s] + passes[u][1][s] for u in range(first, end))
+                          for s in range(samples))
+            return slowest + (0 if last or not recomputes else
+                              sum(max(passes[u][0]) for u in range(first, end)))
+
+        def needs(split, k):
+            copies = len(split) - 2 - k if recomputes else 0  # the stages after it
+            return sum(memory[split[k]:split[k + 1]]) + copies
+
+        fitting = [split for split in splits(units, most)
+                   if all(needs(split, k) <= limit for k in range(len(split) - 1))]
+        status, out, log = run(popliner, path, "--solve", "--num-ipus", str(most),
+                               "--format", "json", *options)
+        if not fitting:
+            assert status == 1, (i, status, log)
+            continue
+        answer = json.loads(out)["solutions"][0] if "solutions" in json.loads(out) else \
+            json.loads(out)
+        ends = [int(stage["layer_to"][1:]) + 1 for stage in answer["stages"]]
+        split = (0, *ends)
+        own = [times(split[k], split[k + 1], k + 2 == len(split)) for k in range(len(ends))]
+        best = min(max(times(s[k], s[k + 1], k + 2 == len(s)) for k in range(len(s) - 1))
+                   for s in fitting)
+        assert answer["totals"]["cycles"] == max(own) == best, (i, answer, best)
+        assert [stage["cycles"] for stage in answer["stages"]] == own, (i, answer, own)
+        caches = [sum(kv[split[k]:split[k + 1]]) for k in range(len(ends))]
+        assert [stage["kv_bytes"] for stage in answer["stages"]] == caches, (i, answer)
+        rooms = [(limit - needs(split, k)) // caches[k] for k in range(len(ends)) if caches[k]]
+        assert answer["totals"]["headroom_tokens"] == (min(rooms) if rooms else None), (i, answer)
+        if rooms:
+            said = f"room for the caches of {min(rooms)} more tokens"
+            assert any(said in it["text"] for it in answer["messages"]), (i, answer)
+            told += 1
+    return told
+
+
 def main():
     popliner = sys.argv[1]
     count = 1000 if cases.takes_all() else 40
     with tempfile.TemporaryDirectory() as scratch:
         check_wrong(popliner, scratch)
         solved = check_random(popliner, scratch, count)
-    print(f"{count} tables, {solved} with an answer, {len(WRONG)} wrong ones")
+        rooms = check_meaning(popliner, scratch, count)
+    print(f"{count} tables, {solved} with an answer, {len(WRONG)} wrong ones; "
+          f"{count} against all splits, {rooms} with room for tokens")
 
 
 if __name__ == "__main__":

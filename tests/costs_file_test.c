@@ -618,8 +618,16 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD "\"units\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
          "units[1].name: \"a\" appears twice"},
         {HEAD "\"units\": [{\"name\": \"a\", \"size\": 1}]}",
-         "units[0]: unknown key \"size\"; expected name, layer, memory, cycles, stash, inputs, "
-         "parameters, variants, recompute_cycles"},
+         "units[0]: unknown key \"size\"; expected name, layer, kind, memory, cycles, forward, "
+         "backward, stash, inputs, parameters, kv, variants, recompute_cycles"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": 1, \"backward\": 1}]}",
+         "units[0].cycles: are the sum of \"forward\" and \"backward\"; remove them or these"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"layer\": true, \"kind\": \"layer\"}]}",
+         "units[0].kind: says whether it is a layer; remove \"layer\""},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": []}]}",
+         "units[0].cycles: the list has 0 times, but others have 1: expected one for each sample"},
+        {HEAD "\"regions\": [\"t\"], \"units\": [{\"name\": \"a\", \"kv\": 1}]}",
+         "units[0].kv: is known for a device without regions; remove \"regions\""},
         {HEAD "\"units\": [{\"name\": \"a\", \"layer\": 1}]}",
          "units[0].layer: expected true or false"},
         {HEAD "\"units\": [{\"name\": \"a\", \"memory\": -1}]}",
@@ -638,8 +646,8 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "units[0].inputs: with this, the bytes of the memory add up to more than "
          "281474976710656"},
         {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": -1}]}", "units[0].cycles: -1 is negative"},
-        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": [1]}]}",
-         "units[0].cycles: expected a number, found a list"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": [[1]]}]}",
+         "units[0].cycles[0]: expected a number, found a list"},
         {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": 5e15}]}",
          "units[0].cycles: 5000000000000000 is more than 4503599627370495; use a larger unit"},
         {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": 4503599627370495},"

@@ -76,6 +76,11 @@ typedef struct popliner_certificate_info {
      * those that were added. The command's log, JSON and pages all use this list. */
     const popliner_message *messages; /* [num_messages], valid until a message is added */
     size_t num_messages;
+    /* The most tokens more that the caches of every IPU have room for within the limits, where the
+     * costs are of a file that says what a token takes ("kv"), and the IPU that has least room;
+     * UINT64_MAX if the costs do not say, or nothing limits any of these IPUs. */
+    uint64_t headroom_tokens;
+    size_t headroom_ipu;
 } popliner_certificate_info;
 
 /* Returns the contents, which live as long as the certificate. O(1). */

@@ -209,6 +209,53 @@ uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
     return cycles;
 }
 
+uint64_t pl_certificate_kv(const popliner_certificate *certificate, size_t stage) {
+    const popliner_plan_stage *own = &certificate->plan.stages[stage];
+    uint64_t bytes = 0;
+    for (size_t unit = own->first_unit; unit <= own->last_unit; unit++)
+        bytes += certificate->kv_bytes[unit];
+    return bytes;
+}
+
+/* The most tokens more that every IPU has room for, and the IPU that has the least. */
+static void find_headroom(popliner_certificate *c) {
+    const popliner_plan *plan = &c->plan;
+    for (size_t i = 0; c->kv_bytes != NULL && i < plan->num_stages; i++) {
+        const size_t ipu = plan->stages[i].ipu;
+        const uint64_t limit_bytes = pl_certificate_limit(c, ipu);
+        uint64_t kv_bytes = 0;
+        for (size_t k = 0; k < plan->num_stages; k++)
+            kv_bytes += plan->stages[k].ipu == ipu ? pl_certificate_kv(c, k) : 0;
+        if (kv_bytes == 0 || limit_bytes >= INT64_MAX)
+            continue;
+        const uint64_t used_bytes = plan->stages[i].peak_bytes;
+        const uint64_t tokens =
+            used_bytes > limit_bytes ? 0 : (limit_bytes - used_bytes) / kv_bytes;
+        if (tokens < c->info.headroom_tokens) {
+            c->info.headroom_tokens = tokens;
+            c->info.headroom_ipu = ipu;
+        }
+    }
+}
+
+/* Copies what the costs know of units beside what the solver needs. */
+static bool copy_units(popliner_certificate *c, const pl_certificate_input *input) {
+    const size_t num_units = input->num_units;
+    if (input->kv_bytes != NULL) {
+        c->kv_bytes = pl_new_array(num_units, sizeof *c->kv_bytes);
+        if (c->kv_bytes == NULL)
+            return false;
+        memcpy(c->kv_bytes, input->kv_bytes, num_units * sizeof *c->kv_bytes);
+    }
+    if (input->unit_kinds != NULL) {
+        c->unit_kinds = pl_new_array(num_units, sizeof *c->unit_kinds);
+        if (c->unit_kinds == NULL)
+            return false;
+        memcpy(c->unit_kinds, input->unit_kinds, num_units);
+    }
+    return true;
+}
+
 /* Copies which nodes of a graph each unit has. */
 static bool copy_nodes(popliner_certificate *c, const pl_graph_chain *graph) {
     const size_t num_units = graph->units->num_units;
@@ -251,7 +298,10 @@ static popliner_status copy_input(popliner_certificate *c, const pl_certificate_
             pl_copy_string(input->unit_names[unit], strlen(input->unit_names[unit]));
         memory = c->unit_names[unit] != NULL;
     }
-    memory = memory && (input->graph == NULL || copy_nodes(c, input->graph));
+    memory =
+        memory && (input->graph == NULL || copy_nodes(c, input->graph)) && copy_units(c, input);
+    c->input.kv_bytes = c->kv_bytes;
+    c->input.unit_kinds = c->unit_kinds;
     c->input.graph = NULL; /* the caller's */
     c->input.options = &c->options.options;
     c->input.unit_names = (const char *const *)c->unit_names;
@@ -362,7 +412,9 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                           .costs = c->costs,
                                           .unexplained_share = find_unexplained_share(c),
                                           .details = c->is_measured ? c->details : NULL,
-                                          .verdicts = c->verdicts};
+                                          .verdicts = c->verdicts,
+                                          .headroom_tokens = UINT64_MAX};
+    find_headroom(c);
     if (status == POPLINER_OK)
         status = pl_certificate_make_messages(c, error);
     if (status != POPLINER_OK) {
@@ -410,6 +462,8 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .cycles_per_time_unit = own.cycles_per_time_unit == 0 ? 1 : own.cycles_per_time_unit,
         .cuts_per_unit = own.cuts_per_unit == 0 ? 1 : own.cuts_per_unit,
         .has_cycles = popliner_costs_has_cycles(own.costs),
+        .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
+        .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
         .unit_order = own.costs->unit_order,
         .graph = own.costs->graph,
     };
@@ -479,6 +533,8 @@ void popliner_certificate_free(popliner_certificate *certificate) {
         free(c->stage_choices[i]);
     free(c->stage_choices);
     free(c->time_unit);
+    free(c->kv_bytes);
+    free(c->unit_kinds);
     pl_owned_options_free(&c->options);
     popliner_costs_free(c->costs);
     free(c->details);

@@ -29,6 +29,8 @@ typedef struct pl_certificate_input {
     uint64_t cycles_per_time_unit;
     uint64_t cuts_per_unit;
     bool has_cycles;
+    const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate_info */
+    const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
     const char *unit_order;             /* see popliner_costs_file_info */
     const struct pl_graph_chain *graph; /* of which the units are one chain; NULL: none */
     popliner_option_names option_names; /* complete */
@@ -60,6 +62,8 @@ struct popliner_certificate {
     char **stage_choices; /* [stages of the plan], or NULL */
     size_t num_choices;
     char *time_unit;
+    uint64_t *kv_bytes;
+    uint8_t *unit_kinds;
     popliner_costs *costs; /* NULL: none, or not its own */
     bool is_evaluation;    /* the split was given */
     bool is_measured;      /* there are details */
@@ -106,6 +110,9 @@ void pl_certificate_put_fit(pl_fit fit, pl_json *json);
 
 /* The most that an IPU may need. */
 uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu);
+
+/* The bytes that a token more takes in a stage. */
+uint64_t pl_certificate_kv(const popliner_certificate *certificate, size_t stage);
 
 /* The cycles of all stages on an IPU. */
 uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);

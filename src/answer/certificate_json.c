@@ -255,6 +255,8 @@ static void put_full_stage(const popliner_certificate *c, size_t i, pl_json *jso
         pl_certificate_number_json(json, "link_cycles", stage->link_cycles, cycles_divisor);
     put_known(json, "parameter_bytes", d != NULL,
               d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
+    if (c->kv_bytes != NULL)
+        pl_put_number(json, "kv_bytes", pl_certificate_kv(c, i));
     put_needs(c, i, json);
     put_peak(c, d, json);
     if (c->stage_choices != NULL)
@@ -523,6 +525,9 @@ static void put_totals(const popliner_certificate *c, pl_json *json) {
     pl_put_number(json, "ipus", plan->num_ipus);
     put_known(json, "balance", knows_cuts(c), plan->spread,
               pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
+    if (c->kv_bytes != NULL)
+        put_known(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
+                  c->info.headroom_tokens, 1);
     pl_put_close(json);
 }
 

@@ -162,6 +162,16 @@ static void add_bottleneck(const popliner_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
+/* Adds how many tokens more there is room for. */
+static void add_headroom(const popliner_certificate *c, pl_text *text) {
+    if (c->info.headroom_tokens == UINT64_MAX)
+        return;
+    pl_text_format(text,
+                   "Every device has room for the caches of %" PRIu64
+                   " more tokens; device %zu has the least room.\n",
+                   c->info.headroom_tokens, c->info.headroom_ipu);
+}
+
 /* Whether there is anything to say of how sure it is that stages fit. */
 static bool has_verdicts(const popliner_certificate *c) {
     return c->is_measured && c->input.chain->model->follows_account && c->plan.num_values > 0;
@@ -494,8 +504,8 @@ static popliner_status tell_messages(popliner_certificate *c, popliner_error *er
 
 popliner_status pl_certificate_make_messages(popliner_certificate *c, popliner_error *error) {
     static void (*const parts[])(const popliner_certificate *, pl_text *) = {
-        add_order,      add_obstacle, add_proof,   add_bottleneck,
-        add_recomputes, add_unknown,  add_verdict,
+        add_order,    add_obstacle,   add_proof,   add_bottleneck,
+        add_headroom, add_recomputes, add_unknown, add_verdict,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;

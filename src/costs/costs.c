@@ -71,6 +71,8 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->cuts_bytes);
     free(costs->cycles);
     free(costs->counted_units);
+    free(costs->kv_bytes);
+    free(costs->unit_kinds);
     free(costs->owned_user);
     forget_items(costs);
     free(costs);

@@ -23,6 +23,16 @@ typedef struct pl_peak_parts {
 /* Returns the parts of a stage. `user` is that of the shared peaks. */
 typedef pl_peak_parts (*pl_peak_parts_function)(const void *user, const popliner_interval *stage);
 
+/* What a unit is for frameworks that place layers by kind. Those that are no layer do not count. */
+typedef enum pl_unit_kind {
+    PL_UNIT_KIND_OTHER,
+    PL_UNIT_KIND_LAYER,
+    PL_UNIT_KIND_EMBEDDING,
+    PL_UNIT_KIND_MTP, /* predicts further tokens */
+    PL_UNIT_KIND_LOSS,
+    PL_NUM_UNIT_KINDS
+} pl_unit_kind;
+
 /* Memory that several units may use and that an IPU with any of them needs once. */
 enum { PL_MOST_SHARED_ITEMS = 64 };
 typedef struct pl_shared_items {
@@ -49,6 +59,8 @@ struct popliner_costs {
     uint64_t *cuts_bytes;     /* by the unit after the cut; element 0 is 0 */
     uint64_t *cycles;         /* a triangle, or NULL */
     uint8_t *counted_units;   /* [num_units], or NULL if all count */
+    uint64_t *kv_bytes;       /* [num_units], that a token more takes; NULL: none */
+    uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     size_t max_stages_to_end; /* 1 if a stage costs the same in any place */
     const char *unit_order;   /* static: the order that was chosen for a graph; NULL if it has only
                              * one. Proofs about the table do not hold for the other orders. */

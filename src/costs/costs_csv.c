@@ -14,22 +14,46 @@
 #include "base/text.h"
 #include "popliner/utilities.h"
 
+struct reader;
+
 /* The columns, and the keys of a unit that they become. */
 typedef enum column {
     COLUMN_NAME,
     COLUMN_MEMORY,
     COLUMN_TIME,
+    COLUMN_FORWARD,
+    COLUMN_BACKWARD,
     COLUMN_STASH,
     COLUMN_INPUTS,
     COLUMN_PARAMETERS,
+    COLUMN_KV,
     COLUMN_LAYER,
+    COLUMN_KIND,
     COLUMN_CUT, /* a list of its own, not a key of a unit */
     NUM_COLUMNS
 } column;
-static const char *const names[NUM_COLUMNS] = {"name",   "memory",     "time",  "stash",
-                                               "inputs", "parameters", "layer", "cut"};
-static const char *const keys[NUM_COLUMNS] = {"name",   "memory",     "cycles", "stash",
-                                              "inputs", "parameters", "layer",  NULL};
+
+typedef popliner_status cell_reader(const struct reader *r, const char *cell, json_t **value);
+static cell_reader read_name, read_bytes, read_times, read_flag, read_kind;
+
+static const struct {
+    const char *name;
+    const char *key; /* of a unit; NULL: none */
+    cell_reader *read;
+} columns[NUM_COLUMNS] = {
+    [COLUMN_NAME] = {"name", "name", read_name},
+    [COLUMN_MEMORY] = {"memory", "memory", read_bytes},
+    [COLUMN_TIME] = {"time", "cycles", read_times},
+    [COLUMN_FORWARD] = {"forward", "forward", read_times},
+    [COLUMN_BACKWARD] = {"backward", "backward", read_times},
+    [COLUMN_STASH] = {"stash", "stash", read_bytes},
+    [COLUMN_INPUTS] = {"inputs", "inputs", read_bytes},
+    [COLUMN_PARAMETERS] = {"parameters", "parameters", read_bytes},
+    [COLUMN_KV] = {"kv", "kv", read_bytes},
+    [COLUMN_LAYER] = {"layer", "layer", read_flag},
+    [COLUMN_KIND] = {"kind", "kind", read_kind},
+    [COLUMN_CUT] = {"cut", NULL, read_bytes},
+};
 
 typedef struct reader {
     const char *path;
@@ -165,26 +189,36 @@ static popliner_status take_column(reader *r, size_t place, const char **time_un
     column c = COLUMN_NAME;
     if (is_same_name(cell, "cycles") && unit == NULL) {
         c = COLUMN_TIME;
-        *time_unit = "cycles";
+        unit = "cycles";
     } else {
-        while (c < NUM_COLUMNS && !is_same_name(cell, names[c]))
+        while (c < NUM_COLUMNS && !is_same_name(cell, columns[c].name))
             c++;
         if (c == NUM_COLUMNS)
             return refuse(r,
-                          "expected the columns name, memory, time, stash, inputs, parameters, "
-                          "layer and cut, some of them",
+                          "expected the columns name, memory, time, forward, backward, stash, "
+                          "inputs, parameters, kv, layer, kind and cut, some of them",
                           cell);
-        if (unit != NULL && c != COLUMN_TIME)
+        if (unit != NULL && columns[c].read != read_times)
             return refuse(r,
                           "only time has a unit in the first row; write those of sizes after the "
                           "number, like 1.5M",
                           cell);
-        if (c == COLUMN_TIME)
-            *time_unit = unit == NULL ? "units" : unit;
     }
     if (r->place_of[c] != SIZE_MAX)
         return refuse(r, "the column appears twice", cell);
     r->place_of[c] = place;
+    if (r->place_of[COLUMN_TIME] != SIZE_MAX &&
+        (r->place_of[COLUMN_FORWARD] != SIZE_MAX || r->place_of[COLUMN_BACKWARD] != SIZE_MAX))
+        return refuse(r, "time is the sum of forward and backward; remove it, or these", cell);
+    if (r->place_of[COLUMN_LAYER] != SIZE_MAX && r->place_of[COLUMN_KIND] != SIZE_MAX)
+        return refuse(r, "kind says which units are layers; remove the column layer", cell);
+    if (columns[c].read == read_times) {
+        if (unit == NULL)
+            unit = "units";
+        if (*time_unit != NULL && strcmp(*time_unit, unit) != 0)
+            return refuse(r, "an earlier column has times in another unit", unit);
+        *time_unit = unit;
+    }
     return POPLINER_OK;
 }
 
@@ -239,15 +273,32 @@ static popliner_status read_bytes(const reader *r, const char *cell, json_t **va
     return POPLINER_OK;
 }
 
-/* Reads a JSON number, whatever the locale. */
-static popliner_status read_time(const reader *r, const char *cell, json_t **value) {
-    *value = json_loads(cell, JSON_DECODE_ANY, NULL);
-    if (!json_is_number(*value) || json_number_value(*value) < 0) {
-        json_decref(*value);
-        *value = NULL;
-        return refuse(r, "expected a number, at least 0", cell);
+/* Reads a JSON number, whatever the locale; or several with spaces between them, of samples. */
+static popliner_status read_times(const reader *r, const char *cell, json_t **value) {
+    json_t *list = json_array();
+    size_t length = 0;
+    popliner_status status = list == NULL ? fail_memory(r) : POPLINER_OK;
+    for (const char *at = cell; status == POPLINER_OK && *at != '\0'; at += length) {
+        at += strspn(at, " ");
+        length = strcspn(at, " ");
+        json_t *number = json_loadb(at, length, JSON_DECODE_ANY, NULL);
+        if (!json_is_number(number) || json_number_value(number) < 0) {
+            json_decref(number);
+            status = refuse(r, "expected a number, at least 0, or several with spaces between them",
+                            cell);
+        } else if (json_array_append_new(list, number) != 0) {
+            status = fail_memory(r);
+        }
     }
-    return POPLINER_OK;
+    if (status == POPLINER_OK)
+        *value = json_incref(json_array_size(list) == 1 ? json_array_get(list, 0) : list);
+    json_decref(list);
+    return status;
+}
+
+static popliner_status read_kind(const reader *r, const char *cell, json_t **value) {
+    *value = json_string(cell);
+    return *value != NULL ? POPLINER_OK : refuse(r, "the kind is not UTF-8", cell);
 }
 
 static popliner_status read_flag(const reader *r, const char *cell, json_t **value) {
@@ -260,25 +311,17 @@ static popliner_status read_flag(const reader *r, const char *cell, json_t **val
 
 static popliner_status read_cell(const reader *r, column c, const char *cell, json_t *unit) {
     json_t *value = NULL;
-    popliner_status status = POPLINER_OK;
     if (*cell == '\0' && c != COLUMN_NAME)
         return c == COLUMN_CUT && json_array_append_new(r->cuts, json_integer(0)) != 0
                    ? fail_memory(r)
                    : POPLINER_OK;
-    if (c == COLUMN_NAME)
-        status = read_name(r, cell, &value);
-    else if (c == COLUMN_TIME)
-        status = read_time(r, cell, &value);
-    else if (c == COLUMN_LAYER)
-        status = read_flag(r, cell, &value);
-    else
-        status = read_bytes(r, cell, &value);
+    popliner_status status = columns[c].read(r, cell, &value);
     if (status != POPLINER_OK) {
         json_decref(value);
         return status;
     }
     const int failed = c == COLUMN_CUT ? json_array_append_new(r->cuts, value)
-                                       : json_object_set_new(unit, keys[c], value);
+                                       : json_object_set_new(unit, columns[c].key, value);
     return failed == 0 ? POPLINER_OK : fail_memory(r);
 }
 
@@ -342,7 +385,7 @@ bool pl_is_costs_csv(const char *text, char *delimiter) {
         }
         while (size > 0 && strchr(" \"", cell[size - 1]) != NULL)
             size--;
-        if (is_name(cell, size, names[COLUMN_NAME]))
+        if (is_name(cell, size, columns[COLUMN_NAME].name))
             return true;
     }
     return false;

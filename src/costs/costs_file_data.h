@@ -15,6 +15,8 @@
 enum {
     /* A table of this many units takes 1 GiB; larger files are a mistake or need joined units. */
     PL_MAX_UNITS = 16384,
+    /* Samples of the times of a unit. */
+    PL_MAX_SAMPLES = 256,
     /* Digits of times after the decimal point; further digits are rounded. */
     PL_TIME_DIGITS = 9,
     PL_TIME_SCALE = 1000000000,
@@ -115,7 +117,7 @@ popliner_status pl_layer_graph_arrange(const popliner_costs_file *file, uint32_t
 typedef struct pl_known_keys {
     const char *object;
     size_t num_required;
-    const char *keys[13]; /* NULL after the last */
+    const char *keys[14]; /* NULL after the last */
 } pl_known_keys;
 extern const pl_known_keys pl_costs_json_keys[];
 extern const size_t pl_num_costs_json_keys;

@@ -233,8 +233,9 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_REGION] = {"region", 1, {"name", "capacity"}},
     [PL_COSTS_KEYS_UNIT] = {"unit",
                             1,
-                            {"name", "layer", "memory", "cycles", "stash", "inputs", "parameters",
-                             "variants", "recompute_cycles"}},
+                            {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
+                             "stash", "inputs", "parameters", "kv", "variants",
+                             "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
@@ -376,15 +377,23 @@ static void look_for_pipeline(pl_costs_json *r, const json_t *objects) {
                 r->has_pipeline || json_object_get(json_array_get(objects, i), keys[k]) != NULL;
 }
 
-/* Sets has_cycles if one of the objects has cycles, and the scale if some are fractions. */
+/* Sets has_cycles if one of the objects has times, the scale if some are fractions, and the number
+ * of samples. */
 static void look_for_cycles(pl_costs_json *r, const json_t *objects) {
+    static const char *const keys[] = {"cycles", "forward", "backward", "recompute_cycles"};
     for (size_t i = 0; i < json_array_size(objects); ++i) {
-        const json_t *cycles = json_object_get(json_array_get(objects, i), "cycles");
-        const json_t *more = json_object_get(json_array_get(objects, i), "recompute_cycles");
         const json_t *variants = json_object_get(json_array_get(objects, i), "variants");
-        r->has_cycles = r->has_cycles || cycles != NULL;
-        if (is_fraction(cycles) || is_fraction(more))
-            r->scale = PL_TIME_SCALE;
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
+            const json_t *times = json_object_get(json_array_get(objects, i), keys[k]);
+            r->has_cycles = r->has_cycles || (times != NULL && k < 3);
+            if (is_fraction(times))
+                r->scale = PL_TIME_SCALE;
+            for (size_t s = 0; s < json_array_size(times); ++s)
+                if (is_fraction(json_array_get(times, s)))
+                    r->scale = PL_TIME_SCALE;
+            if (json_array_size(times) > r->num_samples)
+                r->num_samples = json_array_size(times);
+        }
         for (size_t k = 0; k < json_array_size(variants); ++k)
             if (is_fraction(json_object_get(json_array_get(variants, k), "cycles")))
                 r->scale = PL_TIME_SCALE;
@@ -428,6 +437,7 @@ static popliner_status read_head(pl_costs_json *r) {
     r->file->time_unit = pl_copy_string(text, strlen(text));
 
     r->scale = 1;
+    r->num_samples = 1;
     r->has_cycles = cut_cycles != NULL;
     for (size_t i = 0; i < json_array_size(cut_cycles); ++i)
         if (is_fraction(json_array_get(cut_cycles, i)))
@@ -495,6 +505,12 @@ static popliner_status read_all(pl_costs_json *r) {
     if (status == POPLINER_OK)
         status =
             popliner_costs_set_counted_units(r->file->costs, r->file->counted_units, r->json.error);
+    if (status == POPLINER_OK) {
+        r->file->costs->kv_bytes = r->kv_bytes;
+        r->file->costs->unit_kinds = r->unit_kinds;
+        r->kv_bytes = NULL;
+        r->unit_kinds = NULL;
+    }
     if (status == POPLINER_OK && r->has_cycles)
         status = pl_costs_add_cycles(r->file->costs, r->json.error);
     if (status == POPLINER_OK)
@@ -534,6 +550,8 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     free(r.memory);
     free(r.stash);
     free(r.cycles);
+    free(r.kv_bytes);
+    free(r.unit_kinds);
     free(r.cut_cycles);
     free(r.interval_bytes);
     free(r.recompute_cycles);

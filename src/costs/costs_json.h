@@ -40,7 +40,8 @@ typedef struct pl_costs_json {
     uint64_t *sum_bytes;        /* [num_regions], of all bytes that can be added up */
     uint64_t *memory;           /* [num_units * num_regions] */
     uint64_t *stash;            /* [num_units * num_regions] */
-    uint64_t *cycles;           /* [num_units] */
+    size_t num_samples;         /* of the time of each unit */
+    uint64_t *cycles;           /* [num_units * num_samples] */
     uint64_t *cut_cycles;       /* [num_units + 1], by the unit after the cut */
     pl_interval_sums sums;      /* bytes by region */
     pl_id_map listed;           /* intervals, by first_unit * num_units + last_unit */
@@ -49,6 +50,8 @@ typedef struct pl_costs_json {
     /* [variants of the file]: the unit, or the index of the listed interval */
     size_t *variant_interval;
     size_t variant_capacity;
+    uint64_t *kv_bytes;  /* [num_units], or NULL; the table takes it */
+    uint8_t *unit_kinds; /* likewise */
     pl_peak_line *lines; /* [num_regions], scratch for an interval of a pipeline; else NULL */
 } pl_costs_json;
 

@@ -204,8 +204,11 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
     if (status != POPLINER_OK)
         return status;
     uint64_t *kept = r->interval_bytes;
+    uint64_t *sums = pl_new_array(r->num_samples, sizeof *sums); /* of the cycles of each sample */
+    if (sums == NULL)
+        return pl_costs_json_fail_memory(r);
     for (size_t first = 0; status == POPLINER_OK && first < r->num_units; ++first) {
-        uint64_t cycles = 0;
+        memset(sums, 0, r->num_samples * sizeof *sums);
         uint64_t more_cycles = 0; /* of recomputation */
         status = pl_costs_file_ask(r->file, r->json.path, r->json.error);
         pl_interval_sums_begin(&r->sums);
@@ -216,7 +219,11 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                            a->stash_before[first * width + i];
             status =
                 pl_costs_json_set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
-            cycles += r->cycles[last];
+            uint64_t cycles = 0; /* of the slowest sample */
+            for (size_t s = 0; s < r->num_samples; ++s) {
+                sums[s] += r->cycles[last * r->num_samples + s];
+                cycles = sums[s] > cycles ? sums[s] : cycles;
+            }
             more_cycles += r->recompute_cycles[last];
             bool adds = pl_pipeline_recomputes(&r->pipeline, first == 0, last + 1 == r->num_units);
             if (r->has_cycles)
@@ -225,6 +232,7 @@ popliner_status pl_costs_json_fill_additive(pl_costs_json *r) {
                                         r->cut_cycles[last + 1]);
         }
     }
+    free(sums);
     /* a stage that begins earlier may have smaller inputs */
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     costs->peak_parts = peak_parts;

@@ -62,6 +62,61 @@ static popliner_status read_variants(pl_costs_json *r, const char *owner, size_t
     return status;
 }
 
+/* Adds times, one for each sample, or one number for all. */
+static popliner_status add_times(const pl_costs_json *r, const pl_json_place *place,
+                                 const json_t *value, uint64_t *times) {
+    const size_t count = json_is_array(value) ? json_array_size(value) : r->num_samples;
+    if (value == NULL)
+        return POPLINER_OK;
+    if (count != r->num_samples || count == 0)
+        return pl_json_refuse(&r->json, place,
+                              "the list has %zu times, but others have %zu: expected one for each "
+                              "sample",
+                              count, r->num_samples);
+    for (size_t i = 0; i < count; ++i) {
+        const pl_json_place item = pl_place("%s[%zu]", place->text, i);
+        uint64_t own = 0;
+        popliner_status status =
+            json_is_array(value) ? pl_costs_json_cycles(r, &item, json_array_get(value, i), &own)
+                                 : pl_costs_json_cycles(r, place, value, &own);
+        if (status != POPLINER_OK)
+            return status;
+        times[i] += own;
+    }
+    return POPLINER_OK;
+}
+
+static uint64_t largest(const uint64_t *numbers, size_t count) {
+    uint64_t result = 0;
+    for (size_t i = 0; i < count; ++i)
+        result = numbers[i] > result ? numbers[i] : result;
+    return result;
+}
+
+/* Reads what a unit takes in each sample: its cycles, or those of its forward and backward pass;
+ * recomputing it takes another forward pass. */
+static popliner_status read_times(pl_costs_json *r, size_t unit, const json_t *value) {
+    static const char *const keys[] = {"cycles", "forward", "backward"};
+    uint64_t *own = &r->cycles[unit * r->num_samples];
+    const bool has_cycles = json_object_get(value, keys[0]) != NULL;
+    pl_json_place place = pl_place("units[%zu].%s", unit, keys[0]);
+    if (has_cycles &&
+        (json_object_get(value, keys[1]) != NULL || json_object_get(value, keys[2]) != NULL))
+        return pl_json_refuse(&r->json, &place,
+                              "are the sum of \"forward\" and \"backward\"; remove them or these");
+    popliner_status status = POPLINER_OK;
+    for (size_t k = 0; status == POPLINER_OK && k < 3; ++k) {
+        place = pl_place("units[%zu].%s", unit, keys[k]);
+        status = add_times(r, &place, json_object_get(value, keys[k]), own);
+        if (k == 1 && json_object_get(value, "inputs") != NULL)
+            r->recompute_cycles[unit] = largest(own, r->num_samples);
+    }
+    place = pl_place("units[%zu].%s", unit, keys[has_cycles ? 0 : 1]);
+    return status == POPLINER_OK
+               ? pl_costs_json_add_up_cycles(r, &place, largest(own, r->num_samples))
+               : status;
+}
+
 /* Adds the unit unchanged, and its variants. Its costs must have been read. */
 static popliner_status pl_costs_json_read_unit_variants(pl_costs_json *r, size_t unit,
                                                         const json_t *value) {
@@ -69,7 +124,7 @@ static popliner_status pl_costs_json_read_unit_variants(pl_costs_json *r, size_t
     const json_t *more = json_object_get(value, "recompute_cycles");
     pl_json_place more_place = pl_place("units[%zu].recompute_cycles", unit);
     size_t row = unit * r->num_regions;
-    const pl_variant own = {r->memory[row], r->stash[row], r->cycles[unit], NULL};
+    const pl_variant own = {r->memory[row], r->stash[row], r->cycles[unit * r->num_samples], NULL};
     popliner_status status = POPLINER_OK;
     if (more != NULL)
         status = pl_costs_json_cycles(r, &more_place, more, &r->recompute_cycles[unit]);
@@ -259,7 +314,7 @@ static popliner_status make_room(pl_costs_json *r) {
     r->sum_bytes = pl_new_array(r->num_regions, sizeof *r->sum_bytes);
     r->memory = pl_new_array(count, sizeof *r->memory);
     r->stash = pl_new_array(count, sizeof *r->stash);
-    r->cycles = pl_new_array(r->num_units, sizeof *r->cycles);
+    r->cycles = pl_new_array(r->num_units * r->num_samples, sizeof *r->cycles);
     r->cut_cycles = pl_new_array(r->num_units + 1, sizeof *r->cut_cycles);
     r->interval_bytes = pl_new_array(3 * r->num_regions, sizeof *r->interval_bytes);
     r->recompute_cycles = pl_new_array(r->num_units, sizeof *r->recompute_cycles);
@@ -277,39 +332,79 @@ static popliner_status make_room(pl_costs_json *r) {
     return has_room ? POPLINER_OK : pl_costs_json_fail_memory(r);
 }
 
-/* Allocates the parameters of all units for the first unit that has any. */
-static popliner_status read_parameters(pl_costs_json *r, size_t unit, const json_t *value) {
-    pl_json_place place = pl_place("units[%zu].parameters", unit);
-    popliner_costs_file *file = r->file;
+/* Reads bytes that count once for all regions. Allocates those of all units for the first unit that
+ * has any. */
+static popliner_status read_numbers(pl_costs_json *r, size_t unit, const char *key,
+                                    const json_t *object, uint64_t **numbers) {
+    const json_t *value = json_object_get(object, key);
+    pl_json_place place = pl_place("units[%zu].%s", unit, key);
     if (value == NULL)
         return POPLINER_OK;
-    if (file->parameters == NULL)
-        file->parameters = pl_new_array(r->num_units, sizeof *file->parameters);
-    return file->parameters == NULL
+    if (numbers == &r->kv_bytes && json_object_get(r->root, "regions") != NULL)
+        return pl_json_refuse(&r->json, &place,
+                              "is known for a device without regions; remove \"regions\"");
+    if (*numbers == NULL)
+        *numbers = pl_new_array(r->num_units, sizeof **numbers);
+    return *numbers == NULL
                ? pl_costs_json_fail_memory(r)
-               : pl_json_whole(&r->json, &place, value, 0, PL_MAX_BYTES, &file->parameters[unit]);
+               : pl_json_whole(&r->json, &place, value, 0, PL_MAX_BYTES, &(*numbers)[unit]);
+}
+
+/* Reads what a unit is. */
+static popliner_status read_kind(pl_costs_json *r, size_t unit, const json_t *value,
+                                 bool *is_layer) {
+    static const char *const kinds[PL_NUM_UNIT_KINDS] = {[PL_UNIT_KIND_OTHER] = "other",
+                                                         [PL_UNIT_KIND_LAYER] = "layer",
+                                                         [PL_UNIT_KIND_EMBEDDING] = "embedding",
+                                                         [PL_UNIT_KIND_MTP] = "mtp",
+                                                         [PL_UNIT_KIND_LOSS] = "loss"};
+    const json_t *layer = json_object_get(value, "layer");
+    const json_t *kind = json_object_get(value, "kind");
+    pl_json_place layer_place = pl_place("units[%zu].layer", unit);
+    pl_json_place kind_place = pl_place("units[%zu].kind", unit);
+    const char *name = NULL;
+    if (layer != NULL && !json_is_boolean(layer))
+        return pl_json_refuse(&r->json, &layer_place, "expected true or false");
+    *is_layer = !json_is_false(layer);
+    if (kind == NULL)
+        return POPLINER_OK;
+    if (layer != NULL)
+        return pl_json_refuse(&r->json, &kind_place,
+                              "says whether it is a layer; remove \"layer\"");
+    popliner_status status = pl_json_text(&r->json, &kind_place, kind, &name);
+    if (status != POPLINER_OK)
+        return status;
+    if (r->unit_kinds == NULL) {
+        r->unit_kinds = pl_new_array(r->num_units, 1);
+        if (r->unit_kinds == NULL)
+            return pl_costs_json_fail_memory(r);
+        memset(r->unit_kinds, PL_UNIT_KIND_LAYER, r->num_units);
+    }
+    size_t i = 0;
+    while (i < PL_NUM_UNIT_KINDS && strcmp(name, kinds[i]) != 0)
+        ++i;
+    if (i == PL_NUM_UNIT_KINDS)
+        return pl_json_refuse(&r->json, &kind_place,
+                              "expected layer, embedding, mtp, loss or other, found \"%.100s\"",
+                              name);
+    r->unit_kinds[unit] = (uint8_t)i;
+    *is_layer = i == PL_UNIT_KIND_LAYER;
+    return POPLINER_OK;
 }
 
 static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *value,
                                  bool is_listed) {
-    static const char *const own_costs[] = {"memory", "cycles",   "stash",
-                                            "inputs", "variants", "recompute_cycles"};
+    static const char *const own_costs[] = {"memory", "cycles", "forward",  "backward",
+                                            "stash",  "inputs", "variants", "recompute_cycles"};
     pl_json_place place = pl_place("units[%zu]", unit);
     pl_json_place name_place = pl_place("units[%zu].name", unit);
-    pl_json_place layer_place = pl_place("units[%zu].layer", unit);
-    pl_json_place cycles_place = pl_place("units[%zu].cycles", unit);
-    const json_t *cycles = json_object_get(value, "cycles");
-    const json_t *layer = json_object_get(value, "layer");
     size_t row = unit * r->num_regions;
     bool is_layer = true;
     popliner_status status = pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, &place, value);
     if (status == POPLINER_OK)
         status = read_name(r, &name_place, json_object_get(value, "name"), &r->units);
-    if (status == POPLINER_OK && layer != NULL) {
-        status = json_is_boolean(layer)
-                     ? pl_json_flag(&r->json, &layer_place, layer, &is_layer)
-                     : pl_json_refuse(&r->json, &layer_place, "expected true or false");
-    }
+    if (status == POPLINER_OK)
+        status = read_kind(r, unit, value, &is_layer);
     if (status != POPLINER_OK)
         return status;
     for (size_t i = 0; is_listed && i < sizeof own_costs / sizeof *own_costs; ++i)
@@ -324,11 +419,11 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
         status = pl_costs_json_additive_bytes(r, &place, value, "inputs",
                                               r->file->additive.inputs + row);
     if (status == POPLINER_OK)
-        status = read_parameters(r, unit, json_object_get(value, "parameters"));
-    if (status == POPLINER_OK && cycles != NULL)
-        status = pl_costs_json_cycles(r, &cycles_place, cycles, &r->cycles[unit]);
+        status = read_numbers(r, unit, "parameters", value, &r->file->parameters);
     if (status == POPLINER_OK)
-        status = pl_costs_json_add_up_cycles(r, &cycles_place, r->cycles[unit]);
+        status = read_numbers(r, unit, "kv", value, &r->kv_bytes);
+    if (status == POPLINER_OK)
+        status = read_times(r, unit, value);
     if (status != POPLINER_OK)
         return status;
     status = is_listed ? POPLINER_OK : pl_costs_json_read_unit_variants(r, unit, value);
@@ -346,7 +441,19 @@ static popliner_status read_unit(pl_costs_json *r, size_t unit, const json_t *va
 popliner_status pl_costs_json_read_units(pl_costs_json *r, bool is_listed) {
     const json_t *units = json_object_get(r->root, "units");
     bool all_layers = true;
-    popliner_status status = make_room(r);
+    pl_json_place place = pl_place("units");
+    popliner_status status = POPLINER_OK;
+    if (r->num_samples > PL_MAX_SAMPLES)
+        return pl_json_refuse(&r->json, &place, "expected at most %d samples of times, found %zu",
+                              (int)PL_MAX_SAMPLES, r->num_samples);
+    if (status == POPLINER_OK && r->num_samples > 1 &&
+        r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        status = pl_json_refuse(&r->json, &place,
+                                "stages choose how they recompute for one time of each unit, but "
+                                "there are %zu samples",
+                                r->num_samples);
+    if (status == POPLINER_OK)
+        status = make_room(r);
     if (status != POPLINER_OK)
         return status;
     for (size_t unit = 0; unit < r->num_units; ++unit) {

@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/structs.h"
 #include "base/text.h"
+#include "costs/costs.h"
 #include "emit/emit_data.h"
 #include "memory/chain_data.h"
 #include "pipeline/pipeline.h"
@@ -372,12 +373,16 @@ static role role_of(const pl_certificate_input *in, size_t unit, size_t first, s
                                 : ROLE_STRAY;
 }
 
-/* True for "mtp" and "mtp.0", "mtp.1", ...: a layer that predicts further tokens. */
-static bool is_mtp(const char *name) {
+/* True for a layer that predicts further tokens: by its kind; without kinds "mtp", "mtp.0", ... */
+static bool is_mtp(const pl_certificate_input *in, size_t unit) {
+    const char *name = in->unit_names[unit];
+    if (in->unit_kinds != NULL)
+        return in->unit_kinds[unit] == PL_UNIT_KIND_MTP;
     return strncmp(name, "mtp", 3) == 0 && (name[3] == '\0' || name[3] == '.');
 }
 
-static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role) {
+static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role,
+                      bool predicts) {
     switch (its_role) {
     case ROLE_LAYER:
         e->layers[e->num_layers++] = e->unit_names[unit];
@@ -393,8 +398,8 @@ static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role it
         break;
     case ROLE_TAIL:
         stage->has_tail = true;
-        stage->num_mtp += is_mtp(e->unit_names[unit]);
-        stage->has_end = stage->has_end || !is_mtp(e->unit_names[unit]);
+        stage->num_mtp += predicts;
+        stage->has_end = stage->has_end || !predicts;
         break;
     case ROLE_STRAY:
         if (e->stray_unit == SIZE_MAX)
@@ -415,7 +420,7 @@ static void take_stages(pl_emission *e, const pl_certificate_input *in, const po
         stage->ipu = plan->stages[i].ipu;
         stage->first_layer = e->num_layers;
         for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
-            take_unit(e, stage, unit, role_of(in, unit, first, end));
+            take_unit(e, stage, unit, role_of(in, unit, first, end), is_mtp(in, unit));
     }
 }
 

@@ -192,7 +192,8 @@ class Checkpoints(unittest.TestCase):
             "head": 192})
         self.assertEqual([unit.memory for unit in table.units],
                          [unit.weight_bytes for unit in table.units])
-        self.assertEqual([unit.layer for unit in table.units], [False, True, True, True, False])
+        self.assertEqual([unit.kind for unit in table.units],
+                         ["embedding", "layer", "layer", "layer", "loss"])
         halved = read_source(path, tensor=2, experts=4)
         self.assertEqual(halved.units[1].memory, (128 + 32) // 2 + 28 // 4)
         with self.assertRaisesRegex(popliner.UsageError, "quantised"):
@@ -242,7 +243,7 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(weights(table), {"embedding": 2100, "0": 36864 + 1024,
                                           "1": 69632 + 69632 + 1024, "head": 1024})
         # heads of 64: 2 and 1 of keys and values, in 2 bytes
-        self.assertEqual([unit.kv_bytes for unit in table.units], [0, 512, 256, 0])
+        self.assertEqual([unit.kv for unit in table.units], [0, 512, 256, 0])
         self.assertEqual(table.shared, [(["embedding", "head"], 2100)])
         self.assertEqual(table.units[1].memory, 36864 + 1024 + 2048 * 512)
         other = dict(GGUF_PAIRS, **{"general.alignment": 64})
@@ -353,11 +354,12 @@ class Configurations(unittest.TestCase):
                            (GPT2, 2 * 768 * 2), (QWEN2, 2 * 4 * 128 * 2)):
             table = self.read(config, sequence=10, batch=3)
             for unit in table.units[1:-1]:
-                self.assertEqual((unit.kv_bytes, unit.memory - unit.weight_bytes), (kv, 30 * kv))
+                self.assertEqual((unit.kv, unit.memory - unit.weight_bytes), (kv, 30 * kv))
         # every other layer of Gemma 2 sees 4096 tokens, the first one does
         table = self.read(GEMMA2, sequence=10000)
         self.assertEqual([unit.memory - unit.weight_bytes for unit in table.units[1:4]],
                          [4096 * 4096, 10000 * 4096, 4096 * 4096])
+        self.assertEqual([unit.kv for unit in table.units[:4]], [0, 0, 4096, 0])
         types = dict(QWEN3, num_hidden_layers=2, sliding_window=7,
                      layer_types=["full_attention", "sliding_attention"])
         table = self.read(types, sequence=100)
@@ -389,7 +391,7 @@ class Configurations(unittest.TestCase):
             self.assertEqual(costs.peak(1, 2), 2 * table.units[1].memory)
             self.assertEqual(costs.cycles(1, 2), 2 * table.units[1].time)
             self.assertEqual(costs.cut(4), table.units[3].cut)
-            self.assertEqual(costs.counted_units, [unit.layer for unit in table.units])
+            self.assertEqual(costs.counted_units, [unit.kind == "layer" for unit in table.units])
 
     def test_wrong_configurations(self):
         for change, told in (({"model_type": "mamba"}, "'mamba' is unknown"),
@@ -527,7 +529,7 @@ chain, x = build()
 table = costs.of_modules(chain, x, optimizer="adam-mixed")
 layer = h * f + f + f * h + h
 assert [u.name for u in table.units] == ["embed", "layers.0", "layers.1", "head"]
-assert [u.layer for u in table.units] == [False, True, True, False]
+assert [u.kind for u in table.units] == ["other", "layer", "layer", "other"]
 # weight, gradient, and 12 bytes of the optimizer
 assert [u.memory for u in table.units] == [h * 20, layer * 20, layer * 20, 0], table.units
 assert table.shared == [(["embed", "head"], h * h * 20)], table.shared
@@ -539,7 +541,7 @@ from torch._subclasses import FakeTensorMode
 with FakeTensorMode():
     fake = costs.of_modules(*build(), optimizer="adam-mixed")
 for unit in table.units + fake.units:
-    unit.time = unit.forward = unit.recompute_time = 0
+    unit.forward = unit.backward = 0
 assert fake == table, (fake, table)
 inference = costs.of_modules(chain, x, optimizer=None)
 assert [u.memory for u in inference.units] == [4 * h, 4 * layer, 4 * layer, 0]

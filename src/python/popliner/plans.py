@@ -127,6 +127,10 @@ class Answer(Plan, Owner):
         Plan.__init__(self, info.plan, unit_names)
         #: the greatest share of the largest tile that no operation explains, from 0 to 1
         self.unexplained_share: float = info.unexplained_share
+        #: how many tokens more the caches of every IPU have room for, where the costs say what a
+        #: token takes and there is a limit; else None
+        self.headroom_tokens: Optional[int] = (
+            None if info.headroom_tokens == 2**64 - 1 else info.headroom_tokens)
         #: what was measured of the IPU of each stage; none without a profile
         self.details: Tuple[StageDetail, ...] = tuple(
             map(detail_of, first(info.details, len(self.stages) if info.details else 0)))

@@ -124,9 +124,10 @@ class Costs(Owner):
                  devices: Optional[Mapping[str, Any]] = None, shared: Sequence[Any] = (),
                  pipeline: Optional[Mapping[str, Any]] = None, **others: Any) -> "Costs":
         """Costs that add up: `units` has an object for each unit, with `name` and, of those it
-        has, `memory`, `cycles`, `stash`, `inputs`, `recompute_cycles`, `parameters`, `layer`;
-        `cuts` the bytes over the cut after each unit but the last. All is as in docs/costs.md,
-        whose other keys may be given too."""
+        has, `memory`, `cycles` or `forward` and `backward`, `stash`, `inputs`,
+        `recompute_cycles`, `parameters`, `kv`, and `layer` or `kind`; `cuts` the bytes over the cut
+        after each unit but the last. All is as in docs/costs.md, whose other keys may be given
+        too."""
         document: Dict[str, Any] = {"format": "popliner-costs", "version": 1, **others,
                                     "units": [dict(unit) for unit in units]}
         if cuts is not None:

@@ -164,36 +164,37 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
     training = assumed.train is not None
     flops = _times(shape, i, assumed)
     unit.forward = ceil_div(flops, assumed.tensor)
-    unit.time = 3 * unit.forward if training else unit.forward
     if training:
-        unit.recompute_time = unit.forward
+        unit.backward = 2 * unit.forward
         unit.inputs = ceil_div(2 * tokens * shape.hidden, assumed.tensor)
     if i is None:
         if training:
             unit.stash = ceil_div(4 * tokens * (shape.hidden + shape.vocabulary), assumed.tensor)
         return
     layer = shape.layers[i]
-    unit.kv_bytes = ceil_div(layer.kv * DTYPE_BYTES[assumed.kv_dtype], assumed.tensor)
     if training:
         size = 18 * shape.hidden + 4 * layer.intermediate
         if assumed.activations == "all":
             size = 34 * shape.hidden + 5 * shape.heads * assumed.sequence
         unit.stash = ceil_div(tokens * size, assumed.tensor)
     else:
+        kv_bytes = ceil_div(layer.kv * DTYPE_BYTES[assumed.kv_dtype], assumed.tensor)
         reach = min(assumed.sequence, layer.window or assumed.sequence)
-        unit.memory += assumed.batch * reach * unit.kv_bytes
+        unit.memory += assumed.batch * reach * kv_bytes
+        # a full window keeps no more
+        unit.kv = kv_bytes if layer.window is None or reach < layer.window else 0
 
 
 def _scale_times(table: Table, assumed: Assumed) -> None:
     """Converts FLOPs to the requested unit, or to one that a file can hold."""
-    total = sum(unit.time + unit.recompute_time for unit in table.units)
+    total = sum(unit.time + unit.forward for unit in table.units)
     table.time_unit, divisor = "FLOP", 1.0
     if assumed.tflops is not None:
         table.time_unit, divisor = "ms", assumed.tflops * 1e9
     elif total > MAX_TIME:
         table.time_unit, divisor = "MFLOP", 1e6
     for unit in table.units:
-        for name in ("time", "forward", "recompute_time"):
+        for name in ("forward", "backward"):
             value = getattr(unit, name)
             setattr(unit, name, round(value / divisor, 6) if assumed.tflops is not None
                     else value if divisor == 1 else round(value / divisor))
@@ -218,7 +219,7 @@ def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
         weights = places[place]
         is_mtp = place >= len(numbers) - num_mtp
         unit = Unit(f"mtp.{place - len(numbers) + num_mtp}" if is_mtp else str(place),
-                    layer=not is_mtp)
+                    kind="mtp" if is_mtp else "layer")
         unit.memory = weights.share(assumed, training)
         unit.weight_bytes = weights.size
         unit.parameters = weights.gradients(assumed)
@@ -231,7 +232,7 @@ def chain(source: str, places: Dict[Place, Weights], shape: Optional[Shape],
         for part in parts:
             own = places.get(part, Weights())
             weights.add(own.size, own.elements)
-        unit = Unit(name, layer=False, weight_bytes=weights.size,
+        unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
                     memory=weights.share(assumed, training),
                     parameters=weights.gradients(assumed))
         if name == "head" and shape is not None:
@@ -292,9 +293,8 @@ def _explain(table: Table, places: Dict[Place, Weights], shape: Optional[Shape],
     table.notes.extend(shape.notes)
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
     if assumed.train is None:
-        kv = sorted({unit.kv_bytes for unit in table.units if unit.kv_bytes})
-        say("KV cache: " + " or ".join(map(str, kv)) + f" bytes a token and layer in "
-            f"{assumed.kv_dtype}, for every token of the micro-batch, at most the window's.")
+        say(f"KV cache in {assumed.kv_dtype}: memory has that of every token of the micro-batch, "
+            "at most the window's; kv is what another token takes.")
     else:
         say("Backward takes twice the forward FLOPs. Activations of a layer: "
             + ("34 h + 5 a s bytes a token, nothing recomputed."

@@ -16,6 +16,9 @@ from typing import Dict, Iterator, List, Optional, Pattern, Sequence, Tuple, Uni
 from ..errors import InputError, UsageError
 from .table import MAX_UNITS, Assumed, Source, Table, Unit
 
+#: Units that are no layers, and their kinds.
+ENDS = {"embedding": "embedding", "head": "loss"}
+
 #: The bits of an element, by the number of TensorProto.DataType; strings have none.
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
         14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8}
@@ -278,7 +281,7 @@ def _table(walk: _Walk, nodes: List[_Node], weights: Dict[str, int], values: Dic
     if len(names) > MAX_UNITS:
         raise walk.refuse(f"{len(names)} units; expected at most {MAX_UNITS}; merge nodes with "
                           "--group")
-    table = Table([Unit(name, layer=name.split("#")[0] not in ("embedding", "head"))
+    table = Table([Unit(name, kind=ENDS.get(name.split("#")[0], "layer"))
                    for name in names])
     users: Dict[str, List[int]] = {}
     maker: Dict[str, int] = {name: -1 for name in inputs}
@@ -349,7 +352,7 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
             raise InputError(f"{name}: line {i}: expected a name and four sizes in bytes")
         numbers.append([int(cell) for cell in row[1:]])
     names, places = group([row[0] for row in rows[1:]], assumed)
-    table = Table([Unit(unit, layer=unit.split("#")[0] not in ("embedding", "head"))
+    table = Table([Unit(unit, kind=ENDS.get(unit.split("#")[0], "layer"))
                    for unit in names])
     temporary = [0] * len(names)
     for (_, weights, dynamic, temp), place in zip(numbers, places):

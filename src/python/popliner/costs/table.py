@@ -43,6 +43,10 @@ MAX_UNITS = 16384
 MAX_TIME = (1 << 52) - 1
 
 
+#: The columns that have a unit of time.
+TIMES = ("time", "forward", "backward")
+
+
 @dataclass
 class Assumed:
     """What a model file does not say. Sizes are of a micro-batch."""
@@ -95,16 +99,20 @@ class Unit:
 
     name: str
     memory: int = 0
-    time: float = 0
+    forward: float = 0  #: times of the passes
+    backward: float = 0
     stash: int = 0
     inputs: int = 0
     parameters: int = 0
+    kv: int = 0  #: what the cache of a token more takes
     cut: int = 0
-    layer: bool = True
-    recompute_time: float = 0
+    kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
-    kv_bytes: int = 0  #: of one token
-    forward: float = 0  #: the part of `time` of the forward pass
+
+    @property
+    def time(self) -> float:
+        """Of both passes."""
+        return self.forward + self.backward
 
 
 @dataclass
@@ -128,7 +136,8 @@ class Table:
         return self
 
     def _columns(self) -> List[str]:
-        wanted = ["memory", "time", "stash", "inputs", "parameters", "cut"]
+        times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
+        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "cut"]
         return [name for name in wanted
                 if name == "memory" or any(getattr(unit, name) for unit in self.units)]
 
@@ -147,12 +156,12 @@ class Table:
             out.write("# " + " ".join(note.split()) + "\n")
         columns = self._columns()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["name", *(f"time ({self.time_unit})" if name == "time" else name
-                                   for name in columns), "layer"])
+        writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
+                                   for name in columns), "kind"])
         for unit in self.units:
             cells = [getattr(unit, name) for name in columns]
             cells[0] += extra.get(unit.name, 0)
-            writer.writerow([unit.name, *cells, str(unit.layer).lower()])
+            writer.writerow([unit.name, *cells, unit.kind])
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
@@ -163,10 +172,8 @@ class Table:
             row: Dict[str, Any] = {"name": unit.name}
             row.update((keys.get(name, name), getattr(unit, name))
                        for name in self._columns() if name != "cut")
-            if unit.recompute_time:
-                row["recompute_cycles"] = unit.recompute_time
-            if not unit.layer:
-                row["layer"] = False
+            if unit.kind != "layer":
+                row["kind"] = unit.kind
             units.append(row)
         result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
                                   "description": " ".join(self.notes), "units": units}

@@ -140,14 +140,14 @@ def of_modules(modules: Iterable[Tuple[str, Callable[..., Any]]], x: Any, *,
             x, {key: size for key, (size, _, _) in own.items()})
         alone = {key: it for key, it in own.items() if len(users[key]) == 1}
         gradients, states = _states(alone, assumed)
-        unit = Unit(name, layer=is_layer(name), forward=round(forward, 6),
-                    time=round(forward + backward, 6), parameters=_states(own, assumed)[0],
+        unit = Unit(name, kind="layer" if is_layer(name) else "other", forward=round(forward, 6),
+                    backward=round(backward, 6), parameters=_states(own, assumed)[0],
                     weight_bytes=sum(size for size, _, _ in own.values()))
         unit.memory = sum(size for size, _, _ in alone.values()) + states
         size = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(y))
         unit.cut = 2 * size if optimizer is not None else size
         if optimizer is not None:
-            unit.stash, unit.inputs, unit.recompute_time = kept, given, unit.forward
+            unit.stash, unit.inputs = kept, given
         table.units.append(unit)
         x = y
     for key, places in users.items():
