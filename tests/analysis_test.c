@@ -81,8 +81,8 @@ static void check_own_table(popliner_analysis *analysis, const popliner_request 
     popliner_error error = {.message = ""};
     popliner_solver_options options = *request->solver;
     check(popliner_analysis_costs(analysis, request, &costs, &error), &error);
-    if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
-        options.max_stage_bytes = popliner_analysis_profile(analysis)->target.bytes_per_tile;
+    if (options.mem_per_tile == POPLINER_TARGET_BYTES)
+        options.mem_per_tile = popliner_analysis_profile(analysis)->target.bytes_per_tile;
     check(popliner_solve(costs, &options, &plan, &error), &error);
     assert_int_equal(plan->num_stages, expected->num_stages);
     assert_int_equal(plan->peak_bytes, expected->peak_bytes);
@@ -105,8 +105,8 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
     for (size_t unit = 0; unit < popliner_chain_num_units(chain); unit++)
         counted[unit] = popliner_chain_unit_at(chain, unit)->kind == POPLINER_UNIT_LAYER;
     options.counted_units = counted;
-    if (options.max_stage_bytes == POPLINER_TARGET_BYTES)
-        options.max_stage_bytes = popliner_analysis_profile(analysis)->target.bytes_per_tile;
+    if (options.mem_per_tile == POPLINER_TARGET_BYTES)
+        options.mem_per_tile = popliner_analysis_profile(analysis)->target.bytes_per_tile;
     brute_answer expected = brute_force(costs, &options);
     assert_plan_is(popliner_certificate_get_info(certificate)->plan, &expected);
     popliner_certificate_free(certificate);
@@ -116,7 +116,7 @@ static void check_answer(popliner_analysis *analysis, const popliner_costs *cost
 /* A limit that the best split just keeps. */
 static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = num_ipus;
+    options.num_ipus = num_ipus;
     return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
 }
 
@@ -142,12 +142,12 @@ static void check_solving(const golden_case *c) {
             request.memory_model = models[i];
             request.schedule = POPLINER_SCHEDULE_POPART;
             request.solver = &options;
-            for (options.max_stages = 1; options.max_stages <= 4;
-                 options.max_stages += test_takes_all() ? 1 : 2) {
-                uint64_t best_bytes = best_peak(costs, options.max_stages);
+            for (options.num_ipus = 1; options.num_ipus <= 4;
+                 options.num_ipus += test_takes_all() ? 1 : 2) {
+                uint64_t best_bytes = best_peak(costs, options.num_ipus);
                 const uint64_t limits[] = {POPLINER_TARGET_BYTES, best_bytes, best_bytes - 1, 0};
                 for (size_t k = 0; k < 4; k++) {
-                    options.max_stage_bytes = limits[k];
+                    options.mem_per_tile = limits[k];
                     options.min_units = k == 1 ? 1 : 0;
                     check_answer(analysis, costs, &request);
                 }
@@ -187,7 +187,7 @@ static void check_evaluating(popliner_analysis *analysis, popliner_memory_model 
     size_t num_units = popliner_chain_num_units(chain_of(analysis, model));
     uint64_t best_bytes = UINT64_MAX;
     assert_in_range(num_units, 2, 12);
-    options.max_stages = NUM_IPUS;
+    options.num_ipus = NUM_IPUS;
     request.memory_model = model;
     request.solver = &options;
     for (size_t number = 0; number < (size_t)1 << (num_units - 1); number++) {
@@ -313,7 +313,7 @@ static char *ask(popliner_analysis *analysis, size_t question) {
     popliner_diagnosis *diagnosis = NULL;
     popliner_error error = {.message = ""};
     char *text = NULL;
-    options.max_stages = 3;
+    options.num_ipus = 3;
     request.solver = &options;
     switch (question) {
     case 0: /* the best split */
@@ -323,7 +323,7 @@ static char *ask(popliner_analysis *analysis, size_t question) {
         check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
         break;
     case 2: /* nothing fits */
-        options.max_stage_bytes = 1;
+        options.mem_per_tile = 1;
         check(popliner_analysis_solve(analysis, &request, &certificate, &error), &error);
         break;
     case 3: /* the original's algorithm */
@@ -569,7 +569,7 @@ static void tells_what_a_certificate_holds(void **state) {
     for (size_t i = 0; i < 3; i++) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         popliner_request request = POPLINER_REQUEST_INIT;
-        options.max_stages = 2;
+        options.num_ipus = 2;
         options.method = i == 1 ? POPLINER_METHOD_GREEDY : POPLINER_METHOD_AUTO;
         request.solver = &options;
         if (i < 2)
@@ -764,7 +764,7 @@ static void takes_shorter_solver_options(void **state) {
     /* greedily, at 50 % of what there is */
     options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     options.method = POPLINER_METHOD_GREEDY;
-    options.max_stage_bytes = 20;
+    options.mem_per_tile = 20;
     check(popliner_solve(costs, &options, &plan, &error), &error);
     assert_int_equal(popliner_plan_get_summary(plan)->num_stages, 1);
     popliner_plan_free(plan);

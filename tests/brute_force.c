@@ -63,7 +63,7 @@ static bool has_own_limit(const question *q, size_t ipu, uint64_t *limit_bytes) 
             *limit_bytes = q->options->ipu_limits[i].bytes;
             return true;
         }
-    *limit_bytes = q->options->max_stage_bytes;
+    *limit_bytes = q->options->mem_per_tile;
     return false;
 }
 
@@ -212,7 +212,7 @@ static uint64_t find_violated(const question *q, const popliner_plan_stage *stag
     assert_true(MAX_UNITS_BIT + q->num_units + o->num_pairs + o->num_placements <=
                 MOST_BRUTE_CONSTRAINTS);
     uint64_t violated = 0;
-    if (o->device_map != NULL ? num_stages != o->num_mapped_stages : num_stages > o->max_stages)
+    if (o->device_map != NULL ? num_stages != o->num_mapped_stages : num_stages > o->num_ipus)
         violated |= (uint64_t)1 << NUM_STAGES_BIT;
     for (size_t k = 0; k < num_stages; ++k) {
         size_t num_counted = 0;
@@ -274,11 +274,11 @@ static bool is_allowed_with(const question *q, const trial *t, size_t max_stages
 }
 
 static bool is_allowed(const question *q, const trial *t) {
-    return is_allowed_with(q, t, q->options->max_stages);
+    return is_allowed_with(q, t, q->options->num_ipus);
 }
 
 static bool is_within_memory(const question *q, const trial *t) {
-    return t->is_within_ipu_limits && t->other_peak_bytes <= q->options->max_stage_bytes;
+    return t->is_within_ipu_limits && t->other_peak_bytes <= q->options->mem_per_tile;
 }
 
 /* Whether the cuts of a come before those of b: by the first that differs, or as the beginning of
@@ -329,7 +329,7 @@ static void keep_earliest(const question *q, const trials *all, const bool *is_i
 static size_t count_places(const question *q) {
     if (q->options->device_map != NULL)
         return q->options->num_mapped_stages;
-    return q->options->max_stages < q->num_units ? q->options->max_stages : q->num_units;
+    return q->options->num_ipus < q->num_units ? q->options->num_ipus : q->num_units;
 }
 
 /* The first unit whose smallest peak alone, wherever it may stand, is above every limit that it may
@@ -413,8 +413,8 @@ static void list_constraints(const question *q, brute_answer *answer) {
     popliner_constraint *next = answer->constraints;
     *next++ = o->device_map != NULL ? (popliner_constraint){.kind = POPLINER_CONSTRAINT_DEVICE_MAP,
                                                             .number = o->num_mapped_stages}
-                                    : (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_STAGES,
-                                                            .number = o->max_stages};
+                                    : (popliner_constraint){.kind = POPLINER_CONSTRAINT_NUM_IPUS,
+                                                            .number = o->num_ipus};
     *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = o->min_units};
     *next++ = (popliner_constraint){.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = o->max_units};
     for (size_t unit = 1; unit < q->num_units; ++unit)

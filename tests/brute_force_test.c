@@ -83,7 +83,7 @@ static void optimises_memory_then_traffic(void **state) {
     } rows[] = {{1, 0, 24, 0}, {2, 2, 18, 1}, {3, 12, 16, 8}, {4, 123, 14, 12}, {9, 123, 14, 12}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-        options.max_stages = rows[i].max_stages;
+        options.num_ipus = rows[i].max_stages;
         brute_answer answer = answer_of(example_costs(), options);
         assert_int_equal(answer.status, POPLINER_PLAN_OPTIMAL);
         assert_int_equal(cuts_of(&answer), rows[i].cuts);
@@ -97,7 +97,7 @@ static void optimises_memory_then_traffic(void **state) {
 static void fills_all_of_a_plan(void **state) {
     (void)state;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 3;
+    options.num_ipus = 3;
     brute_answer answer = answer_of(example_costs(), options);
     const popliner_plan_stage stages[] = {
         {0, 0, 0, 5, 6, 7, 0}, {1, 1, 1, 13, 2, 1, 0}, {2, 3, 2, 16, 8, 0, 0}};
@@ -158,8 +158,8 @@ static void optimises_the_others(void **state) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.objectives = rows[i].list;
         options.num_objectives = rows[i].count;
-        options.max_stages = rows[i].max_stages;
-        options.max_stage_bytes = rows[i].limit_bytes;
+        options.num_ipus = rows[i].max_stages;
+        options.mem_per_tile = rows[i].limit_bytes;
         brute_answer answer = answer_of(example_costs(), options);
         assert_int_equal(answer.status, POPLINER_PLAN_OPTIMAL);
         assert_int_equal(cuts_of(&answer), rows[i].cuts);
@@ -171,7 +171,7 @@ static void optimises_the_others(void **state) {
 static void leaves_slack(void **state) {
     (void)state;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 3;
+    options.num_ipus = 3;
     options.slack_percent = 10;
     brute_answer answer = answer_of(example_costs(), options);
     assert_int_equal(cuts_of(&answer), 12);
@@ -204,7 +204,7 @@ static void breaks_ties(void **state) {
 static void obeys_constraints(void **state) {
     (void)state;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 3;
+    options.num_ipus = 3;
 
     const popliner_cut_rule rules[] = {POPLINER_CUT_FREE, POPLINER_CUT_FORBIDDEN, POPLINER_CUT_FREE,
                                        POPLINER_CUT_REQUIRED};
@@ -245,7 +245,7 @@ static void obeys_constraints(void **state) {
 
     const popliner_ipu_limit limits[] = {{1, 12}, {0, 30}};
     with = options;
-    with.max_stage_bytes = 2;
+    with.mem_per_tile = 2;
     with.ipu_limits = limits;
     with.num_ipu_limits = 2; /* only 24, or 22 and 2 */
     answer = answer_of(example_costs(), with);
@@ -262,7 +262,7 @@ static void knows_places_in_a_pipeline(void **state) {
                 popliner_costs_set_peak(costs, i, j, t,
                                         popliner_costs_peak(costs, i, j, 1) + 10 * (t - 1), NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 3;
+    options.num_ipus = 3;
     brute_answer answer = answer_of(costs, options);
     assert_int_equal(cuts_of(&answer), 1);
     assert_int_equal(answer.split.stages[0].peak_bytes, 15);
@@ -291,7 +291,7 @@ static void shares_ipus(void **state) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.device_map = map;
     options.num_mapped_stages = 3;
-    options.max_stages = 1; /* means nothing */
+    options.num_ipus = 1; /* means nothing */
     brute_answer answer = brute_force(costs, &options);
     const popliner_plan_stage stages[] = {
         {0, 0, 0, 7, 6, 7, 0}, {1, 2, 1, 17, 5, 4, 0}, {3, 3, 0, 7, 5, 0, 0}};
@@ -316,7 +316,7 @@ static void shares_ipus(void **state) {
     const popliner_pair pair = {0, 2};
     options.pairs = &pair;
     options.num_pairs = 1;
-    options.max_stage_bytes = 15;
+    options.mem_per_tile = 15;
     answer = answer_of(costs, options);
     assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_CAPACITY);
     assert_int_equal(answer.infeasibility.enough_stages, 0);
@@ -327,8 +327,8 @@ static void shares_ipus(void **state) {
 static void finds_what_is_in_the_way(void **state) {
     (void)state;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 2;
-    options.max_stage_bytes = 14;
+    options.num_ipus = 2;
+    options.mem_per_tile = 14;
     brute_answer answer = answer_of(example_costs(), options);
     assert_int_equal(answer.status, POPLINER_PLAN_INFEASIBLE);
     assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_CAPACITY);
@@ -337,7 +337,7 @@ static void finds_what_is_in_the_way(void **state) {
     assert_int_equal(cuts_of(&answer), 2);
     assert_int_equal(answer.bounds[0], 0);
 
-    options.max_stage_bytes = 13; /* unit 2 needs 14 */
+    options.mem_per_tile = 13; /* unit 2 needs 14 */
     answer = answer_of(example_costs(), options);
     assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_UNIT);
     assert_int_equal(answer.infeasibility.unit, 2);
@@ -350,7 +350,7 @@ static void finds_what_is_in_the_way(void **state) {
     popliner_ipu_limit limit = {0, 4};
     options.ipu_limits = &limit;
     options.num_ipu_limits = 1;
-    options.max_stage_bytes = 100;
+    options.mem_per_tile = 100;
     answer = answer_of(example_costs(), options);
     assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_PLACE);
     assert_int_equal(answer.infeasibility.fitting_ipu, 1);
@@ -361,8 +361,8 @@ static void finds_what_is_in_the_way(void **state) {
 
     /* IPU 1 takes but unit 3, or nothing */
     limit = (popliner_ipu_limit){1, 12};
-    options.max_stages = 3;
-    options.max_stage_bytes = 17;
+    options.num_ipus = 3;
+    options.mem_per_tile = 17;
     answer = answer_of(example_costs(), options);
     assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_CAPACITY);
     assert_int_equal(answer.infeasibility.enough_stages, 0);
@@ -376,7 +376,7 @@ static void counts_what_contradicts(void **state) {
     const popliner_cut_rule rules[] = {POPLINER_CUT_FREE, POPLINER_CUT_REQUIRED,
                                        POPLINER_CUT_REQUIRED, POPLINER_CUT_FREE};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 2;
+    options.num_ipus = 2;
     options.cut_rules = rules;
     brute_answer answer = answer_of(example_costs(), options);
     assert_int_equal(answer.status, POPLINER_PLAN_INFEASIBLE);
@@ -385,7 +385,7 @@ static void counts_what_contradicts(void **state) {
     assert_true(answer.has_split_without_constraints);
     assert_true(are_contradictions(&answer, (const size_t[]){3}, 1));
 
-    popliner_constraint all[] = {{.kind = POPLINER_CONSTRAINT_MAX_STAGES, .number = 2},
+    popliner_constraint all[] = {{.kind = POPLINER_CONSTRAINT_NUM_IPUS, .number = 2},
                                  {.kind = POPLINER_CONSTRAINT_REQUIRED_CUT, .unit = 0},
                                  {.kind = POPLINER_CONSTRAINT_REQUIRED_CUT, .unit = 1}};
     popliner_plan plan = {.status = POPLINER_PLAN_INFEASIBLE,
@@ -428,10 +428,10 @@ static void respects_forbidden_stages(void **state) {
     popliner_costs *costs = example_costs();
     popliner_costs_set_peak(costs, 0, 0, 1, POPLINER_PEAK_FORBIDDEN, NULL);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stage_bytes = UINT64_MAX;
+    options.mem_per_tile = UINT64_MAX;
     brute_answer answer = brute_force(costs, &options);
     assert_int_equal(cuts_of(&answer), 2); /* 18 bytes, and 2|3 needs no more but carries more */
-    options.max_stage_bytes = 17;
+    options.mem_per_tile = 17;
     answer = brute_force(costs, &options);
     assert_int_equal(answer.infeasibility.obstacle, POPLINER_OBSTACLE_CAPACITY);
     assert_int_equal(answer.infeasibility.enough_bytes, 18);

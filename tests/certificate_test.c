@@ -15,7 +15,7 @@ static const uint8_t counted_units[] = {0, 1, 1};
 
 /* One of each kind. */
 static const popliner_constraint every_kind[] = {
-    {.kind = POPLINER_CONSTRAINT_MAX_STAGES, .number = 3},
+    {.kind = POPLINER_CONSTRAINT_NUM_IPUS, .number = 3},
     {.kind = POPLINER_CONSTRAINT_DEVICE_MAP, .number = 4},
     {.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = 5},
     {.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = 6},
@@ -27,13 +27,13 @@ static const popliner_constraint every_kind[] = {
 enum { NUM_KINDS = sizeof every_kind / sizeof *every_kind };
 
 static const char *const by_field[] = {
-    "max_stages 3",  "device_map of 4 stages", "require layers:5..",   "require layers:..6",
+    "num_ipus 3",    "device_map of 4 stages", "require layers:5..",   "require layers:..6",
     "require cut:A", "require no-cut:B",       "require together:B,C", "require place:C=7"};
 
 static const popliner_option_names own_names = {
     .struct_size = sizeof own_names,
-    .max_stages = "-n",
-    .max_stage_bytes = "-m",
+    .num_ipus = "-n",
+    .mem_per_tile = "-m",
     .reserve = "-r",
     .constraints = {[POPLINER_CONSTRAINT_REQUIRED_CUT] = "cut"}};
 
@@ -140,17 +140,16 @@ static void words_every_constraint(void **state) {
     assert_constraints(&why, &own_names, own, NUM_KINDS);
     why.num_constraints = 2;
     assert_text(&why, NULL,
-                "No split is possible: contradiction between max_stages 3, device_map of 4 "
+                "No split is possible: contradiction between num_ipus 3, device_map of 4 "
                 "stages.\n");
     why.num_constraints = 1;
-    assert_text(&why, NULL,
-                "No split is possible with max_stages 3 (3 units, 2 of them layers).\n");
+    assert_text(&why, NULL, "No split is possible with num_ipus 3 (3 units, 2 of them layers).\n");
 }
 
 static void words_costs_that_forbid_all(void **state) {
     (void)state;
     static const char *const costs[] = {"the costs themselves, which forbid every split"};
-    static const char *const both[] = {"max_stages 3",
+    static const char *const both[] = {"num_ipus 3",
                                        "the costs, which forbid every split that is left"};
     popliner_infeasibility why = {
         .obstacle = POPLINER_OBSTACLE_CONSTRAINTS, .has_all_remedies = true, .needs_costs = true};
@@ -161,7 +160,7 @@ static void words_costs_that_forbid_all(void **state) {
     why.num_constraints = 1;
     assert_constraints(&why, NULL, both, 2);
     assert_text(&why, NULL,
-                "No split is possible: contradiction between max_stages 3, the costs, which forbid "
+                "No split is possible: contradiction between num_ipus 3, the costs, which forbid "
                 "every split that is left.\n");
 }
 
@@ -173,7 +172,7 @@ static void words_remedies(void **state) {
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
                 "No split over at most 16 IPUs fits.\n"
-                "It would fit with max_stage_bytes 5000, or with max_stages 20.\n");
+                "It would fit with mem_per_tile 5000, or with num_ipus 20.\n");
     assert_text(&why, &own_names,
                 "No split over at most 16 IPUs fits.\n"
                 "It would fit with -m 5000, or with -n 20.\n");
@@ -193,12 +192,12 @@ static void words_changes(void **state) {
                                   .num_remedies = NUM_REMEDIES,
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\nIt would fit with max_stages 20.\n"
+                "No split over at most 16 IPUs fits.\nIt would fit with num_ipus 20.\n"
                 "It would fit with IPU 3 of 700 bytes.\n"
                 "It would fit with 40 bytes more on every IPU.\n"
                 "It would fit without require place:C=7.\n"
                 "It would fit with require layers:2..\n"
-                "It would fit with max_stages 9 instead of device_map.\n"
+                "It would fit with num_ipus 9 instead of device_map.\n"
                 "It would fit without require no-cut:A to B (a cut after B is enough).\n"
                 "The JSON has 2 more changes that would be enough.\n");
     why.num_remedies = 1;
@@ -209,7 +208,7 @@ static void words_changes(void **state) {
     why.num_left_out = 2;
     why.has_all_remedies = false;
     assert_text(&why, NULL,
-                "No split over at most 16 IPUs fits.\nIt would fit with max_stages 20.\n"
+                "No split over at most 16 IPUs fits.\nIt would fit with num_ipus 20.\n"
                 "It would fit without require together:B,C, require place:C=7 together; one of "
                 "them alone is not enough.\nThere may be other changes: not all were tried.\n");
     why.num_remedies = NUM_REMEDIES;
@@ -253,8 +252,8 @@ static void words_what_is_kept_free(void **state) {
     reserve = (popliner_reserve){100, 0};
     assert_text(&why, NULL,
                 "No split over at most 16 IPUs fits.\n"
-                "It would fit with max_stage_bytes 5100 (of which reserve keeps 100 free), or "
-                "with max_stages 20.\n"
+                "It would fit with mem_per_tile 5100 (of which reserve keeps 100 free), or "
+                "with num_ipus 20.\n"
                 "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free).\n"
                 "It would fit with 40 bytes more on every IPU.\n");
     reserve = (popliner_reserve){0, 5000};
@@ -285,7 +284,7 @@ static void words_a_unit_out_of_place(void **state) {
     assert_text(&why, NULL,
                 "Layer B alone needs 30 bytes on a tile; its IPUs have 20 at most.\nIPU 2 would "
                 "hold it, but the order of the chain or a constraint "
-                "keeps it off.\nIt would fit with max_stages 3.\n");
+                "keeps it off.\nIt would fit with num_ipus 3.\n");
 }
 
 int main(void) {

@@ -76,11 +76,11 @@ static void names_a_map_that_is_too_short(void **state) {
 static void names_too_few_stages(void **state) {
     (void)state;
     static const popliner_constraint both[] = {
-        {.kind = POPLINER_CONSTRAINT_MAX_STAGES, .number = 2},
+        {.kind = POPLINER_CONSTRAINT_NUM_IPUS, .number = 2},
         {.kind = POPLINER_CONSTRAINT_MAX_UNITS, .number = 1}};
     popliner_costs *costs = make_costs(3, 2);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 2;
+    options.num_ipus = 2;
     options.max_units = 1;
     assert_contradiction(costs, &options, both, 2);
     popliner_costs_free(costs);

@@ -160,12 +160,12 @@ static void short_pipelines_are_not_taken_for_long_ones(void **state) {
         assert_int_equal(costs->max_stages_to_end, known[i]);
         assert_int_equal(popliner_costs_peak(costs, 1, 2, 1), 680);
         assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 740);
-        options.max_stages = 3;
+        options.num_ipus = 3;
         popliner_status status = popliner_solve(costs, &options, &plan, &error);
         assert_int_equal(status, known[i] < 3 ? POPLINER_ERROR_USAGE : POPLINER_OK);
         popliner_plan_free(plan);
         plan = NULL;
-        options.max_stages = 1;
+        options.num_ipus = 1;
         assert_int_equal(popliner_solve(costs, &options, &plan, &error), POPLINER_OK);
         popliner_plan_free(plan);
         popliner_costs_file_free(file);

@@ -202,7 +202,7 @@ static void errors(void **state) {
     popliner_plan *solved;
     no_unit.first_unit = 9;
     no_unit.last_unit = 9;
-    no_stage.max_stages = 0;
+    no_stage.num_ipus = 0;
     assert_int_equal(pl_read_profile(missing, NULL, &profile, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_debug_info_read(NULL, missing, NULL, &info, NULL), POPLINER_ERROR_INPUT);
     assert_int_equal(pl_read_files(missing, missing, NULL, &profile, &info, NULL),

@@ -27,7 +27,7 @@ static pl_shared_search ask(const shared_instance *in, pl_goal goal, pl_shared *
 
 /* Whether there is a split. */
 static bool check(shared_instance *in) {
-    every_split e = try_every_split(in, in->options.max_stage_bytes);
+    every_split e = try_every_split(in, in->options.mem_per_tile);
     pl_shared shared = {0};
     static const pl_goal goals[] = {PL_GOAL_ANY, PL_GOAL_FEWEST_CUT_BYTES, PL_GOAL_EARLIEST_CUTS};
     for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
@@ -75,7 +75,7 @@ static void keeps_to_spreads(void **state) {
             continue;
         draw_shared_instance(&in, seed);
         in.filter.spread_is_of_cycles = seed / 3 % 2 == 0;
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         if (e.num_splits > 0 && seed / 6 % 3 < 2) {
             in.filter.max_spread = e.least_spread + seed / 18 % 3 * 2;
             in.filter.max_spread -= in.filter.max_spread > 0 && seed % 8 == 0;
@@ -102,7 +102,7 @@ static void keeps_to_fixed_stages(void **state) {
             continue;
         ++num_taken;
         draw_shared_instance(&in, seed);
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         pl_shared shared = {0};
         pl_split split = {0};
         pl_cut_range ranges[MOST_STAGES + 1];
@@ -151,7 +151,7 @@ static void long_chains(void **state) {
     print_message("%zu shared peaks measured\n", in.num_calls);
     assert_true(in.num_calls < 60000);
 
-    in.options.max_stage_bytes = plan.peak_bytes - 1;
+    in.options.mem_per_tile = plan.peak_bytes - 1;
     assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
                      POPLINER_OK);
     in.filter = pl_filter_of_limits(&in.problem);

@@ -885,7 +885,7 @@ static void replicas_are_said(void **state) {
             assert_int_equal(popliner_costs_set_peak(costs, first, last, 1, 50 * n, NULL), 0);
             assert_int_equal(popliner_costs_set_cycles(costs, first, last, 10 * n, NULL), 0);
         }
-    solver.max_stage_bytes = 60;
+    solver.mem_per_tile = 60;
     asked.solver = &solver;
     asked.total_ipus = 4;
     asked.micro_batches = 9;
@@ -935,7 +935,7 @@ static void replicas_are_said(void **state) {
                         "devices.");
     free(text);
     popliner_replicas_free(answer);
-    solver.max_stage_bytes = 40;
+    solver.mem_per_tile = 40;
     assert_int_equal(popliner_replicas_solve(costs, &asked, &answer, NULL), POPLINER_OK);
     o.replicas = answer;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, &text, &error),

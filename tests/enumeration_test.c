@@ -50,7 +50,7 @@ static void make_chain(chain *c, uint64_t seed, size_t num_units, const size_t *
     assert_true(num_units <= MOST_UNITS && num_stages <= MOST_STAGES);
     c->options.device_map = map;
     c->options.num_mapped_stages = num_stages;
-    c->options.max_stage_bytes = UINT64_MAX;
+    c->options.mem_per_tile = UINT64_MAX;
     assert_int_equal(popliner_costs_create(num_units, 1, &c->costs, NULL), POPLINER_OK);
     for (size_t unit = 0; unit < num_units; ++unit)
         c->before[unit + 1] = c->before[unit] + 100 + below(c, 900);
@@ -336,7 +336,7 @@ static void serves_no_wider_filter(void **state) {
     chain c;
     subject s;
     make_chain(&c, 5, 12, map, 3);
-    c.options.max_stage_bytes = 5000;
+    c.options.mem_per_tile = 5000;
     c.options.ipu_limits = &limit;
     c.options.num_ipu_limits = 1;
     make_subject(&s, c.costs, &c.options);
@@ -384,7 +384,7 @@ static void solves_what_took_long(void **state) {
         c.options.objectives = cases[i].objectives;
         c.options.num_objectives = cases[i].num_objectives;
         c.options.slack_percent = cases[i].slack_percent;
-        c.options.max_stage_bytes = c.before[cases[i].num_units] * 3 / 4;
+        c.options.mem_per_tile = c.before[cases[i].num_units] * 3 / 4;
         brute_answer expected = brute_force(c.costs, &c.options);
         assert_int_equal(pl_solve(c.costs, &c.options, &plan, NULL), POPLINER_OK);
         assert_plan_is(&plan, &expected);

@@ -33,7 +33,7 @@ static void answers_are_within_the_filter(void **state) {
         if (!test_takes_case(seed, 4))
             continue;
         draw_shared_instance(&in, seed);
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         pl_shared shared = {0};
         pl_split split = {0};
         const pl_shared_search search = ask(&in, &shared);
@@ -126,7 +126,7 @@ static void keeps_what_it_begins_with(void **state) {
     size_t num_kept = 0;
     for (uint64_t seed = 0; seed < NUM_INSTANCES; seed += 7) {
         draw_shared_instance(&in, seed);
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         pl_shared shared = {0};
         pl_split split = {0};
         pl_objective_values before;

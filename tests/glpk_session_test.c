@@ -164,7 +164,7 @@ static size_t solve(bool is_shared, size_t stops_at, popliner_status expected) {
     popliner_error error = {0};
     popliner_costs *costs = new_costs(&c);
     options.method = POPLINER_METHOD_ILP; /* which has nobody but GLPK to ask */
-    options.max_stages = 4;
+    options.num_ipus = 4;
     options.device_map = is_shared ? map : NULL;
     options.num_mapped_stages = is_shared ? 4 : 0;
     options.should_stop = should_stop;

@@ -23,8 +23,8 @@ static void check_answer(const golden_case *c, const popliner_costs *costs, size
     static const popliner_method methods[] = {
         POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING, POPLINER_METHOD_ILP};
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = num_ipus;
-    options.max_stage_bytes = limit_bytes;
+    options.num_ipus = num_ipus;
+    options.mem_per_tile = limit_bytes;
     brute_answer expected = brute_force(costs, &options);
     for (size_t i = 0; i < (test_has_glpk() ? 3 : 2); i++) {
         options.method = methods[i];
@@ -41,7 +41,7 @@ static void check_answer(const golden_case *c, const popliner_costs *costs, size
 /* The smallest largest peak. */
 static uint64_t best_peak(const popliner_costs *costs, size_t num_ipus) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = num_ipus;
+    options.num_ipus = num_ipus;
     return brute_force(costs, &options).split.values[POPLINER_OBJECTIVE_MEMORY];
 }
 

@@ -230,8 +230,8 @@ static void ask(const popliner_costs_file *file, const question *q, popliner_cos
     popliner_error error;
     o.objectives = q->objectives;
     o.num_objectives = q->num_objectives;
-    o.max_stages = q->num_stages;
-    o.max_stage_bytes = q->bytes;
+    o.num_ipus = q->num_stages;
+    o.mem_per_tile = q->bytes;
     o.ipu_limits = &limit;
     o.num_ipu_limits = 1;
     o.ipu_speeds = &speed;

@@ -54,7 +54,7 @@ static void solve(chain *asked, size_t num_units, size_t max_stages, uint64_t ma
                   popliner_plan *plan) {
     const popliner_listener listener = {.user = asked, .message = record};
     const popliner_solver_options options = {
-        .max_stages = max_stages, .max_stage_bytes = max_stage_bytes, .listener = &listener};
+        .num_ipus = max_stages, .mem_per_tile = max_stage_bytes, .listener = &listener};
     popliner_error error;
     assert_int_equal(pl_solve_greedily(num_units, sum_peak, asked, &options, plan, &error),
                      POPLINER_OK);
@@ -232,7 +232,7 @@ static void never_uses_what_is_forbidden(void **state) {
 static void hands_errors_on(void **state) {
     (void)state;
     const uint64_t bytes[] = {10, 10, 10, 10, 10};
-    const popliner_solver_options options = {.max_stages = 2, .max_stage_bytes = 60};
+    const popliner_solver_options options = {.num_ipus = 2, .mem_per_tile = 60};
     popliner_plan plan = {0};
     popliner_error error;
     chain asked = {.unit_bytes = bytes, .fail_at_call = 3};
@@ -243,7 +243,7 @@ static void hands_errors_on(void **state) {
     assert_null(plan.stages);
     assert_int_equal(plan.num_stages, 0);
 
-    const popliner_solver_options no_stages = {.max_stages = 0, .max_stage_bytes = 60};
+    const popliner_solver_options no_stages = {.num_ipus = 0, .mem_per_tile = 60};
     assert_int_equal(pl_solve_greedily(5, sum_peak, &asked, &no_stages, &plan, &error),
                      POPLINER_ERROR_USAGE);
     assert_int_equal(pl_solve_greedily(0, sum_peak, &asked, &options, &plan, &error),

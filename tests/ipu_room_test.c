@@ -43,7 +43,7 @@ static void holds_what_splits_have(void **state) {
         if (!test_takes_case(seed / 2, 4))
             continue;
         draw_shared_instance(&in, seed);
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         pl_room room = {0};
         assert_int_equal(pl_room_create(&room, &in.problem, NULL), POPLINER_OK);
         assert_true(room.is_known);
@@ -81,8 +81,8 @@ static void holds_any_weights(void **state) {
             in.random = test_random(in.random);
             room.weights[unit] = (double)(in.random >> 40 & 15);
         }
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
-        uint64_t most = in.options.max_stage_bytes;
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
+        uint64_t most = in.options.mem_per_tile;
         most = most < e.smallest_bytes + 9 ? most : e.smallest_bytes + 9;
         for (uint64_t limit = e.smallest_bytes; e.num_splits > 0 && limit <= most; limit += 4) {
             every_split f = try_every_split(&in, limit);

@@ -108,7 +108,7 @@ static void counts_what_cuts_take(void **state) {
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.objectives = &cycles;
         options.num_objectives = 1;
-        options.max_stages = 2;
+        options.num_ipus = 2;
         options.method = methods[i % count];
         options.link_bandwidth = cases[k].usual;
         options.ipu_links = &link;
@@ -250,7 +250,7 @@ static void draw_chain(long_chain *c, uint64_t *random) {
         popliner_costs_set_cut(c->costs, i, test_below(random, 4000), NULL);
     }
     c->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    c->options.max_stages = c->max_stages;
+    c->options.num_ipus = c->max_stages;
     c->options.link_bandwidth = (popliner_bandwidth){1 + test_below(random, 20), 1};
     c->options.ipu_links = c->links;
     c->options.ipu_speeds = c->speeds;

@@ -63,7 +63,7 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
     popliner_sweep sweep = POPLINER_SWEEP_INIT;
     popliner_certificate *certificate;
     char *text = NULL;
-    options.max_stages = 2;
+    options.num_ipus = 2;
     options.slack_percent = 12.5;
     assert_int_equal(popliner_solve(costs, &options, &input.plan, NULL), POPLINER_OK);
     input.costs = costs;
@@ -129,7 +129,7 @@ static void add_program(pl_text *all, const popliner_costs *costs, const char *d
                         popliner_program_format format) {
     static const popliner_objective cycles = POPLINER_OBJECTIVE_CYCLES;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 2;
+    options.num_ipus = 2;
     options.objectives = &cycles;
     options.num_objectives = 1;
     char *path = test_path(directory, "program");

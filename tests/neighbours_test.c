@@ -47,10 +47,10 @@ static void finds_the_best_of_short_chains(void **state) {
             continue;
         draw_shared_instance(&in, seed);
         in.filter.spread_is_of_cycles = seed / 16 % 2 == 0;
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         if (e.num_splits > 0 && seed / 32 % 2 == 0) {
             in.filter.max_spread = e.least_spread + seed / 64 % 3 * 2;
-            e = try_every_split(&in, in.options.max_stage_bytes);
+            e = try_every_split(&in, in.options.mem_per_tile);
         }
         pl_shared shared = {0};
         const pl_shared_search search = ask(&in, &never, &shared);
@@ -84,7 +84,7 @@ static void ends_in_time(void **state) {
     const pl_stop at_once = {
         .deadline_seconds = INFINITY, .should_stop = test_stop_after, .user = &none};
     draw_shared_instance(&in, 0);
-    every_split e = try_every_split(&in, in.options.max_stage_bytes);
+    every_split e = try_every_split(&in, in.options.mem_per_tile);
     assert_true(e.num_splits > 0);
     pl_shared shared = {0};
     for (int is_stopped = 0; is_stopped < 2; ++is_stopped) {

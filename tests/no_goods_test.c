@@ -18,7 +18,7 @@ static const pl_stop never = {.deadline_seconds = INFINITY};
 
 /* Whether there is a split. */
 static bool check(shared_instance *in) {
-    every_split e = try_every_split(in, in->options.max_stage_bytes);
+    every_split e = try_every_split(in, in->options.mem_per_tile);
     pl_shared shared = {0};
     static const pl_goal goals[] = {PL_GOAL_ANY, PL_GOAL_FEWEST_CUT_BYTES, PL_GOAL_EARLIEST_CUTS};
     for (size_t g = 0; g < sizeof goals / sizeof *goals; ++g) {
@@ -72,15 +72,15 @@ static void next_peak_is_no_more_than_the_best(void **state) {
         pl_search_result result = {0};
         ++num_taken;
         in.filter.limits.plain_limit_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-        in.filter.limits.max_peak_bytes = in.options.max_stage_bytes;
+        in.filter.limits.max_peak_bytes = in.options.mem_per_tile;
         const pl_shared_search search = {
             .problem = &in.problem, .goal = PL_GOAL_ANY, .stop = &never, .shared = &shared};
         assert_int_equal(pl_no_goods_search(&search, &in.filter, &split, &result, NULL, NULL),
                          POPLINER_OK);
         if (split.num_stages == 0) {
-            assert_true(result.next_peak_bytes > in.options.max_stage_bytes);
+            assert_true(result.next_peak_bytes > in.options.mem_per_tile);
             assert_int_equal(try_every_split(&in, result.next_peak_bytes - 1).num_splits, 0);
-            num_told += result.next_peak_bytes > in.options.max_stage_bytes + 1;
+            num_told += result.next_peak_bytes > in.options.mem_per_tile + 1;
         }
         pl_split_clear(&split);
         pl_shared_free(&shared);

@@ -167,8 +167,8 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
                                         "placements: unit 5",
                                         "placements: IPU",
                                         "placements: unit 1",
-                                        "ipu_limits: IPU 1",
-                                        "ipu_limits: IPU",
+                                        "mem_per_tile: IPU 1",
+                                        "mem_per_tile: IPU",
                                         "ipu_speeds: IPU 1",
                                         "ipu_speeds: IPU",
                                         "ipu_speeds: IPU 0: 0 millionths",
@@ -180,7 +180,7 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
                                         "device_map: NULL",
                                         "device_map: 65537 stages",
                                         "cut_rules: unit 1 has 9,",
-                                        "max_stages: 0",
+                                        "num_ipus: 0",
                                         "method: 55 is not",
                                         "time_limit_seconds: -1",
                                         "slack_percent: -1",
@@ -209,7 +209,7 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
         {.num_mapped_stages = 1},
         {.device_map = far_map, .num_mapped_stages = POPLINER_MAX_IPU + 2},
         {.cut_rules = no_rule},
-        {.max_stages = 0},
+        {.num_ipus = 0},
         {.method = (popliner_method)55},
         {.time_limit_seconds = -1.0},
         {.slack_percent = -1.0},
@@ -223,8 +223,8 @@ static void set_fault(popliner_solver_options *o, size_t fault, const char **nam
     *name = names[fault];
     *o = faults[fault];
     o->struct_size = sizeof *o;
-    o->max_stage_bytes = POPLINER_TARGET_BYTES;
-    o->max_stages = strcmp(*name, "max_stages: 0") == 0 ? 0 : 3;
+    o->mem_per_tile = POPLINER_TARGET_BYTES;
+    o->num_ipus = strcmp(*name, "num_ipus: 0") == 0 ? 0 : 3;
 }
 
 static void refuses_each_fault_by_name_at_each_entry(void **state) {
@@ -374,8 +374,8 @@ static void draw_options(hostile *h) {
     *o = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     draw_lists(h);
     o->method = (popliner_method)(below(h, 15) == 0 ? (int)draw(h) : (int)below(h, 3));
-    o->max_stages = number(h, 6);
-    o->max_stage_bytes = below(h, 2) == 0 ? number(h, 80) : POPLINER_TARGET_BYTES;
+    o->num_ipus = number(h, 6);
+    o->mem_per_tile = below(h, 2) == 0 ? number(h, 80) : POPLINER_TARGET_BYTES;
     o->min_units = below(h, 3) == 0 ? number(h, 3) : 0;
     o->max_units = below(h, 3) == 0 ? number(h, 4) : 0;
     o->num_mapped_stages = below(h, 3) == 0 ? below(h, 7) : 0;

@@ -335,7 +335,7 @@ def check_wishes():
     data = json.loads(data_of(make(
         *words, "--num-ipus", "3", "--slack", "0.5", "--objective", "balance,cycles",
         "--ipu-speed", "0=0.333", "--bandwidth", "1-0=3.5", "--require", "cut:1")))
-    own = {"placements": [[2, 0]], "ipu_limits": [[1, 20000], [2, 30000]], "device_map": None,
+    own = {"placements": [[2, 0]], "mem_per_tile": [[1, 20000], [2, 30000]], "device_map": None,
            "slack_percent": 0.5, "objectives": ["memory", "balance", "cycles"],
            "ipu_speeds": [[0, 333000]],
            "cut_rules": [0, 0, 0, 1, 0, 0], "is_calibrated": False, "unknown": []}
@@ -349,7 +349,7 @@ def check_wishes():
     assert data["wishes"]["device_map"] == [2, 0, 1]
     assert data["wishes"]["links"] == {"all": ["64", "1"], "all_is_asked_for": True, "single": []}
     data = json.loads(data_of(make(*words, "--device-map", "0,1,0")))
-    own = {"placements": own["placements"], "ipu_limits": own["ipu_limits"],
+    own = {"placements": own["placements"], "mem_per_tile": own["mem_per_tile"],
            "device_map": [0, 1, 0], "unknown": ["stages that share IPUs"]}
     assert {name: data["wishes"][name] for name in own} == own, data["wishes"]
 

@@ -82,9 +82,9 @@ function pasted(line) {
 function checkPasting() {
     for (const name of HOSTILE.filter((_, i) => takesAll || i % 3 === 0)) {
         const data = { words: { command: 'popliner x', evaluate: '--evaluate', expected: '',
-            max_stage_bytes: '--mem-per-tile' } };
+            mem_per_tile: '--mem-per-tile' } };
         const model = { numUnits: 2, chain: { labels: [name, 'b'] }, pipelines: [{ words: '' }],
-            wishes: { device_map: null, ipu_limits: [], ipu_speeds: [], links: null } };
+            wishes: { device_map: null, mem_per_tile: [], ipu_speeds: [], links: null } };
         const settings = { pipeline: 0, limit: 5, need: 'expected' };
         const line = Model.evaluateCommand(data, model, settings, [1]);
         const words = ['x', ...name.startsWith('-') ? [`--evaluate=${name}`] : ['--evaluate', name],
@@ -230,7 +230,7 @@ function randomConstraints(data, model) {
     const n = model.numUnits;
     const words = [];
     const wishes = Object.assign({}, model.wishes, { cut_rules: Array(n).fill(0), min_units: 1,
-        max_units: 0, device_map: null, ipu_limits: [], ipu_speeds: [], placements: [],
+        max_units: 0, device_map: null, mem_per_tile: [], ipu_speeds: [], placements: [],
         links: null });
     const layers = labels.map((_, unit) => unit).filter((unit) => wishes.counted[unit] === 1 &&
         labels.indexOf(labels[unit]) === unit);
@@ -263,7 +263,7 @@ function randomConstraints(data, model) {
         }
     }
     if (random(2) === 0)
-        wishes.ipu_limits = chosen(ipus).map((ipu) => [ipu, 1]);
+        wishes.mem_per_tile = chosen(ipus).map((ipu) => [ipu, 1]);
     if (model.hasCycles && random(2) === 0)
         wishes.ipu_speeds = chosen(ipus).map((ipu) => [ipu, pick([500000, 1250000, 333333])]);
     const bandwidths = [['64', '1'], ['5', '10'], ['12345', '1000']];
@@ -286,7 +286,7 @@ function checkConstraints(data, model, name) {
         const [told, asked] = randomConstraints(data, model);
         const settings = randomSettings(asked);
         // limits of IPUs that matter
-        asked.wishes.ipu_limits = asked.wishes.ipu_limits.map(([ipu]) =>
+        asked.wishes.mem_per_tile = asked.wishes.mem_per_tile.map(([ipu]) =>
             [ipu, Math.floor(settings.limit * (60 + random(80)) / 100)]);
         const line = Model.solveCommand(told, asked, settings);
         const own = Model.solve(asked, settings);
@@ -359,7 +359,7 @@ function smallModel() {
             cut_rules: Array.from({ length: n }, (_, i) => i > 0 && random(5) === 0
                 ? 1 + random(2) : 0),
             device_map: map,
-            ipu_limits: some((ipu) => [ipu, random(6)]),
+            mem_per_tile: some((ipu) => [ipu, random(6)]),
             ipu_speeds: some((ipu) => [ipu, pick([500000, 333333, 2000000])]),
             placements: some((ipu) => [random(n), ipu]).slice(0, 2),
             links: random(3) > 0 ? null : links() },
@@ -404,7 +404,7 @@ function plainValues(model, split, objectives) {
 }
 
 function fits(model, settings, split) {
-    const { device_map: map, ipu_limits: limits } = model.wishes;
+    const { device_map: map, mem_per_tile: limits } = model.wishes;
     return split.stages.every((stage, k) => {
         const own = limits.find((limit) => limit[0] === (map === null ? k : map[k]));
         return stage.need_bytes <= (own ? own[1] : settings.limit);

@@ -48,7 +48,7 @@ static void make_contrary(numbers n, uint64_t seed, instance *in) {
     size_t cycles[MOST_UNITS];
     if (n == AS_DRAWN)
         return;
-    in->options.max_stages = in->num_units;
+    in->options.num_ipus = in->num_units;
     for (size_t unit = 0; unit < in->num_units; ++unit) {
         bytes[unit] = test_below(&random, WIDE);
         cycles[unit] = test_below(&random, WIDE);
@@ -242,7 +242,7 @@ static size_t check_long_chain(const popliner_costs *costs, const popliner_objec
     size_t count = 0;
     options.objectives = two;
     options.num_objectives = 2;
-    options.max_stages = LONG_STAGES;
+    options.num_ipus = LONG_STAGES;
     assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
     assert_true(popliner_pareto_get_summary(pareto)->is_complete);
     for (size_t first = 0; first < LONG_UNITS; ++first)
@@ -354,7 +354,7 @@ static void knows_the_points_of_three_units(void **state) {
         popliner_pareto *pareto;
         options.objectives = cases[i].objectives;
         options.num_objectives = 2;
-        options.max_stages = cases[i].max_stages;
+        options.num_ipus = cases[i].max_stages;
         assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
         assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, cases[i].num_points);
         assert_true(popliner_pareto_get_summary(pareto)->is_complete);
@@ -375,7 +375,7 @@ static void nothing_that_fits_is_no_point(void **state) {
     popliner_costs *costs = three_units();
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_pareto *pareto;
-    options.max_stage_bytes = 5;
+    options.mem_per_tile = 5;
     assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, NULL), POPLINER_OK);
     assert_int_equal(popliner_pareto_get_summary(pareto)->num_points, 0);
     assert_true(popliner_pareto_get_summary(pareto)->is_complete);
@@ -401,7 +401,7 @@ static void refuses_what_has_no_compromise(void **state) {
         } else if (i == 2) {
             options.method = POPLINER_METHOD_GREEDY;
         } else {
-            options.max_stages = 0; /* as popliner_solve */
+            options.num_ipus = 0; /* as popliner_solve */
         }
         assert_int_equal(popliner_pareto_solve(costs, &options, &pareto, &error),
                          POPLINER_ERROR_USAGE);

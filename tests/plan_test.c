@@ -26,7 +26,7 @@ static pl_problem example_problem(const popliner_costs *costs, popliner_solver_o
                                   pl_filter *filter) {
     pl_problem problem = {0};
     *options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    options->max_stages = 3;
+    options->num_ipus = 3;
     assert_int_equal(pl_problem_create(&problem, costs, options, NULL, NULL), POPLINER_OK);
     *filter = pl_filter_of_limits(&problem);
     return problem;

@@ -76,7 +76,7 @@ static const popliner_costs *find_costs(question *q, size_t num_stages, uint64_t
     *t = (table){num_stages, micro_batches, NULL};
     popliner_request request = request_of(q, num_stages, micro_batches);
     popliner_solver_options solver = q->solver;
-    solver.max_stages = num_stages;
+    solver.num_ipus = num_stages;
     request.solver = &solver;
     assert_ok(popliner_analysis_costs(q->analysis, &request, &t->costs, &error), &error);
     return t->costs;
@@ -198,7 +198,7 @@ static value best_of(question *q, size_t num_ipus, uint64_t *least_bytes) {
             if (!evaluate(q, &s))
                 continue;
             *least_bytes = s.peak_bytes < *least_bytes ? s.peak_bytes : *least_bytes;
-            if (s.peak_bytes > q->solver.max_stage_bytes)
+            if (s.peak_bytes > q->solver.mem_per_tile)
                 continue;
             uint64_t reduce = o->bandwidth_bytes == 0
                                   ? 0
@@ -335,7 +335,7 @@ static void ask_with_limits(question *q, uint64_t *random) {
     uint64_t most_bytes = 0;
     size_t most = q->num_units / q->options.chunks;
     most = q->options.total_ipus < most ? q->options.total_ipus : most;
-    q->solver.max_stage_bytes = UINT64_MAX - 1;
+    q->solver.mem_per_tile = UINT64_MAX - 1;
     check(q);
     for (size_t ipus = 1; ipus <= most; ipus++) {
         uint64_t bytes;
@@ -343,9 +343,9 @@ static void ask_with_limits(question *q, uint64_t *random) {
         least_bytes = bytes < least_bytes ? bytes : least_bytes;
         most_bytes = bytes > most_bytes ? bytes : most_bytes;
     }
-    q->solver.max_stage_bytes = least_bytes + test_below(random, most_bytes - least_bytes + 1);
+    q->solver.mem_per_tile = least_bytes + test_below(random, most_bytes - least_bytes + 1);
     check(q);
-    q->solver.max_stage_bytes = least_bytes - 1 - test_below(random, least_bytes / 2);
+    q->solver.mem_per_tile = least_bytes - 1 - test_below(random, least_bytes / 2);
     check(q);
 }
 

@@ -202,7 +202,7 @@ static void write_one(const popliner_costs *costs, const popliner_solver_options
     popliner_plan *plan = NULL;
     popliner_solver_options solving = *options;
     solving.slack_percent = format == POPLINER_PROGRAM_MPS ? 30 : 0;
-    if (expected == POPLINER_OK && options->should_stop == NULL && options->max_stages % 2 == 0)
+    if (expected == POPLINER_OK && options->should_stop == NULL && options->num_ipus % 2 == 0)
         assert_int_equal(popliner_solve(costs, &solving, &plan, NULL), POPLINER_OK);
     popliner_status status =
         plan != NULL ? popliner_solver_write(costs, options, plan, format, file, &error)
@@ -354,8 +354,8 @@ static void longer_chains_have_the_same_optimum(void **state) {
         options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
         options.objectives = &objective;
         options.num_objectives = 1;
-        options.max_stages = 3 + test_below(&random, 5);
-        options.max_stage_bytes = popliner_costs_peak(costs, 0, num_units / 3, 1);
+        options.num_ipus = 3 + test_below(&random, 5);
+        options.mem_per_tile = popliner_costs_peak(costs, 0, num_units / 3, 1);
         if (objective == POPLINER_OBJECTIVE_BALANCE)
             options.min_units = 2; /* else one stage is best */
         if (test_takes_case(i, 9)) {

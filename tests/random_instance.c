@@ -232,13 +232,13 @@ static void draw_device_map(instance *in, unsigned features) {
 static size_t draw_ipu(instance *in) {
     const popliner_solver_options *o = &in->options;
     return o->device_map != NULL ? o->device_map[below(in, o->num_mapped_stages)]
-                                 : below(in, o->max_stages);
+                                 : below(in, o->num_ipus);
 }
 
 /* Of most instances the constraints are drawn around a split, so that they do not contradict. */
 static void draw_split(instance *in, unsigned features) {
     const popliner_solver_options *o = &in->options;
-    size_t most = o->max_stages < in->num_units ? o->max_stages : in->num_units;
+    size_t most = o->num_ipus < in->num_units ? o->num_ipus : in->num_units;
     size_t left = o->device_map != NULL ? o->num_mapped_stages - 1 : below(in, most);
     in->follows_split = (features & CONTRADICTING) == 0 && below(in, 4) != 0;
     in->stage_of[0] = 0;
@@ -387,7 +387,7 @@ static void draw_limits(instance *in, unsigned features) {
         return;
     uint64_t best_bytes = find_best_peak(in);
     if ((features & MEMORY_LIMIT) != 0)
-        o->max_stage_bytes = draw_limit(in, best_bytes, (features & TIGHT) != 0);
+        o->mem_per_tile = draw_limit(in, best_bytes, (features & TIGHT) != 0);
     if ((features & IPU_LIMITS) != 0) {
         for (size_t tries = 1 + below(in, MOST_RANDOM_ENTRIES); tries > 0; --tries) {
             size_t ipu = draw_ipu(in);
@@ -427,7 +427,7 @@ static void draw_links(instance *in) {
     if (below(in, 3) != 0)
         o->link_bandwidth = bandwidths[below(in, NUM_BANDWIDTHS)];
     for (size_t tries = below(in, MOST_RANDOM_ENTRIES + 1); tries > 0; --tries) {
-        size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+        size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
         size_t stage = below(in, most);
         size_t next = below(in, 4) == 0 ? below(in, most + 1) : stage + 1;
         bool is_mapped = o->num_mapped_stages > 0;
@@ -467,7 +467,7 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     in->num_units = 1 + (one > other ? one : other);
     if ((features & SHARED_IPUS) != 0 && in->num_units == 1)
         in->num_units = 2;
-    o->max_stages = 1 + below(in, 2 + below(in, 3 + in->num_units / 2));
+    o->num_ipus = 1 + below(in, 2 + below(in, 3 + in->num_units / 2));
     if ((features & (DEVICE_MAP | SHARED_IPUS)) != 0)
         draw_device_map(in, features);
     if ((features & SLACK) != 0)
@@ -480,7 +480,7 @@ void draw_instance(const instance_wish *wish, uint64_t seed, instance *in) {
     draw_parts(in, features);
     size_t most_stages = 1;
     if ((features & PIPELINE) != 0) {
-        most_stages = o->max_stages > o->num_mapped_stages ? o->max_stages : o->num_mapped_stages;
+        most_stages = o->num_ipus > o->num_mapped_stages ? o->num_ipus : o->num_mapped_stages;
         /* sometimes more stages would do, but nobody knows */
         if (below(in, 4) != 0 && in->num_units > most_stages)
             most_stages = in->num_units;
@@ -578,9 +578,9 @@ void print_instance(const instance *in) {
     const popliner_solver_options *o = &in->options;
     print_error("num_units = %zu;\n", in->num_units);
     print_costs(in);
-    print_error("{.max_stages = %zu, .max_stage_bytes = %" PRIu64 ", .slack_percent = %g,\n"
+    print_error("{.num_ipus = %zu, .mem_per_tile = %" PRIu64 ", .slack_percent = %g,\n"
                 " .objectives = {",
-                o->max_stages, o->max_stage_bytes, o->slack_percent);
+                o->num_ipus, o->mem_per_tile, o->slack_percent);
     static const char *const names[] = {"MEMORY", "CYCLES", "TRAFFIC", "IPUS", "BALANCE"};
     for (size_t i = 0; i < o->num_objectives; ++i)
         print_error("%s%s", i == 0 ? "" : ", ", names[o->objectives[i]]);

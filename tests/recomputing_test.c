@@ -45,7 +45,7 @@ static void read_subject(subject *s, const char *name, const char *options) {
     s->request = (popliner_request)POPLINER_REQUEST_INIT;
     s->request.schedule = POPLINER_SCHEDULE_POPART;
     s->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    s->options.max_stages = s->num_units;
+    s->options.num_ipus = s->num_units;
 }
 
 static void measure(subject *s) {
@@ -150,7 +150,7 @@ static bool take(const subject *s, unsigned begins, size_t choices, unsigned way
         }
     a->first[a->num_stages] = s->num_units;
     a->of[POPLINER_OBJECTIVE_IPUS] = a->num_stages;
-    if (a->num_stages > s->options.max_stages)
+    if (a->num_stages > s->options.num_ipus)
         return false;
     for (size_t i = 0; i < a->num_stages; i++, choices /= NUM_WAYS) {
         popliner_recompute way = (popliner_recompute)(choices % NUM_WAYS);
@@ -158,7 +158,7 @@ static bool take(const subject *s, unsigned begins, size_t choices, unsigned way
         uint64_t peak =
             popliner_costs_peak(costs, a->first[i], a->first[i + 1] - 1, a->num_stages - i);
         uint64_t cycles = popliner_costs_cycles(costs, a->first[i], a->first[i + 1] - 1);
-        if ((ways >> way & 1) == 0 || peak > s->options.max_stage_bytes)
+        if ((ways >> way & 1) == 0 || peak > s->options.mem_per_tile)
             return false;
         a->ways[i] = way;
         if (peak > a->of[POPLINER_OBJECTIVE_MEMORY])
@@ -294,15 +294,15 @@ static void check_limits(subject *s, unsigned ways) {
         for (size_t limit = 0; limit < 5; limit++) {
             s->options.objectives = objectives[k];
             s->options.num_objectives = 1 + (k + limit) % 3;
-            s->options.max_stages = limit % 2 == 0 ? s->num_units : s->num_units - 2;
-            s->options.max_stage_bytes =
+            s->options.num_ipus = limit % 2 == 0 ? s->num_units : s->num_units - 2;
+            s->options.mem_per_tile =
                 limit == 0 ? UINT64_MAX - 1 : least + (most - least) * (limit - 1) / 3;
             check_answer(s, ways);
         }
     s->options.objectives = NULL;
     s->options.num_objectives = 0;
-    s->options.max_stages = s->num_units;
-    s->options.max_stage_bytes = POPLINER_TARGET_BYTES;
+    s->options.num_ipus = s->num_units;
+    s->options.mem_per_tile = POPLINER_TARGET_BYTES;
 }
 
 static void no_split_with_any_choices_is_better(void **state) {
@@ -359,7 +359,7 @@ static void a_stored_analysis_chooses_the_same(void **state) {
     for (size_t limit = 0; limit < 3; limit++) {
         popliner_certificate *answers[2] = {NULL, NULL};
         static const uint64_t limits[] = {638976, 1000, 60000};
-        s.options.max_stage_bytes = limits[limit];
+        s.options.mem_per_tile = limits[limit];
         check(popliner_analysis_solve(s.analysis, &s.request, &answers[0], &error), &error);
         check(popliner_analysis_solve(loaded, &s.request, &answers[1], &error), &error);
         json_t *both[2] = {json_of(answers[0]), json_of(answers[1])};

@@ -73,7 +73,7 @@ static bool fits_with_more(const popliner_costs *costs, const popliner_solver_op
                            uint64_t bytes) {
     changed c;
     copy_options(options, popliner_costs_num_units(costs), &c);
-    c.options.max_stage_bytes = raised(options->max_stage_bytes, bytes);
+    c.options.mem_per_tile = raised(options->mem_per_tile, bytes);
     for (size_t i = 0; i < options->num_ipu_limits; ++i)
         c.ipu_limits[i].bytes = raised(options->ipu_limits[i].bytes, bytes);
     return fits(costs, &c.options);
@@ -97,9 +97,7 @@ static size_t num_of_kind(const popliner_infeasibility *why, popliner_remedy_kin
 static void check_limits(const popliner_costs *costs, const popliner_solver_options *o,
                          const popliner_infeasibility *why) {
     size_t n = popliner_costs_num_units(costs);
-    size_t count = o->device_map != NULL ? o->num_mapped_stages
-                   : o->max_stages < n   ? o->max_stages
-                                         : n;
+    size_t count = o->device_map != NULL ? o->num_mapped_stages : o->num_ipus < n ? o->num_ipus : n;
     size_t num_found = 0;
     if (o->num_ipu_limits == 0 || why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS) {
         assert_int_equal(num_of_kind(why, POPLINER_REMEDY_IPU_LIMIT), 0);
@@ -300,7 +298,7 @@ static bool fits_on_stages(const popliner_costs *costs, const popliner_solver_op
     popliner_solver_options options = *o;
     options.device_map = NULL;
     options.num_mapped_stages = 0;
-    options.max_stages = num_stages;
+    options.num_ipus = num_stages;
     return num_stages > 0 && fits(costs, &options);
 }
 
@@ -460,8 +458,8 @@ static void tells_of_another_ipu_that_would_do(void **state) {
     popliner_costs_set_peak(costs, 0, 0, 1, 18, NULL);
     popliner_costs_set_peak(costs, 1, 1, 1, 5, NULL);
     popliner_costs_set_peak(costs, 0, 1, 1, 23, NULL);
-    options.max_stages = 2;
-    options.max_stage_bytes = 20;
+    options.num_ipus = 2;
+    options.mem_per_tile = 20;
     options.ipu_limits = &limit;
     options.num_ipu_limits = 1;
     assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
@@ -496,15 +494,15 @@ static void tells_what_it_did_not_look_for(void **state) {
         for (size_t j = i; j < CHAIN_UNITS; ++j)
             popliner_costs_set_peak(costs, i, j, 1, j - i + 1, NULL);
     }
-    options.max_stage_bytes = CHAIN_UNITS - 1;
+    options.mem_per_tile = CHAIN_UNITS - 1;
     for (size_t turn = 0; turn < 4; ++turn) {
         popliner_plan plan = {0};
-        options.max_stages = turn == 0 ? 17 : 16;
+        options.num_ipus = turn == 0 ? 17 : 16;
         options.ipu_limits = turn < 2 ? &limit : NULL;
         options.num_ipu_limits = turn < 2;
         options.cut_rules = turn < 2 ? NULL : rules;
         rules[1] = rules[2] = rules[3] = turn < 3 ? POPLINER_CUT_FORBIDDEN : POPLINER_CUT_FREE;
-        options.max_stage_bytes = turn < 2 ? 3 : CHAIN_UNITS - 5;
+        options.mem_per_tile = turn < 2 ? 3 : CHAIN_UNITS - 5;
         assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
         assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
         assert_int_equal(plan.infeasibility.has_all_remedies, turn % 2 == 1);
@@ -564,7 +562,7 @@ static void does_not_take_any_time(void **state) {
         const popliner_infeasibility *why = &plan.infeasibility;
         options.device_map = map;
         options.num_mapped_stages = sizeof map / sizeof *map;
-        options.max_stage_bytes = 1000000;
+        options.mem_per_tile = 1000000;
         options.ipu_limits = &limit;
         options.num_ipu_limits = turn;
         assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
@@ -575,7 +573,7 @@ static void does_not_take_any_time(void **state) {
         assert_int_equal(plan.num_stages, options.num_mapped_stages);
         assert_int_equal(why->has_all_remedies, turn == 0);
         assert_true(turn == 1 || why->enough_bytes == plan.peak_bytes);
-        assert_true(turn == 1 || why->enough_bytes_bound > options.max_stage_bytes);
+        assert_true(turn == 1 || why->enough_bytes_bound > options.mem_per_tile);
         assert_true(why->enough_bytes_bound <= why->enough_bytes);
         pl_plan_clear(&plan);
         pl_problem_free(&problem);

@@ -30,7 +30,7 @@ typedef struct question {
 } question;
 
 static uint64_t limit_of(const popliner_solver_options *o, size_t ipu) {
-    uint64_t limit = o->max_stage_bytes;
+    uint64_t limit = o->mem_per_tile;
     for (size_t i = 0; i < o->num_ipu_limits; i++)
         if (o->ipu_limits[i].ipu == ipu)
             limit = o->ipu_limits[i].bytes;
@@ -297,7 +297,7 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
     size_t best_stages = 0;
     size_t most = q->in->num_units / o->chunks;
     most = o->total_ipus < most ? o->total_ipus : most;
-    most = q->in->options.max_stages < most ? q->in->options.max_stages : most;
+    most = q->in->options.num_ipus < most ? q->in->options.num_ipus : most;
     assert_int_equal(summary->num_candidates, most);
     assert_false(summary->is_stopped);
     assert_true(summary->is_proven);

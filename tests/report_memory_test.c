@@ -173,7 +173,7 @@ static void free_certificate(popliner_certificate *certificate) {
 
 static popliner_status make_evaluation(void *user, char **text, popliner_error *error) {
     popliner_certificate *certificate;
-    s.options.max_stage_bytes = 2000;
+    s.options.mem_per_tile = 2000;
     popliner_status status = create_certificate(&certificate, error);
     if (status == POPLINER_OK)
         status = popliner_report_evaluation(certificate, *(popliner_format *)user, text, error);

@@ -114,8 +114,8 @@ static popliner_proof proof_of_chain(size_t num_units, size_t max_stages) {
                 POPLINER_OK);
     for (size_t unit = 1; unit < num_units; ++unit)
         assert_int_equal(popliner_costs_set_cut(costs, unit, 7, NULL), POPLINER_OK);
-    options.max_stages = max_stages;
-    options.max_stage_bytes = 100 * (num_units / max_stages + 2);
+    options.num_ipus = max_stages;
+    options.mem_per_tile = 100 * (num_units / max_stages + 2);
     options.objectives = objectives;
     options.num_objectives = 2;
     assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);

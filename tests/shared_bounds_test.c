@@ -44,7 +44,7 @@ static void bounds_are_no_larger_than_the_best(void **state) {
         if (!test_takes_case(seed, 25))
             continue;
         draw_shared_instance(&in, seed);
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         const struct {
             popliner_objective objective;
             uint64_t best;

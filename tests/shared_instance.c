@@ -94,7 +94,7 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
     in->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     in->options.device_map = in->device_map;
     in->options.num_mapped_stages = maps[map].num_stages;
-    in->options.max_stage_bytes = all_bytes / 3 + random_below(in, all_bytes / 2 + 1);
+    in->options.mem_per_tile = all_bytes / 3 + random_below(in, all_bytes / 2 + 1);
     in->options.cut_rules = in->cut_rules;
     for (size_t unit = 1; random_below(in, 2) == 0 && unit < in->num_units; ++unit)
         if (random_below(in, 5) == 0)
@@ -130,7 +130,7 @@ void draw_long_shared_chain(shared_instance *in, size_t num_units) {
     memset(in->cut_rules, 0, sizeof in->cut_rules);
     in->options.num_pairs = 0;
     in->options.num_ipu_speeds = 0;
-    in->options.max_stage_bytes = 100000;
+    in->options.mem_per_tile = 100000;
 }
 
 /* ---- every split ---- */

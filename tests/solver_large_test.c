@@ -110,7 +110,7 @@ static uint64_t limit_of(const plain *p, size_t ipu) {
     for (size_t i = 0; i < p->options->num_ipu_limits; ++i)
         if (p->options->ipu_limits[i].ipu == ipu)
             return p->options->ipu_limits[i].bytes;
-    return p->options->max_stage_bytes;
+    return p->options->mem_per_tile;
 }
 
 /* What the stage first ... end - 1 is worth for the objective, as the one so far from the end of
@@ -239,7 +239,7 @@ static size_t solve_plainly(const popliner_costs *costs, const popliner_solver_o
     plain p = {costs,
                options,
                n,
-               options->max_stages < n ? options->max_stages : n,
+               options->num_ipus < n ? options->num_ipus : n,
                NONE - 1,
                NONE - 1,
                NULL,
@@ -358,7 +358,7 @@ static uint64_t smallest_peak(const popliner_costs *costs, size_t max_stages) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.objectives = &memory;
     options.num_objectives = 1;
-    options.max_stages = max_stages;
+    options.num_ipus = max_stages;
     uint64_t best;
     size_t ends[MOST_STAGES];
     assert_int_not_equal(solve_plainly(costs, &options, &best, ends), 0);
@@ -393,8 +393,8 @@ static void check_lists(sizes s, popliner_method method, uint64_t seed) {
         options.method = method;
         options.objectives = lists[i].list;
         options.num_objectives = lists[i].count;
-        options.max_stages = s.max_stages;
-        options.max_stage_bytes = best_bytes + random_below(&seed, best_bytes / 10 + 2);
+        options.num_ipus = s.max_stages;
+        options.mem_per_tile = best_bytes + random_below(&seed, best_bytes / 10 + 2);
         options.slack_percent = i % 2 == 0 ? 0 : 5;
         popliner_ipu_limit limits[4];
         if (s.has_ipu_limits) {
@@ -458,7 +458,7 @@ static void a_thousand_units_and_64_stages(void **state) {
         options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
         options.objectives = lists[i].list;
         options.num_objectives = lists[i].count;
-        options.max_stages = s.max_stages;
+        options.num_ipus = s.max_stages;
         assert_true(check(costs, &options));
     }
     popliner_costs_free(costs);
@@ -484,8 +484,8 @@ static void limits_that_are_one_byte_too_low(void **state) {
         }
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-        options.max_stages = s.max_stages;
-        options.max_stage_bytes = limit_bytes;
+        options.num_ipus = s.max_stages;
+        options.mem_per_tile = limit_bytes;
         popliner_plan plan;
         solve(costs, &options, &plan);
         assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
@@ -509,9 +509,9 @@ static void reasons_of_long_chains_take_no_longer(void **state) {
     popliner_costs *costs = random_costs(&s, &seed);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_plan plan;
-    options.max_stages = IPUS;
+    options.num_ipus = IPUS;
     solve(costs, &options, &plan);
-    options.max_stage_bytes = plan.peak_bytes - 1;
+    options.mem_per_tile = plan.peak_bytes - 1;
     limits[0].bytes = plan.peak_bytes / 10 * 9;
     limits[1].bytes = plan.peak_bytes / 10 * 8;
     pl_plan_clear(&plan);

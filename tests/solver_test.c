@@ -140,8 +140,8 @@ static popliner_status solve(const popliner_costs *costs, popliner_method method
     heard what = {0};
     const popliner_listener listener = {.user = &what, .message = hear};
     const popliner_solver_options options = {.method = method,
-                                             .max_stages = max_stages,
-                                             .max_stage_bytes = max_stage_bytes,
+                                             .num_ipus = max_stages,
+                                             .mem_per_tile = max_stage_bytes,
                                              .listener = &listener};
     popliner_error error = {0};
     *plan = (popliner_plan){0};
@@ -192,8 +192,8 @@ static void equals_brute_force(void **state) {
         }
         num_taken++;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-        options.max_stages = max_stages;
-        options.max_stage_bytes = max_stage_bytes;
+        options.num_ipus = max_stages;
+        options.mem_per_tile = max_stage_bytes;
         brute_answer expected = brute_force(costs, &options);
         bool is_within = expected.status == POPLINER_PLAN_OPTIMAL;
         num_infeasible += !is_within && expected.split.exists;
@@ -357,7 +357,7 @@ static void finds_wrong_claims(void **state) {
         size_t n = 2 + random_below(&seed, 9);
         popliner_costs *costs = random_costs(instance % 2 == 0 ? SHARING : TIES, n, &seed);
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-        options.max_stages = 1 + random_below(&seed, n);
+        options.num_ipus = 1 + random_below(&seed, n);
         options.objectives = objectives;
         options.num_objectives = 3;
         pl_problem problem = {0};
@@ -603,14 +603,14 @@ static void refuses_senseless_options(void **state) {
     (void)state;
     uint64_t seed = 6;
     popliner_costs *costs = random_costs(ARBITRARY, 3, &seed);
-    const popliner_solver_options good = {.max_stages = 2, .max_stage_bytes = UINT64_MAX};
+    const popliner_solver_options good = {.num_ipus = 2, .mem_per_tile = UINT64_MAX};
     static const popliner_objective twice[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_IPUS};
     static const popliner_objective cycles[] = {POPLINER_OBJECTIVE_CYCLES};
     static const popliner_objective unknown[] = {(popliner_objective)9};
     static const size_t shared_map[] = {0, 1, 0};
     static const popliner_pair pair = {0, 3};
     static const popliner_placement placement = {3, 0};
-    static const char *const fields[] = {"max_stages: ",
+    static const char *const fields[] = {"num_ipus: ",
                                          "time_limit_seconds: ",
                                          "time_limit_seconds: ",
                                          "method: ",
@@ -625,7 +625,7 @@ static void refuses_senseless_options(void **state) {
     popliner_solver_options bad[12];
     for (size_t i = 0; i < 12; ++i)
         bad[i] = good;
-    bad[0].max_stages = 0;
+    bad[0].num_ipus = 0;
     bad[1].time_limit_seconds = -1.0;
     bad[2].time_limit_seconds = NAN;
     bad[3].method = (popliner_method)7;
@@ -662,7 +662,7 @@ static void answers_when_time_runs_out(void **state) {
     uint64_t seed = 7;
     popliner_costs *costs = random_costs(SHARING, 60, &seed);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 8;
+    options.num_ipus = 8;
     options.time_limit_seconds = 1e-9;
     popliner_plan hurried = {0};
     popliner_plan expected;
@@ -697,7 +697,7 @@ static void stops_in_the_middle(void **state) {
         bool is_shared = round % 2 == 1;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
         options.method = round < 2 ? POPLINER_METHOD_AUTO : POPLINER_METHOD_ILP;
-        options.max_stages = 4;
+        options.num_ipus = 4;
         options.objectives = all;
         options.num_objectives = 3;
         if (is_shared) {
@@ -748,8 +748,8 @@ static void keeps_glpk_off_the_terminal(void **state) {
     heard what = {0};
     const popliner_listener listener = {.user = &what, .message = hear};
     const popliner_solver_options options = {.method = POPLINER_METHOD_ILP,
-                                             .max_stages = 5,
-                                             .max_stage_bytes = UINT64_MAX,
+                                             .num_ipus = 5,
+                                             .mem_per_tile = UINT64_MAX,
                                              .listener = &listener};
     FILE *terminal = tmpfile();
     assert_non_null(terminal);
@@ -847,7 +847,7 @@ static void check_refused_allocations(popliner_method method, size_t num_units, 
     popliner_plan expected;
     assert_int_equal(solve(costs, method, 4, UINT64_MAX, &expected), POPLINER_OK);
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 4;
+    options.num_ipus = 4;
     options.method = method;
     size_t granted = 0;
     popliner_status status = POPLINER_ERROR_MEMORY;

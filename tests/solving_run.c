@@ -296,9 +296,9 @@ void ask(asked *a, const subject *s) {
     o->ipu_limits = a->ipu_limits;
     for (size_t i = 0; i < s->num_ipu_limits; i++)
         a->ipu_limits[o->num_ipu_limits++] = s->ipu_limits[i];
-    o->max_stages = s->num_ipus > 0 ? s->num_ipus : USUAL_IPUS;
+    o->num_ipus = s->num_ipus > 0 ? s->num_ipus : USUAL_IPUS;
     if (s->memory_bytes > 0)
-        o->max_stage_bytes = s->memory_bytes;
+        o->mem_per_tile = s->memory_bytes;
 }
 
 void ask_objectives(asked *a, const char *list) {
@@ -322,17 +322,17 @@ void ask_slack(asked *a, unsigned percent) {
 
 void ask_ipus(asked *a, size_t count) {
     a->num_ipus = count;
-    a->options.max_stages = count;
+    a->options.num_ipus = count;
 }
 
 void ask_memory(asked *a, uint64_t bytes) {
     a->memory_bytes = bytes;
-    a->options.max_stage_bytes = bytes;
+    a->options.mem_per_tile = bytes;
 }
 
 void ask_reserve(asked *a, uint64_t bytes) {
     a->reserve_bytes = bytes;
-    a->options.max_stage_bytes -= bytes;
+    a->options.mem_per_tile -= bytes;
     for (size_t i = 0; i < a->options.num_ipu_limits; i++)
         a->ipu_limits[i].bytes -= bytes;
     add_argument(a, "--reserve", "%" PRIu64, bytes);
@@ -438,7 +438,7 @@ static void read_constraint(const subject *s, const char *words, popliner_constr
         const char *option;
         popliner_constraint_kind kind;
     } known[] = {
-        {"num-ipus ", POPLINER_CONSTRAINT_MAX_STAGES},
+        {"num-ipus ", POPLINER_CONSTRAINT_NUM_IPUS},
         {"device-map ", POPLINER_CONSTRAINT_DEVICE_MAP},
         {"require layers:..", POPLINER_CONSTRAINT_MAX_UNITS},
         {"require layers:", POPLINER_CONSTRAINT_MIN_UNITS},
@@ -678,7 +678,7 @@ static void complete_fewest(asked *a) {
     static const popliner_objective fewest[] = {POPLINER_OBJECTIVE_IPUS, POPLINER_OBJECTIVE_MEMORY,
                                                 POPLINER_OBJECTIVE_TRAFFIC};
     const bool is_limited =
-        a->options.max_stage_bytes < UINT64_MAX - 1 || a->options.num_ipu_limits > 0;
+        a->options.mem_per_tile < UINT64_MAX - 1 || a->options.num_ipu_limits > 0;
     if (a->num_ipus > 0 || a->s->num_ipus > 0 || a->options.num_objectives > 0 ||
         a->options.num_mapped_stages > 0 || !is_limited)
         return;

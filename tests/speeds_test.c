@@ -93,7 +93,7 @@ static void fills_the_faster_ipu(void **state) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.objectives = &cycles;
     options.num_objectives = 1;
-    options.max_stages = 2;
+    options.num_ipus = 2;
     options.ipu_speeds = &speed;
     options.num_ipu_speeds = 1;
     for (size_t i = 0; i < (test_has_glpk() ? 6 : 4); ++i) {

@@ -491,7 +491,7 @@ static popliner_status look(const stored_case *s, pl_measured_stages *found,
         popliner_plan plan = {0};
         popliner_costs *costs;
         popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-        options.max_stages = 3;
+        options.num_ipus = 3;
         assert_int_equal(pl_stage_details_costs(found->details, found->chain, &pipeline,
                                                 POPLINER_NEED_EXPECTED, &costs, error),
                          POPLINER_OK);

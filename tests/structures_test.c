@@ -53,8 +53,8 @@ static void what_macros_make_begins_with_its_size(void **state) {
 static void defaults_are_those_of_the_macros(void **state) {
     (void)state;
     const popliner_solver_options *solver = find("popliner_solver_options")->initial;
-    assert_int_equal(solver->max_stages, 16);
-    assert_true(solver->max_stage_bytes == POPLINER_TARGET_BYTES);
+    assert_int_equal(solver->num_ipus, 16);
+    assert_true(solver->mem_per_tile == POPLINER_TARGET_BYTES);
     const popliner_request *request = find("popliner_request")->initial;
     assert_int_equal(request->memory_model, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(request->effects, POPLINER_EFFECTS_ALL);

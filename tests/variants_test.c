@@ -203,7 +203,7 @@ typedef struct question {
 } question;
 
 static uint64_t limit_of(const question *q, size_t ipu) {
-    uint64_t limit = q->options.max_stage_bytes;
+    uint64_t limit = q->options.mem_per_tile;
     for (size_t i = 0; i < q->options.num_ipu_limits; i++)
         if (q->options.ipu_limits[i].ipu == ipu)
             limit = q->options.ipu_limits[i].bytes;
@@ -252,7 +252,7 @@ static values value_of(const question *q, unsigned begins, uint64_t max_peak) {
     values v = {.exists = true};
     for (size_t u = 1; u < n; u++)
         num_stages += begins >> u & 1;
-    v.exists = num_stages <= q->options.max_stages;
+    v.exists = num_stages <= q->options.num_ipus;
     for (size_t first = 0, next; v.exists && first < n; first = next, stage++) {
         uint64_t least = UINT64_MAX;
         for (next = first + 1; next < n && (begins >> next & 1) == 0;)
@@ -302,9 +302,9 @@ static void draw_question(question *q, uint64_t *random) {
     q->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     q->options.objectives = q->objectives;
     q->options.num_objectives = 1 + test_below(random, 4);
-    q->options.max_stages = 1 + test_below(random, MOST_UNITS);
+    q->options.num_ipus = 1 + test_below(random, MOST_UNITS);
     if (test_below(random, 2) == 0)
-        q->options.max_stage_bytes = 5 + test_below(random, 50);
+        q->options.mem_per_tile = 5 + test_below(random, 50);
     if (test_below(random, 4) == 0) {
         q->limits[0] = (popliner_ipu_limit){test_below(random, 3), 5 + test_below(random, 50)};
         q->options.ipu_limits = q->limits;
@@ -348,12 +348,12 @@ static void check_enough_ipus(const question *q, const popliner_plan *plan) {
     question other = *q;
     size_t enough = 0;
     for (size_t count = 1; enough == 0 && count <= q->m->num_units; count++) {
-        other.options.max_stages = count;
+        other.options.num_ipus = count;
         enough = best_of_all(&other).exists ? count : 0;
     }
     if (why->enough_stages != enough)
         fail_msg("%zu are enough, not %zu (0: none) of %zu: %s", enough, why->enough_stages,
-                 q->options.max_stages, q->m->text);
+                 q->options.num_ipus, q->m->text);
 }
 
 static void every_split_with_every_choice(void **state) {
@@ -435,8 +435,8 @@ static void layers_choose_one_by_one(void **state) {
                      POPLINER_OK);
     o.objectives = objectives;
     o.num_objectives = 1;
-    o.max_stages = 3;
-    o.max_stage_bytes = 60;
+    o.num_ipus = 3;
+    o.mem_per_tile = 60;
     o.min_units = 4;
     assert_int_equal(popliner_variants_solve(file, &o, &answer, NULL), POPLINER_OK);
     popliner_plan *plan = popliner_variants_take_plan(answer);
@@ -499,7 +499,7 @@ static void the_search_can_be_stopped(void **state) {
     q.objectives[0] = POPLINER_OBJECTIVE_CYCLES;
     q.options.objectives = q.objectives;
     q.options.num_objectives = 1;
-    q.options.max_stages = 3;
+    q.options.num_ipus = 3;
     values best = best_of_all(&q);
     bool was_stopped[2] = {false, false}; /* without a plan, with one */
     bool is_proven = false;
@@ -546,8 +546,8 @@ static void looking_for_reasons_can_be_stopped(void **state) {
         popliner_costs_file_read("made", text, sizeof text - 1, &pipeline, &file, NULL),
         POPLINER_OK);
     popliner_solver_options o = POPLINER_SOLVER_OPTIONS_INIT;
-    o.max_stages = 2;
-    o.max_stage_bytes = 110;
+    o.num_ipus = 2;
+    o.mem_per_tile = 110;
     bool was_proven = false;
     bool is_done = false;
     for (size_t most = 0; !is_done; most++) {

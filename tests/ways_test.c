@@ -84,9 +84,9 @@ static void draw_question(question *q, uint64_t *random) {
                             : POPLINER_METHOD_AUTO;
     q->options.objectives = q->objectives;
     q->options.num_objectives = 1 + test_below(random, 4);
-    q->options.max_stages = 1 + test_below(random, MOST_UNITS);
+    q->options.num_ipus = 1 + test_below(random, MOST_UNITS);
     if (test_below(random, 2) == 0)
-        q->options.max_stage_bytes = test_below(random, 50);
+        q->options.mem_per_tile = test_below(random, 50);
     if (test_below(random, 4) == 0) {
         q->limit = (popliner_ipu_limit){test_below(random, 3), test_below(random, 50)};
         q->options.ipu_limits = &q->limit;
@@ -100,7 +100,7 @@ static void draw_question(question *q, uint64_t *random) {
 
 static uint64_t limit_of(const question *q, size_t ipu) {
     bool has_own = q->options.num_ipu_limits > 0 && q->limit.ipu == ipu;
-    return has_own ? q->limit.bytes : q->options.max_stage_bytes;
+    return has_own ? q->limit.bytes : q->options.mem_per_tile;
 }
 
 static bool has_objective(const question *q, popliner_objective objective) {
@@ -138,7 +138,7 @@ static answer value_of(const question *q, unsigned begins, size_t choices) {
             a.first[a.num_stages++] = unit;
         }
     a.of[POPLINER_OBJECTIVE_IPUS] = a.num_stages;
-    a.exists = a.exists && a.num_stages <= q->options.max_stages;
+    a.exists = a.exists && a.num_stages <= q->options.num_ipus;
     for (size_t i = 0; i < a.num_stages; i++, choices /= q->num_ways) {
         size_t last = (i + 1 < a.num_stages ? a.first[i + 1] : q->num_units) - 1;
         size_t way = choices % q->num_ways;

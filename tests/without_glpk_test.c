@@ -71,7 +71,7 @@ static void chains_with_one_shared_ipu_are_proven(void **state) {
     static shared_instance in;
     for (size_t round = 0; round < sizeof lists / sizeof *lists; ++round) {
         draw_chain(&in, round);
-        every_split e = try_every_split(&in, in.options.max_stage_bytes);
+        every_split e = try_every_split(&in, in.options.mem_per_tile);
         assert_int_equal(e.num_splits, 33 * 32 * 31 / 6);
         const uint64_t best[] = {
             [POPLINER_OBJECTIVE_MEMORY] = e.smallest_bytes,
@@ -90,7 +90,7 @@ static void chains_with_one_shared_ipu_are_proven(void **state) {
         pl_plan_clear(&plan);
 
         /* and that there is no better one */
-        in.options.max_stage_bytes = e.smallest_bytes - 1;
+        in.options.mem_per_tile = e.smallest_bytes - 1;
         assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);
         assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
         assert_int_not_equal(plan.proof, POPLINER_PROOF_NONE);
@@ -129,7 +129,7 @@ static void what_is_left_open_says_so(void **state) {
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
     options.device_map = map;
     options.num_mapped_stages = 3;
-    options.max_stage_bytes = 20000;
+    options.mem_per_tile = 20000;
     options.listener = &listener;
     assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
     assert_int_equal(plan.status, POPLINER_PLAN_FEASIBLE);

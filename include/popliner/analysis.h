@@ -258,11 +258,11 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
                                                  popliner_error *error);
 
 /* Computes the costs of every stage of the chain, as popliner_solve takes them: peaks for pipelines
- * of up to max_stages stages, cuts, cycles if the profile has those of computing, and the peaks of
+ * of up to num_ipus stages, cuts, cycles if the profile has those of computing, and the peaks of
  * stages on one IPU, which are measured on demand. With full recomputation the cycles include the
  * recomputed ones. Cycles include the transfer time of cuts over links of
  * POPLINER_LINK_BYTES_PER_SECOND; if the solver's options have bandwidths of links, popliner_solve
- * adds that time instead. Of the solver's other options only max_stages and the device map count.
+ * adds that time instead. Of the solver's other options only num_ipus and the device map count.
  * The caller frees *costs before the analysis. Errors: USAGE for POPLINER_RECOMPUTE_AUTO; those of
  * popliner_analysis_chain. Cost: two passes over the variables that programs touch, then for each
  * tile O(variables + steps + units^2), more where much is live; O(units^2 * stages) if the stages

@@ -36,24 +36,23 @@ typedef struct popliner_page_words {
     const char *solve;
     /* a split, the names of the last layers with '|' between them */
     const char *evaluate;
-    const char *max_stages;      /* a number */
-    const char *max_stage_bytes; /* a number */
-    const char *objectives;      /* names with ',' between them */
+    const char *num_ipus;     /* a number */
+    const char *mem_per_tile; /* a number, or the bytes of IPUs: 0=500000,3=600000 */
+    const char *objective;    /* names with ',' between them */
     /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
     const char *schedule;
     const char *recompute;                 /* none, standard or full */
     const char *needs[POPLINER_NUM_NEEDS]; /* with the value; "" for the default */
     const char *slack;                     /* percent, like 0.5 */
     const char *device_map;                /* the IPU of each stage: 2,0,1 */
-    const char *ipu_limits;                /* bytes of IPUs: 0=500000,3=600000 */
-    const char *ipu_speeds;                /* 0=0.5,3=2 */
-    const char *links;                     /* bytes in a unit of time: 64,1-2=0.5 */
+    const char *ipu_speed;                 /* 0=0.5,3=2 */
+    const char *bandwidth;                 /* bytes in a unit of time: 64,1-2=0.5 */
 } popliner_page_words;
 
 #define POPLINER_PAGE_WORDS_INIT                                                                   \
     {                                                                                              \
         sizeof(popliner_page_words), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,   \
-            {NULL, NULL, NULL}, NULL, NULL, NULL, NULL, NULL                                       \
+            {NULL, NULL, NULL}, NULL, NULL, NULL, NULL                                             \
     }
 
 /* The initial state of the page. Begin with POPLINER_PAGE_OPTIONS_INIT. */

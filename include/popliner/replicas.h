@@ -42,7 +42,7 @@ typedef popliner_status (*popliner_replicas_costs)(void *user, size_t num_stages
 typedef struct popliner_replicas_options {
     size_t struct_size;
     /* Limits and constraints of each pipeline. Its objectives, except for CYCLES, follow the
-     * throughput; max_stages limits the stages; slack and device map must be unset.
+     * throughput; num_ipus limits the stages; slack and device map must be unset.
      * time_limit_seconds is for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT. */
     const popliner_solver_options *solver;
     size_t total_ipus; /* at least 1 */

@@ -102,7 +102,7 @@ typedef enum popliner_obstacle {
 
 /* A constraint of the solver's options: see popliner_solver_options. */
 typedef enum popliner_constraint_kind {
-    POPLINER_CONSTRAINT_MAX_STAGES,
+    POPLINER_CONSTRAINT_NUM_IPUS,
     POPLINER_CONSTRAINT_DEVICE_MAP, /* its number of stages and their IPUs */
     POPLINER_CONSTRAINT_MIN_UNITS,
     POPLINER_CONSTRAINT_MAX_UNITS,
@@ -116,7 +116,7 @@ typedef enum popliner_constraint_kind {
 /* Members that a kind does not use are 0. */
 typedef struct popliner_constraint {
     popliner_constraint_kind kind;
-    size_t number;      /* MAX_STAGES, DEVICE_MAP: of stages; MIN_UNITS, MAX_UNITS: of units */
+    size_t number;      /* NUM_IPUS, DEVICE_MAP: of stages; MIN_UNITS, MAX_UNITS: of units */
     size_t unit;        /* of a cut: the unit before it; PAIR: the first; PLACEMENT */
     size_t second_unit; /* of a PAIR */
     size_t ipu;         /* of a PLACEMENT */
@@ -129,7 +129,7 @@ typedef enum popliner_remedy_kind {
     /* `constraint` is removed; MIN_UNITS and MAX_UNITS: `number` is the nearest value that is
      * enough */
     POPLINER_REMEDY_CONSTRAINT,
-    /* max_stages `number` replaces the device map, the fewest that are enough */
+    /* num_ipus `number` replaces the device map, the fewest that are enough */
     POPLINER_REMEDY_WITHOUT_MAP,
     /* a run of adjacent forbidden cuts is removed: `constraint` is the first of them, and
      * `last_unit` the unit before the last one. `enough_unit` is the first of these units after
@@ -161,10 +161,10 @@ typedef struct popliner_infeasibility {
     size_t unit;
     uint64_t unit_bytes;
     uint64_t limit_bytes;
-    /* The smallest max_stages that is enough, with everything else unchanged; 0 if there is none
+    /* The smallest num_ipus that is enough, with everything else unchanged; 0 if there is none
      * (with a device map: not searched for; stopped: perhaps not found). */
     size_t enough_stages;
-    /* UNIT, PLACE and CAPACITY: the smallest max_stage_bytes that is enough, with everything else
+    /* UNIT, PLACE and CAPACITY: the smallest mem_per_tile that is enough, with everything else
      * unchanged; 0 if there is none, or it was not found. */
     uint64_t enough_bytes;
 
@@ -182,7 +182,7 @@ typedef struct popliner_infeasibility {
     /* False if some remedies were not tried: more than 16 IPUs, 64 constraints (or cuts of a run),
      * or 20 seconds. */
     bool has_all_remedies;
-    /* A lower bound of the max_stage_bytes that is enough. Equals enough_bytes, unless the search
+    /* A lower bound of the mem_per_tile that is enough. Equals enough_bytes, unless the search
      * was stopped, or stages share IPUs and 20 seconds were not enough to find the best effort; 0
      * without enough_bytes. */
     uint64_t enough_bytes_bound;
@@ -246,9 +246,9 @@ typedef enum popliner_method {
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not if stages share IPUs */
     /* The exact algorithm of PopLiner 1.0.0: for at least 3, then 2, then 1 units per stage, and
-     * for a target of 50, 60, ... 100 % of max_stage_bytes, fills stages one after another with as
+     * for a target of 50, 60, ... 100 % of mem_per_tile, fills stages one after another with as
      * many units as keep the peak within the target. The first attempt that places all units in at
-     * most max_stages stages wins. The listener gets each attempt. All other options are ignored,
+     * most num_ipus stages wins. The listener gets each attempt. All other options are ignored,
      * and there are no values, cuts or cycles. Without a success the plan is INFEASIBLE and holds
      * the stages of the last attempt, which may not cover the chain and may be none. */
     POPLINER_METHOD_GREEDY,
@@ -316,8 +316,8 @@ typedef struct popliner_solver_options {
         /* each optimum may be missed by this percentage in favour of the later objectives */
         slack_percent;
 
-    size_t max_stages;        /* at least 1; ignored with a device map */
-    uint64_t max_stage_bytes; /* largest peak of an IPU; or POPLINER_TARGET_BYTES */
+    size_t num_ipus;       /* at least 1; ignored with a device map */
+    uint64_t mem_per_tile; /* largest peak of an IPU; or POPLINER_TARGET_BYTES */
     const popliner_ipu_limit *ipu_limits;
     size_t num_ipu_limits;
 
@@ -380,7 +380,7 @@ typedef struct popliner_solver_options {
     bool without_second_proof;
 } popliner_solver_options;
 
-/* For max_stage_bytes: the memory of a tile of the profile's target; unlimited without a profile. 0
+/* For mem_per_tile: the memory of a tile of the profile's target; unlimited without a profile. 0
  * is a limit. */
 #define POPLINER_TARGET_BYTES UINT64_MAX
 
@@ -391,7 +391,7 @@ typedef struct popliner_solver_options {
             NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0}, NULL, 0, {0, 0}, false      \
     }
 
-/* Names to use in messages instead of the field names, for example "--num-ipus" for max_stages.
+/* Names to use in messages instead of the field names, for example "--num-ipus" for num_ipus.
  * Begin with POPLINER_OPTION_NAMES_INIT. The strings are the caller's. NULL: the default in the
  * comment of the member. */
 typedef struct popliner_option_names {
@@ -403,11 +403,11 @@ typedef struct popliner_option_names {
     const char *ipu;                   /* "ipu" */
 
     /* Members of popliner_solver_options, to change if nothing fits. */
-    const char *max_stages;      /* "max_stages" */
-    const char *max_stage_bytes; /* "max_stage_bytes" */
+    const char *num_ipus;     /* "num_ipus" */
+    const char *mem_per_tile; /* "mem_per_tile" */
 
-    /* Names of constraints by kind: "max_stages", "device_map", and rules such as "require cut:".
-     * Texts read "max_stages 3", "device_map of 3 stages", "require together:A,B",
+    /* Names of constraints by kind: "num_ipus", "device_map", and rules such as "require cut:".
+     * Texts read "num_ipus 3", "device_map of 3 stages", "require together:A,B",
      * "require place:A=0" or "require layers:1..". */
     const char *constraints[POPLINER_NUM_CONSTRAINT_KINDS];
 

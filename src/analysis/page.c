@@ -511,16 +511,15 @@ static void put_words(task *t) {
         {"constraints", w->constraints},
         {"solve", w->solve},
         {"evaluate", w->evaluate},
-        {"max_stages", w->max_stages},
-        {"max_stage_bytes", w->max_stage_bytes},
-        {"objectives", w->objectives},
+        {"num_ipus", w->num_ipus},
+        {"mem_per_tile", w->mem_per_tile},
+        {"objective", w->objective},
         {"schedule", w->schedule},
         {"recompute", w->recompute},
         {"slack", w->slack},
         {"device_map", w->device_map},
-        {"ipu_limits", w->ipu_limits},
-        {"ipu_speeds", w->ipu_speeds},
-        {"links", w->links},
+        {"ipu_speed", w->ipu_speed},
+        {"bandwidth", w->bandwidth},
         {"least", w->needs[POPLINER_NEED_LEAST]},
         {"expected", w->needs[POPLINER_NEED_EXPECTED]},
         {"most", w->needs[POPLINER_NEED_MOST]},
@@ -583,9 +582,9 @@ static void put_head(task *t) {
 }
 
 static void put_wishes(task *t) {
-    const uint64_t limit_bytes = t->solver.max_stage_bytes == POPLINER_TARGET_BYTES
+    const uint64_t limit_bytes = t->solver.mem_per_tile == POPLINER_TARGET_BYTES
                                      ? t->analysis->profile->target.bytes_per_tile
-                                     : t->solver.max_stage_bytes;
+                                     : t->solver.mem_per_tile;
     const pl_page_wishes wishes = {&t->solver, limit_bytes, t->has_usual_links,
                                    pl_is_calibrated(&t->pipeline.calibration), t->request.need};
     pl_put_line(&t->json);

@@ -33,7 +33,7 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages,
     t->pipeline.copies.num_stages = num_stages;
     t->pipeline.copies.num_ipus = num_stages / s->options.chunks;
     t->pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
-    t->solver.options.max_stages = num_stages;
+    t->solver.options.num_ipus = num_stages;
     bool serves = s->stages != NULL && pl_details_serve(&s->stages->key, &t->pipeline);
     t->stages = serves ? s->stages : NULL;
     popliner_status status = pl_task_measure_costs(t, s->max_bytes, error);
@@ -92,7 +92,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
         status = pl_trained_parameters_find(&s->trained, analysis->models[t->model].meter, error);
     if (status != POPLINER_OK)
         return status;
-    s->max_ipus = t->solver.options.max_stages;
+    s->max_ipus = t->solver.options.num_ipus;
     if (o->total_ipus < s->max_ipus)
         s->max_ipus = o->total_ipus;
     o->parameter_bytes = NULL;
@@ -116,10 +116,10 @@ static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
     size_t num_units = popliner_chain_num_units(t->chain);
     size_t chunks = s->options.chunks;
     solver.without_reasons = solver.without_reasons || max_bytes < UINT64_MAX;
-    solver.max_stages = s->max_ipus;
+    solver.num_ipus = s->max_ipus;
     s->options.solver = &solver;
     s->max_bytes = max_bytes;
-    t->solver.options.max_stages =
+    t->solver.options.num_ipus =
         s->max_ipus < num_units / chunks ? s->max_ipus * chunks : num_units;
     /* if costs depend on the pipeline, any will do at first */
     popliner_status status = s->options.costs != NULL

@@ -207,8 +207,8 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
         status = pl_owned_options_copy(&t->solver, &complete, num_units, error);
     if (status != POPLINER_OK)
         return status;
-    if (own->max_stage_bytes == POPLINER_TARGET_BYTES)
-        own->max_stage_bytes = t->analysis->profile->target.bytes_per_tile;
+    if (own->mem_per_tile == POPLINER_TARGET_BYTES)
+        own->mem_per_tile = t->analysis->profile->target.bytes_per_tile;
     const popliner_listener told =
         own->listener != NULL ? *own->listener : t->analysis->recorder.callers;
     pl_recorder_begin(&t->recorder, &told, &t->listener);
@@ -310,7 +310,7 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
                        r.num_stage_recomputes);
     status = take_options(t, r.solver, error);
     if (t->num_stages == 0)
-        t->num_stages = t->solver.options.max_stages;
+        t->num_stages = t->solver.options.num_ipus;
     /* the peaks of stages on one IPU are not stored */
     if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
         status = pl_analysis_make_meter(analysis, t->model, error);
@@ -377,7 +377,7 @@ popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_e
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     popliner_analysis *a = t->analysis;
     size_t num_mapped = t->solver.options.num_mapped_stages;
-    size_t max_stages = t->solver.options.max_stages;
+    size_t max_stages = t->solver.options.num_ipus;
     popliner_status status;
     double start = pl_clock_seconds();
     if (max_bytes == UINT64_MAX)

@@ -98,8 +98,8 @@ static void add_splits(const popliner_certificate *c, pl_text *text) {
     pl_text_format(text, "%s%s", pl_certificate_splits(c),
                    o->num_mapped_stages > 0 ? " with this device map" : "");
     if (o->num_mapped_stages == 0)
-        pl_text_format(text, " over %s%zu %s", o->max_stages > c->plan.num_ipus ? "at most " : "",
-                       o->max_stages, devices_of(c, o->max_stages));
+        pl_text_format(text, " over %s%zu %s", o->num_ipus > c->plan.num_ipus ? "at most " : "",
+                       o->num_ipus, devices_of(c, o->num_ipus));
 }
 
 static void add_stopped(const popliner_certificate *c, pl_text *text) {
@@ -176,7 +176,7 @@ static void add_large_unit(const popliner_certificate *c, pl_text *bold, pl_text
 static pl_tint add_failure(const popliner_certificate *c, pl_text *bold, pl_text *plain) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const size_t num_ipus =
-        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->max_stages;
+        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus : c->input.options->num_ipus;
     switch (why->obstacle) {
     case POPLINER_OBSTACLE_UNKNOWN:
         pl_text_add(bold, "No answer: ");
@@ -555,7 +555,7 @@ static void write_bottleneck(const popliner_certificate *c, pl_layout *layout) {
 /* Adds a constraint as an option, with the dashes that options have. */
 static void add_option(const popliner_certificate *c, const popliner_constraint *it,
                        pl_text *text) {
-    const char *example = c->input.option_names.max_stages;
+    const char *example = c->input.option_names.num_ipus;
     pl_text_append(text, example, strspn(example, "-"));
     pl_certificate_word_constraint(c, it, text);
 }

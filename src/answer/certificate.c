@@ -167,7 +167,7 @@ static popliner_status measure(popliner_certificate *c, bool is_evaluation, popl
 
 uint64_t pl_certificate_limit(const popliner_certificate *certificate, size_t ipu) {
     const popliner_solver_options *options = &certificate->options.options;
-    return pl_limit_of(options, ipu, options->max_stage_bytes);
+    return pl_limit_of(options, ipu, options->mem_per_tile);
 }
 
 pl_fit pl_certificate_fit_of(const popliner_certificate *certificate, size_t stage) {

@@ -463,7 +463,7 @@ static void put_copies(const popliner_certificate *c, pl_json *json) {
 static size_t num_ipus(const popliner_solver_options *o) {
     size_t count = 0;
     if (o->num_mapped_stages == 0)
-        return o->max_stages;
+        return o->num_ipus;
     for (size_t stage = 0; stage < o->num_mapped_stages; stage++) {
         size_t first = 0;
         while (o->device_map[first] != o->device_map[stage])
@@ -498,7 +498,7 @@ static void put_options(const popliner_certificate *c, pl_json *json) {
     pl_put_number(json, "num_ipus", num_ipus(o));
     pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
                    o->num_mapped_stages);
-    put_known(json, "mem_per_tile", o->max_stage_bytes < INT64_MAX, o->max_stage_bytes, 1);
+    put_known(json, "mem_per_tile", o->mem_per_tile < INT64_MAX, o->mem_per_tile, 1);
     pl_put_number(json, "min_layers", o->min_units);
     pl_put_count(json, "max_layers", o->max_units);
     put_lists(c, json);

@@ -289,7 +289,7 @@ static void add_remedy(const popliner_certificate *c, const popliner_remedy *rem
                            c->input.unit_names[remedy->enough_unit]);
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
-        pl_text_format(text, "with %s %zu instead of %s", names.max_stages, remedy->number,
+        pl_text_format(text, "with %s %zu instead of %s", names.num_ipus, remedy->number,
                        names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
         break;
     case POPLINER_NUM_REMEDY_KINDS:
@@ -354,7 +354,7 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_option_names names = c->input.option_names;
     if (why->enough_bytes > 0) {
-        pl_text_format(text, "It would fit with %s ", names.max_stage_bytes);
+        pl_text_format(text, "It would fit with %s ", names.mem_per_tile);
         add_memory(c, why->enough_bytes, "", text);
         if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
             pl_text_add(text, " (at least ");
@@ -365,8 +365,8 @@ static void add_remedies(const popliner_certificate *c, pl_text *text) {
     }
     if (why->enough_stages > 0)
         pl_text_format(text, "%s%s %zu",
-                       why->enough_bytes > 0 ? ", or with " : "It would fit with ",
-                       names.max_stages, why->enough_stages);
+                       why->enough_bytes > 0 ? ", or with " : "It would fit with ", names.num_ipus,
+                       why->enough_stages);
     if (why->enough_bytes > 0 || why->enough_stages > 0)
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
@@ -454,7 +454,7 @@ static void add_obstacle(const popliner_certificate *c, pl_text *text) {
         pl_text_format(text, "No %s over %s%zu IPUs fits.\n", pl_certificate_splits(c),
                        c->input.options->num_mapped_stages > 0 ? "these " : "at most ",
                        c->input.options->num_mapped_stages > 0 ? c->plan.num_ipus
-                                                               : c->input.options->max_stages);
+                                                               : c->input.options->num_ipus);
         break;
     }
     add_remedies(c, text);

@@ -52,7 +52,7 @@ static popliner_status remark_fewer_ipus(session *s, const request *r,
     if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) || s->log.is_mute ||
         own->status != POPLINER_PLAN_OPTIMAL || own->num_ipus < 2 || !minimises_memory_first(plan))
         return POPLINER_OK;
-    changed.max_stages = own->num_ipus - 1;
+    changed.num_ipus = own->num_ipus - 1;
     popliner_status status = hints_solve_again(s, costs, &changed, &fewer, error);
     if (status == POPLINER_OK && popliner_plan_get_summary(fewer)->status == POPLINER_PLAN_OPTIMAL)
         status = tell_fewer(s, certificate, own->num_ipus,
@@ -122,7 +122,7 @@ static uint64_t limit_of(const request *r, size_t ipu) {
     for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
         if (r->solver.ipu_limits[i].ipu == ipu)
             return r->solver.ipu_limits[i].bytes;
-    return r->solver.max_stage_bytes;
+    return r->solver.mem_per_tile;
 }
 
 /* Where IPUs differ, the largest tile of all does not say which of them is too small: the first few
@@ -171,7 +171,7 @@ static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size
     *first = 0;
     *last = c->unit;
     switch (c->kind) {
-    case POPLINER_CONSTRAINT_MAX_STAGES:
+    case POPLINER_CONSTRAINT_NUM_IPUS:
         *last = num_units - 1;
         return c->number == 1;
     case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
@@ -284,7 +284,7 @@ static bool wants_few_ipus(const popliner_plan *plan) {
 static popliner_status tell_unused_ipus(session *s, const request *r,
                                         popliner_certificate *certificate, popliner_error *error) {
     const popliner_plan *plan = popliner_certificate_get_info(certificate)->plan;
-    const size_t requested = r->solver.max_stages;
+    const size_t requested = r->solver.num_ipus;
     const size_t num_used = popliner_plan_get_summary(plan)->num_stages;
     /* nobody asked for the 16 that are usual; the original's algorithm says it all the same, and
      * always of "IPUs" */

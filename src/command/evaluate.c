@@ -339,7 +339,7 @@ popliner_status split_take(session *s, const unit_list *units, given_split *spli
     if (status == POPLINER_OK)
         status = parse_recomputes(&s->options, r, split->num_cuts + 1, &split->recomputes, error);
     /* of the solver's options the limits alone are meant for a given split */
-    r->solver.max_stages = split->num_cuts + 1;
+    r->solver.num_ipus = split->num_cuts + 1;
     r->asked.copies.num_stages = split->num_cuts + 1;
     return status == POPLINER_OK ? request_set_limits(r, s, limit_bytes, NULL, error) : status;
 }

@@ -187,7 +187,7 @@ static popliner_status solve(trial *t, popliner_error *error) {
 
 /* "likely fits: 588,957 bytes (92 %)", "644,684 bytes, 0.9 % too much"; "" if nothing is known. */
 static const char *words_of(hint_list *list, const trial *t, const char *ipus) {
-    const uint64_t limit = t->solver.max_stage_bytes;
+    const uint64_t limit = t->solver.mem_per_tile;
     const bool is_limited = limit > 0 && limit < UINT64_MAX - 1;
     const double share = is_limited ? 100 * (double)t->bytes / (double)limit : 0;
     const char *verdict =
@@ -228,10 +228,10 @@ static popliner_status add_fewer(session *s, const request *r, const popliner_co
     trial t = begin(s, r, costs);
     if (num_ipus < 2 || costs == NULL)
         return POPLINER_OK;
-    t.solver.max_stages = num_ipus - 1;
+    t.solver.num_ipus = num_ipus - 1;
     popliner_status status = solve(&t, error);
     if (status == POPLINER_OK && t.is_known && t.fits)
-        add(list, "Try", keep(list, "%s %zu", s->names.max_stages, num_ipus - 1),
+        add(list, "Try", keep(list, "%s %zu", s->names.num_ipus, num_ipus - 1),
             words_of(list, &t, ""));
     return status;
 }
@@ -297,10 +297,10 @@ static popliner_status add_more(session *s, const request *r, const popliner_cos
     popliner_status status = POPLINER_OK;
     if (why->enough_stages == 0)
         return POPLINER_OK;
-    t.solver.max_stages = why->enough_stages;
+    t.solver.num_ipus = why->enough_stages;
     if (costs != NULL)
         status = solve(&t, error);
-    add(list, "Enough", keep(list, "%s %zu", s->names.max_stages, why->enough_stages),
+    add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, why->enough_stages),
         words_of(list, &t, ""));
     return status;
 }
@@ -312,11 +312,11 @@ static void add_memory(session *s, const request *r, const popliner_infeasibilit
         return;
     if (reserve->bytes > 0 || reserve->percent_hundredths > 0)
         add(list, "Enough",
-            keep(list, "%s %llu", s->names.max_stage_bytes, (unsigned long long)why->enough_bytes),
+            keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
             keep(list, "plus what %s keeps free, if there were such tiles", s->names.reserve));
     else
         add(list, "Enough",
-            keep(list, "%s %llu", s->names.max_stage_bytes, (unsigned long long)why->enough_bytes),
+            keep(list, "%s %llu", s->names.mem_per_tile, (unsigned long long)why->enough_bytes),
             "if there were such tiles");
 }
 
@@ -401,11 +401,11 @@ static popliner_status add_without(session *s, const request *r, const popliner_
 static void add_remedy(const session *s, const popliner_remedy *remedy, hint_list *list) {
     if (remedy->kind == POPLINER_REMEDY_IPU_LIMIT)
         add(list, "Enough",
-            keep(list, "%s %zu=%llu", s->names.max_stage_bytes, remedy->ipu,
+            keep(list, "%s %zu=%llu", s->names.mem_per_tile, remedy->ipu,
                  (unsigned long long)remedy->bytes),
             "if there were such tiles");
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
-        add(list, "Enough", keep(list, "%s %zu", s->names.max_stages, remedy->number),
+        add(list, "Enough", keep(list, "%s %zu", s->names.num_ipus, remedy->number),
             keep(list, "without --%s", s->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
 }
 
@@ -489,7 +489,7 @@ popliner_status hints_for_evaluate(session *s, const request *r,
     popliner_status status = POPLINER_OK;
     if (lacks_schedule)
         status = add_schedule(s, r, list, error);
-    t.solver.max_stages = num_stages;
+    t.solver.num_ipus = num_stages;
     t.asked.stage_recomputes = NULL;
     t.asked.num_stage_recomputes = 0;
     if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && num_stages > 1)

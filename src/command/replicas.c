@@ -36,7 +36,7 @@ static popliner_solver_options options_of(const session *s, const request *r, si
                                           size_t *map) {
     popliner_solver_options o = r->solver;
     size_t chunks = options_chunks(&s->options);
-    o.max_stages = num_ipus;
+    o.num_ipus = num_ipus;
     if (chunks == 1)
         return o;
     o.device_map = map;
@@ -50,8 +50,8 @@ static popliner_solver_options options_of(const session *s, const request *r, si
 static popliner_option_names replicas_names_of(const options *o) {
     popliner_option_names names = names_of(o);
     if (o->num_ipus.number == 0) {
-        names.max_stages = "--total-ipus";
-        names.constraints[POPLINER_CONSTRAINT_MAX_STAGES] = "total-ipus";
+        names.num_ipus = "--total-ipus";
+        names.constraints[POPLINER_CONSTRAINT_NUM_IPUS] = "total-ipus";
     }
     names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map";
     return names;

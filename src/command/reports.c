@@ -337,8 +337,8 @@ static popliner_request own_request(const popliner_request *asked, size_t max_st
                                     popliner_solver_options *limits) {
     popliner_request own = *asked;
     *limits = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    limits->max_stages = max_stages;
-    limits->max_stage_bytes = asked->solver->max_stage_bytes;
+    limits->num_ipus = max_stages;
+    limits->mem_per_tile = asked->solver->mem_per_tile;
     limits->ipu_limits = asked->solver->ipu_limits;
     limits->num_ipu_limits = asked->solver->num_ipu_limits;
     limits->reserve = asked->solver->reserve;
@@ -350,7 +350,7 @@ static popliner_request own_request(const popliner_request *asked, size_t max_st
 
 static popliner_status measure_all(group *g, const request *r, popliner_error *error) {
     popliner_solver_options limits;
-    const popliner_request own = own_request(&r->asked, r->solver.max_stages, &limits);
+    const popliner_request own = own_request(&r->asked, r->solver.num_ipus, &limits);
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
         status = popliner_analysis_costs(g->members[i].session.analysis, &own, &g->members[i].costs,
@@ -439,7 +439,7 @@ static size_t count_places(const group *g, const options *o, size_t max_stages) 
 static popliner_status combine(const group *g, const options *o, const request *r,
                                popliner_costs **costs, popliner_error *error) {
     const size_t num_units = g->units.count;
-    const size_t num_places = count_places(g, o, r->solver.max_stages);
+    const size_t num_places = count_places(g, o, r->solver.num_ipus);
     const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
                                         .recompute = r->asked.recompute,
                                         .max_stages = 1,

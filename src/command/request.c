@@ -83,8 +83,8 @@ static popliner_status copies_limit(request *r, const options *o, popliner_error
                           "--schedule %s: is for %zu stages, but --device-map %s has as many on "
                           "one IPU",
                           o->schedule.text, known, o->device_map.text);
-    if (r->solver.max_stages > max_ipus)
-        r->solver.max_stages = max_ipus;
+    if (r->solver.num_ipus > max_ipus)
+        r->solver.num_ipus = max_ipus;
     return POPLINER_OK;
 }
 
@@ -507,10 +507,10 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
                                                 POPLINER_OBJECTIVE_TRAFFIC};
     const options *o = &s->options;
     size_t told_ipus = file == NULL ? 0 : file->num_ipus;
-    r->solver.max_stages = o->num_ipus.number > 0 ? o->num_ipus.number
-                           : o->total_ipus > 0    ? o->total_ipus
-                           : told_ipus > 0        ? told_ipus
-                                                  : USUAL_IPUS;
+    r->solver.num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number
+                         : o->total_ipus > 0    ? o->total_ipus
+                         : told_ipus > 0        ? told_ipus
+                                                : USUAL_IPUS;
     popliner_status status = copies_limit(r, o, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;

@@ -64,7 +64,7 @@ popliner_status request_no_unit(const request *r, const char *option, const char
 
 /* Sets the limit of each IPU, and those of single IPUs: those of the command line, and of `file`
  * (may be NULL) for other IPUs, all less --reserve. Warns of those where no stage can run.
- * max_stages and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
+ * num_ipus and the device map have to be there. Errors: USAGE, which names the option; MEMORY. */
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file_info *file, popliner_error *error);
 

@@ -202,7 +202,7 @@ static ipu_value told_at(ipu_list list, const popliner_costs_file_info *file, si
 
 bool request_has_ipu(const request *r, size_t ipu) {
     const popliner_solver_options *o = &r->solver;
-    bool is_used = o->num_mapped_stages == 0 && ipu < o->max_stages;
+    bool is_used = o->num_mapped_stages == 0 && ipu < o->num_ipus;
     for (size_t stage = 0; stage < o->num_mapped_stages; stage++)
         is_used = is_used || o->device_map[stage] == ipu;
     return is_used;
@@ -217,8 +217,8 @@ static bool has_link(const request *r, const ipu_value *link) {
         if ((o->device_map[stage - 1] == a && o->device_map[stage] == b) ||
             (o->device_map[stage - 1] == b && o->device_map[stage] == a))
             return true;
-    return o->num_mapped_stages == 0 && (a + 1 == b || b + 1 == a) && a < o->max_stages &&
-           b < o->max_stages;
+    return o->num_mapped_stages == 0 && (a + 1 == b || b + 1 == a) && a < o->num_ipus &&
+           b < o->num_ipus;
 }
 
 /* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
@@ -256,7 +256,7 @@ static popliner_status complete_links(by_ipu *links, const popliner_costs_file_i
 /* Gives each IPU where a stage may run the speed of all, unless it has one. */
 static bool spread_speed(const request *r, by_ipu *speeds) {
     const popliner_solver_options *o = &r->solver;
-    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
     for (size_t i = 0; speeds->all.bytes > 0 && i < count; i++) {
         const ipu_value own = {o->num_mapped_stages > 0 ? o->device_map[i] : i, SIZE_MAX,
                                speeds->all, NULL};
@@ -360,7 +360,7 @@ static void warn_limits(const request *r, session *s) {
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file_info *file, popliner_error *error) {
-    r->solver.max_stage_bytes = limit_bytes;
+    r->solver.mem_per_tile = limit_bytes;
     popliner_status status = request_set_list(r, LIST_LIMITS, s, file, error);
     if (status == POPLINER_OK)
         status = reserve_on_ipus(r, s, error);

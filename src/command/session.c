@@ -197,10 +197,10 @@ static const popliner_option_names usual = {
     .layer_name_regex_hint =
         "Use the --operation-breakdown flag to see the names of operations found.",
     .ipu = "--ipu",
-    .max_stages = "--num-ipus",
-    .max_stage_bytes = "--mem-per-tile",
+    .num_ipus = "--num-ipus",
+    .mem_per_tile = "--mem-per-tile",
     .reserve = "--reserve",
-    .constraints = {[POPLINER_CONSTRAINT_MAX_STAGES] = "num-ipus",
+    .constraints = {[POPLINER_CONSTRAINT_NUM_IPUS] = "num-ipus",
                     [POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map"},
     .section = "--output",
     .modules = "--modules",

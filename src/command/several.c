@@ -50,9 +50,9 @@ popliner_status sweep_print(session *s, const popliner_costs *costs,
         o.without_second_proof = true;
         values[num_solved] = range.first + num_solved * range.step;
         if (range.of_ipus)
-            o.max_stages = (size_t)values[num_solved];
+            o.num_ipus = (size_t)values[num_solved];
         else
-            status = session_less_reserve(s, values[num_solved], &o.max_stage_bytes, error);
+            status = session_less_reserve(s, values[num_solved], &o.mem_per_tile, error);
         if (status == POPLINER_OK)
             status = popliner_solve(costs, &o, &plans[num_solved], error);
         is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);

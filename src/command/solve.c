@@ -454,7 +454,7 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
     asked.solver = &solver;
     popliner_status status = POPLINER_OK;
     if (s->options.sweep != NULL)
-        solver.max_stages = sweep_max_ipus(s, r->solver.max_stages);
+        solver.num_ipus = sweep_max_ipus(s, r->solver.num_ipus);
     if (status == POPLINER_OK)
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {

@@ -109,7 +109,7 @@ const Model = (() => {
     }
 
     function limitOf(model, settings, ipu) {
-        const own = model.wishes.ipu_limits.find((limit) => limit[0] === ipu);
+        const own = model.wishes.mem_per_tile.find((limit) => limit[0] === ipu);
         return own === undefined ? settings.limit : own[1];
     }
 
@@ -446,7 +446,7 @@ const Model = (() => {
 
     // How many of the first places have rules of their own: src/solve/problem.h.
     function numSpecial(model, maxStages) {
-        const { device_map: map, ipu_limits: limits, ipu_speeds: speeds, placements, links } =
+        const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, placements, links } =
             model.wishes;
         if (map !== null)
             return maxStages;
@@ -874,7 +874,7 @@ const Model = (() => {
 
     // The first unit that alone is above the limit of every IPU; null if there is none.
     function tooLarge(model, settings) {
-        const limits = [settings.limit, ...model.wishes.ipu_limits.map(([, limit]) => limit)];
+        const limits = [settings.limit, ...model.wishes.mem_per_tile.map(([, limit]) => limit)];
         const limit = Math.max(...limits);
         for (let unit = 0; unit < model.numUnits; unit++) {
             const bytes = aloneBytes(model, settings, unit);
@@ -937,7 +937,7 @@ const Model = (() => {
     // The words that both questions share.
     function settingWords(words, model, settings) {
         return [...pipelineWords(words, model.pipelines[settings.pipeline]),
-            `${words.max_stage_bytes} ${settings.limit}`, words[settings.need]];
+            `${words.mem_per_tile} ${settings.limit}`, words[settings.need]];
     }
 
     const joined = (words) => words.filter((word) => word !== '').join(' ');
@@ -957,26 +957,26 @@ const Model = (() => {
 
     // What is said of single IPUs, as far as the command would take it with so many.
     function ipuWords(words, model, numIpus) {
-        const { device_map: map, ipu_limits: limits, ipu_speeds: speeds, links } = model.wishes;
+        const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, links } = model.wishes;
         const isThere = (ipu) => map !== null || ipu < numIpus;
         const single = links === null ? [] : links.single.filter(([first, second]) =>
             isThere(first) && isThere(second));
         const all = links !== null && links.all_is_asked_for ? [decimal(links.all)] : [];
         return [
             map === null ? '' : option(words.device_map, map),
-            option(words.ipu_limits, limits.filter(([ipu]) => isThere(ipu))
+            option(words.mem_per_tile, limits.filter(([ipu]) => isThere(ipu))
                 .map(([ipu, most]) => `${ipu}=${most}`)),
-            option(words.ipu_speeds, speeds.filter(([ipu]) => isThere(ipu))
+            option(words.ipu_speed, speeds.filter(([ipu]) => isThere(ipu))
                 .map(([ipu, speed]) => `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
-            option(words.links, [...all, ...single.map(([first, second, ...bandwidth]) =>
+            option(words.bandwidth, [...all, ...single.map(([first, second, ...bandwidth]) =>
                 `${first}-${second}=${decimal(bandwidth)}`)]),
         ];
     }
 
     function solveCommand({ words }, model, settings) {
         return joined([words.command, words.solve,
-            model.wishes.device_map === null ? `${words.max_stages} ${settings.numIpus}` : '',
-            `${words.objectives} ${settings.objectives.join(',')}`,
+            model.wishes.device_map === null ? `${words.num_ipus} ${settings.numIpus}` : '',
+            `${words.objective} ${settings.objectives.join(',')}`,
             settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
             ...settingWords(words, model, settings),
             ...ipuWords(words, model, settings.numIpus), words.constraints]);

@@ -348,7 +348,7 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
     pl_put_open(json, key, '{');
-    pl_put_number(json, "num_ipus", options->max_stages);
+    pl_put_number(json, "num_ipus", options->num_ipus);
     pl_put_number(json, "limit_bytes", wishes->limit_bytes);
     pl_put_text(json, "need", need_names[wishes->need]);
     pl_put_flag(json, "is_calibrated", wishes->is_calibrated);

@@ -91,7 +91,7 @@ class PlanView {
         if (wishes.device_map !== null)
             result.push(`${wishes.device_map.length} stages, on the IPUs ` +
                 `${wishes.device_map.join(', ')}.`);
-        for (const [ipu, limit] of wishes.ipu_limits)
+        for (const [ipu, limit] of wishes.mem_per_tile)
             result.push(`At most ${bytes(limit)} on a tile of IPU ${ipu}.`);
         for (const [ipu, speed] of wishes.ipu_speeds)
             result.push(`IPU ${ipu} has ${speed / 1e6} times the usual speed.`);

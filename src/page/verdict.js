@@ -142,7 +142,7 @@ class Verdict {
         const result = [];
         if (best.cuts.join() !== split.cuts.join())
             result.push(['Show the best plan', kib(best.values.memory), () => plan.showBest()]);
-        const canChoose = model.wishes.device_map === null && model.wishes.ipu_limits.length === 0;
+        const canChoose = model.wishes.device_map === null && model.wishes.mem_per_tile.length === 0;
         const { curve } = plan;
         const enough = curve.findIndex((value) => value <= settings.limit) + 1;
         if (plan.answer.status !== 'optimal') {
@@ -150,7 +150,7 @@ class Verdict {
                 result.unshift([`Use ${ipus(enough)}`, kib(curve[enough - 1]),
                     () => plan.useIpus(enough)]);
             const limit = Math.ceil(best.values.memory / 1024) * 1024;
-            if (model.wishes.ipu_limits.length === 0)
+            if (model.wishes.mem_per_tile.length === 0)
                 result.push([`Allow ${kib(limit)} per tile`, null, () => plan.useLimit(limit)]);
             return result.slice(0, 3);
         }

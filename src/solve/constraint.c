@@ -18,8 +18,8 @@ static void list_stages(pl_constraints *list, const popliner_solver_options *o, 
     (void)num_units;
     bool is_mapped = o->num_mapped_stages > 0;
     append(list, (popliner_constraint){.kind = is_mapped ? POPLINER_CONSTRAINT_DEVICE_MAP
-                                                         : POPLINER_CONSTRAINT_MAX_STAGES,
-                                       .number = is_mapped ? o->num_mapped_stages : o->max_stages});
+                                                         : POPLINER_CONSTRAINT_NUM_IPUS,
+                                       .number = is_mapped ? o->num_mapped_stages : o->num_ipus});
 }
 
 static void apply_max_stages(pl_rules *r, const popliner_constraint *c) {
@@ -131,8 +131,8 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 /* In the order of pl_constraints_list: name, words, meaning, is_number, may_go, is_of_ipu, list,
  * apply, leave_out. */
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
-    [POPLINER_CONSTRAINT_MAX_STAGES] = {"max_stages", "%N", "at most %N stage%s", false, false,
-                                        false, list_stages, apply_max_stages, NULL},
+    [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", false, false, false,
+                                      list_stages, apply_max_stages, NULL},
     [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", false, false,
                                         false, NULL, apply_map, NULL},
     [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
@@ -178,8 +178,8 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
         .first_layer_regex = "first_layer_regex",
         .layer_name_regex_hint = "",
         .ipu = "ipu",
-        .max_stages = "max_stages",
-        .max_stage_bytes = "max_stage_bytes",
+        .num_ipus = "num_ipus",
+        .mem_per_tile = "mem_per_tile",
         .reserve = "reserve",
         .section = "section",
         .modules = "modules",
@@ -191,8 +191,8 @@ popliner_status pl_option_names_take(const popliner_option_names *callers,
     set_name(&names->first_layer_regex, defaults.first_layer_regex);
     set_name(&names->layer_name_regex_hint, defaults.layer_name_regex_hint);
     set_name(&names->ipu, defaults.ipu);
-    set_name(&names->max_stages, defaults.max_stages);
-    set_name(&names->max_stage_bytes, defaults.max_stage_bytes);
+    set_name(&names->num_ipus, defaults.num_ipus);
+    set_name(&names->mem_per_tile, defaults.mem_per_tile);
     set_name(&names->reserve, defaults.reserve);
     for (size_t kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++)
         set_name(&names->constraints[kind], pl_constraint_of((popliner_constraint_kind)kind)->name);

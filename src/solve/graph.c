@@ -55,9 +55,9 @@ uint64_t pl_graph_question(const popliner_costs *costs, const popliner_solver_op
     uint32_t *unit_at = pl_graph_units_at(graph);
     if (unit_at == NULL)
         return 0;
-    const uint64_t numbers[] = {o->max_stages, o->max_stage_bytes, o->min_units,
-                                o->max_units,  o->num_ipu_limits,  o->num_ipu_speeds,
-                                o->num_pairs,  o->num_placements};
+    const uint64_t numbers[] = {o->num_ipus,  o->mem_per_tile,   o->min_units,
+                                o->max_units, o->num_ipu_limits, o->num_ipu_speeds,
+                                o->num_pairs, o->num_placements};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
         mix(&hash, numbers[i]);
     for (size_t i = 0; i < o->num_ipu_limits; ++i) {

@@ -147,9 +147,9 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     pl_split split = {0};
     if (problem->is_mapped)
         return POPLINER_OK;
-    options.max_stages = problem->num_units;
-    if (problem->depends_on_end && problem->costs->max_stages_to_end < options.max_stages)
-        options.max_stages = problem->costs->max_stages_to_end;
+    options.num_ipus = problem->num_units;
+    if (problem->depends_on_end && problem->costs->max_stages_to_end < options.num_ipus)
+        options.num_ipus = problem->costs->max_stages_to_end;
     popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
     if (status == POPLINER_OK) {
         pl_filter filter = pl_filter_of_limits(&other);
@@ -173,7 +173,7 @@ static pl_stop stop_for(const pl_problem *problem, const pl_stop *stop, double m
     return own;
 }
 
-/* Finds the smallest max_stage_bytes that suffices, as far as time allows. The known bounds are in
+/* Finds the smallest mem_per_tile that suffices, as far as time allows. The known bounds are in
  * *why. */
 static popliner_status find_enough_bytes(const pl_problem *problem, const pl_stop *stop,
                                          popliner_infeasibility *why, popliner_error *error) {
@@ -213,11 +213,11 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
     return status;
 }
 
-/* Sets the bounds of the smallest max_stage_bytes from the best effort. If no IPU has its own
+/* Sets the bounds of the smallest mem_per_tile from the best effort. If no IPU has its own
  * limit, the largest peak suffices and its bound is needed. */
 static void take_enough_bytes(const pl_problem *problem, const popliner_plan *plan,
                               uint64_t best_effort_bound, popliner_infeasibility *why) {
-    const uint64_t limit_bytes = problem->options->max_stage_bytes;
+    const uint64_t limit_bytes = problem->options->mem_per_tile;
     why->enough_bytes_bound = limit_bytes < UINT64_MAX ? limit_bytes + 1 : 0;
     if (problem->options->num_ipu_limits > 0)
         return;

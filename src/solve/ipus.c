@@ -14,7 +14,7 @@ uint64_t pl_limit_of(const popliner_solver_options *options, size_t ipu, uint64_
 }
 
 uint64_t pl_limits_largest(const popliner_solver_options *options) {
-    uint64_t largest = options->max_stage_bytes;
+    uint64_t largest = options->mem_per_tile;
     for (size_t i = 0; i < options->num_ipu_limits; ++i)
         if (options->ipu_limits[i].bytes > largest)
             largest = options->ipu_limits[i].bytes;

@@ -58,7 +58,7 @@ static const list lists[PL_NUM_LISTS] = {
                        offsetof(popliner_pair, first_unit), offsetof(popliner_pair, second_unit)},
     [PL_LIST_PLACEMENTS] = {"placements", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
                             offsetof(popliner_placement, unit), offsetof(popliner_placement, unit)},
-    [PL_LIST_IPU_LIMITS] = {"ipu_limits", ITEMS(ipu_limits, NUMBER(num_ipu_limits)), OF_IPUS,
+    [PL_LIST_IPU_LIMITS] = {"mem_per_tile", ITEMS(ipu_limits, NUMBER(num_ipu_limits)), OF_IPUS,
                             offsetof(popliner_ipu_limit, ipu), offsetof(popliner_ipu_limit, ipu)},
     [PL_LIST_IPU_SPEEDS] = {"ipu_speeds", ITEMS(ipu_speeds, NUMBER(num_ipu_speeds)), OF_IPUS,
                             offsetof(popliner_ipu_speed, ipu), offsetof(popliner_ipu_speed, ipu)},
@@ -211,9 +211,9 @@ static popliner_status check_objectives(const popliner_solver_options *o, poplin
 static popliner_status check_map(const popliner_solver_options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (o->num_mapped_stages == 0)
-        return o->max_stages > 0
+        return o->num_ipus > 0
                    ? POPLINER_OK
-                   : pl_fail(error, POPLINER_ERROR_USAGE, "max_stages: 0; expected at least 1");
+                   : pl_fail(error, POPLINER_ERROR_USAGE, "num_ipus: 0; expected at least 1");
     if (o->device_map == NULL)
         return fail_missing("device_map", o->num_mapped_stages, error);
     if (o->num_mapped_stages > POPLINER_MAX_IPU + 1)

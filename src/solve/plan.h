@@ -112,9 +112,9 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
                                    popliner_error *error);
 
 /* Solves as PopLiner 1.0.0 does, to the letter: for at least 3, then 2, then 1 units per stage, and
- * targets of 50, 60, ... 100 % of options->max_stage_bytes, it fills one stage after another with
+ * targets of 50, 60, ... 100 % of options->mem_per_tile, it fills one stage after another with
  * as many units as keep the peak within the target. The first attempt that places all units in at
- * most options->max_stages stages wins. The listener gets a message for each attempt. Without
+ * most options->num_ipus stages wins. The listener gets a message for each attempt. Without
  * success the plan is INFEASIBLE and has the stages of the last attempt, which may not cover the
  * chain and may be none. `peak` is called on demand.
  *

@@ -268,7 +268,7 @@ uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first
 
 pl_filter pl_filter_of_limits(const pl_problem *problem) {
     return (pl_filter){
-        .limits = {.plain_limit_bytes = problem->options->max_stage_bytes,
+        .limits = {.plain_limit_bytes = problem->options->mem_per_tile,
                    .max_peak_bytes = POPLINER_PEAK_FORBIDDEN - 1,
                    .max_cycles = UINT64_MAX,
                    .max_cut_bytes = UINT64_MAX,

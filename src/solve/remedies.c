@@ -138,7 +138,7 @@ static void set_limits(const advice *a, trial *t, const raise *r, uint64_t numbe
         limits[i] = (popliner_ipu_limit){r->ipu, number};
         return;
     }
-    own->max_stage_bytes = raised(options->max_stage_bytes, number);
+    own->mem_per_tile = raised(options->mem_per_tile, number);
     for (; i < options->num_ipu_limits; ++i)
         limits[i].bytes = raised(options->ipu_limits[i].bytes, number);
 }
@@ -507,7 +507,7 @@ static popliner_status try_without_map(advice *a) {
         goto done;
     t.own.options.device_map = NULL;
     t.own.options.num_mapped_stages = 0;
-    t.own.options.max_stages = known > 1 && known < p->num_units ? known : p->num_units;
+    t.own.options.num_ipus = known > 1 && known < p->num_units ? known : p->num_units;
     status = begin_search(a, &t);
     if (status != POPLINER_OK)
         goto done;
@@ -515,7 +515,7 @@ static popliner_status try_without_map(advice *a) {
     status = pl_search_find(&t.search, &filter, PL_GOAL_FEWEST_STAGES, &t.split, NULL, a->error);
     a->is_over = a->is_over || t.search.is_stopped;
     remedy.number = t.split.num_stages;
-    t.own.options.max_stages = remedy.number;
+    t.own.options.num_ipus = remedy.number;
     if (status == POPLINER_OK && remedy.number > 0 && !a->is_over)
         status = add_remedy(a, &t, &remedy);
 done:

@@ -485,7 +485,7 @@ static void summarise(popliner_replicas *answer, const search *s) {
 static uint64_t excess_of(const search *s, const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->num_stages; ++i) {
-        uint64_t limit = pl_limit_of(&s->solver, plan->stages[i].ipu, s->solver.max_stage_bytes);
+        uint64_t limit = pl_limit_of(&s->solver, plan->stages[i].ipu, s->solver.mem_per_tile);
         uint64_t bytes = plan->stages[i].peak_bytes;
         most = bytes > limit && bytes - limit > most ? bytes - limit : most;
     }
@@ -514,7 +514,7 @@ static popliner_status find_excess(search *s, size_t num_ipus, uint64_t *excess_
     popliner_solver_options o = options_of(s, &w);
     o.objectives = memory;
     o.num_objectives = 1;
-    o.max_stage_bytes = POPLINER_TARGET_BYTES;
+    o.mem_per_tile = POPLINER_TARGET_BYTES;
     o.num_ipu_limits = 0;
     if (status == POPLINER_OK)
         status = solve_in_time(s, &o, &plan, error);
@@ -543,7 +543,7 @@ static popliner_status explain(search *s, popliner_replicas *answer, popliner_er
     if (status == POPLINER_OK)
         status = find_costs(s, &w, fewest_micro_batches(s, w.num_ipus), error);
     popliner_solver_options o = s->solver;
-    o.max_stages = w.num_ipus;
+    o.num_ipus = w.num_ipus;
     if (s->options.chunks > 1)
         o = options_of(s, &w);
     o.without_reasons = false;
@@ -580,7 +580,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     if (status == POPLINER_OK) {
         count = s.num_units / s.options.chunks;
         count = s.options.total_ipus < count ? s.options.total_ipus : count;
-        count = s.solver.max_stages < count ? s.solver.max_stages : count;
+        count = s.solver.num_ipus < count ? s.solver.num_ipus : count;
         answer = calloc(1, sizeof *answer);
         if (answer != NULL)
             answer->candidates = pl_new_array(count, sizeof *answer->candidates);

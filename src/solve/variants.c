@@ -45,7 +45,7 @@ static bool is_stop_wanted(void *user) {
 /* Returns the length of the longest requested pipeline. */
 static size_t longest_of(const search *s) {
     const popliner_solver_options *o = &s->options;
-    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->max_stages;
+    size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
     return max_stages > 0 ? max_stages : SIZE_MAX;
 }
 
@@ -104,7 +104,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t num_object
 static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         return plan->stages[stage].peak_bytes;
-    uint64_t limit = pl_limit_of(&s->options, plan->stages[stage].ipu, s->options.max_stage_bytes);
+    uint64_t limit = pl_limit_of(&s->options, plan->stages[stage].ipu, s->options.mem_per_tile);
     for (size_t i = 0; i < plan->num_values; ++i)
         if (plan->values[i].objective == POPLINER_OBJECTIVE_MEMORY && plan->values[i].value < limit)
             limit = plan->values[i].value;

@@ -24,7 +24,7 @@ static void *split(void *argument) {
     popliner_certificate *answer = NULL;
     popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_request request = POPLINER_REQUEST_INIT;
-    solver.max_stages = 2;
+    solver.num_ipus = 2;
     request.solver = &solver;
     t->status = popliner_analysis_read(t->path, NULL, NULL, &analysis, &t->error);
     if (t->status == POPLINER_OK)

@@ -14,7 +14,7 @@ import popliner
 def split(path):
     try:
         with popliner.read(path) as analysis:
-            return analysis.solve(max_stages=2).line()
+            return analysis.solve(num_ipus=2).line()
     except popliner.Error as error:
         return str(error)
 

@@ -25,8 +25,8 @@ int main(void) {
     popliner_plan *plan = NULL;
     popliner_error error;
     popliner_solver_options options = POPLINER_SOLVER_OPTIONS_INIT;
-    options.max_stages = 3;
-    options.max_stage_bytes = 1000;
+    options.num_ipus = 3;
+    options.mem_per_tile = 1000;
 
     /* 1: a stage needs the same wherever in the pipeline it stands */
     popliner_status status = popliner_costs_create(NUM_LAYERS, 1, &costs, &error);

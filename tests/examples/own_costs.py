@@ -18,6 +18,6 @@ def stage_peak(first_layer, last_layer):
 
 costs = popliner.Costs(len(LAYER_BYTES))
 costs.fill_peaks(stage_peak)
-for stage in costs.solve(max_stages=3, max_stage_bytes=1000).stages:
+for stage in costs.solve(num_ipus=3, mem_per_tile=1000).stages:
     print(f"IPU {stage.ipu}: layers {stage.first_unit} to {stage.last_unit}, "
           f"{stage.peak_bytes} bytes")

@@ -42,7 +42,7 @@ def measure(model, x):
 def main():
     units, cuts = measure(MODEL, [1.0] * 40)
     costs = popliner.Costs.of_units(units, cuts=cuts, time_unit="ns")
-    answer = costs.solve(max_stages=3, max_stage_bytes=220000, min_units=1,
+    answer = costs.solve(num_ipus=3, mem_per_tile=220000, require="layers:1..",
                          objectives="cycles,traffic")
     for i, stage in enumerate(answer.stages):
         print(f"device {stage.ipu}: {' '.join(answer.names_of(i))}: {stage.peak_bytes} bytes, "

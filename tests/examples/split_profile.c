@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
-    solver.max_stages = strtoul(argv[2], NULL, 10);
+    solver.num_ipus = strtoul(argv[2], NULL, 10);
     popliner_request request = POPLINER_REQUEST_INIT;
     request.solver = &solver;
 

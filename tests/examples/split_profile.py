@@ -15,7 +15,7 @@ def main():
         sys.exit("usage: split_profile.py REPORT NUM_IPUS")
     try:
         with popliner.read(sys.argv[1]) as analysis:
-            answer = analysis.solve(max_stages=int(sys.argv[2]))
+            answer = analysis.solve(num_ipus=int(sys.argv[2]))
             print(answer.line())
             print(answer.text(), end="")
     except popliner.Error as error:

@@ -89,7 +89,7 @@ def main():
     # "memory" has no activations, so each stage keeps one set more than 1f1b counts
     costs = popliner.Costs.of_units(units, cuts=cuts, time_unit="ns",
                                     pipeline={"copies": "1f1b+1", "max_stages": 4})
-    answer = costs.solve(max_stages=4, min_units=1, objectives="cycles,traffic")
+    answer = costs.solve(num_ipus=4, require="layers:1..", objectives="cycles,traffic")
     for i, stage in enumerate(answer.stages):
         print(f"device {stage.ipu}: {' '.join(answer.names_of(i))}: {stage.peak_bytes} bytes, "
               f"{stage.cycles} ns")

@@ -128,7 +128,7 @@ static void ask_for_stages(asking *a) {
     popliner_costs *costs;
     popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_request request = request_of(a);
-    solver.max_stages = a->num_units;
+    solver.num_ipus = a->num_units;
     request.solver = &solver;
     if (!is_answered(a, popliner_analysis_costs(a->analysis, &request, &costs, a->error)))
         return;
@@ -296,7 +296,7 @@ static void ask_for_the_best(asking *a) {
     popliner_costs *costs;
     uint64_t peak;
     uint64_t cuts;
-    solver.max_stages = a->q.number % 4 + 1u;
+    solver.num_ipus = a->q.number % 4 + 1u;
     request.solver = &solver;
     popliner_certificate *certificate = solve(a, &request);
     if (certificate == NULL)
@@ -305,7 +305,7 @@ static void ask_for_the_best(asking *a) {
         popliner_plan_get_summary(popliner_certificate_get_info(certificate)->plan);
     check_split(a, &request, certificate);
     if (is_answered(a, popliner_analysis_costs(a->analysis, &request, &costs, a->error))) {
-        try_all(costs, a->num_units, solver.max_stages, &peak, &cuts);
+        try_all(costs, a->num_units, solver.num_ipus, &peak, &cuts);
         if (summary->status == POPLINER_PLAN_OPTIMAL) {
             FUZZ_CHECK(summary->peak_bytes == peak);
             FUZZ_CHECK(summary->cut_bytes == cuts);
@@ -330,7 +330,7 @@ static void ask_for_another(asking *a) {
     popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
     popliner_request request = request_of(a);
     request.solver = &solver;
-    solver.max_stages = a->q.number % 4 + 1u;
+    solver.num_ipus = a->q.number % 4 + 1u;
     switch (a->q.number >> 2 & 7) {
     case 0:
         solver.method = POPLINER_METHOD_GREEDY;
@@ -410,7 +410,7 @@ static void ask_for_section(asking *a) {
     popliner_request request = POPLINER_REQUEST_INIT;
     popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
     char *text;
-    solver.max_stages = 2;
+    solver.num_ipus = 2;
     request.solver = &solver;
     request.memory_model = a->model;
     if (section == POPLINER_SECTION_PLAN && (certificate = solve(a, &request)) == NULL)
@@ -434,7 +434,7 @@ static void ask_for_picture(asking *a) {
     popliner_request request = POPLINER_REQUEST_INIT;
     popliner_solver_options solver = POPLINER_SOLVER_OPTIONS_INIT;
     char *text;
-    solver.max_stages = 2;
+    solver.num_ipus = 2;
     request.solver = &solver;
     request.memory_model = a->model;
     const unsigned what = a->q.detail % 4;

@@ -14,45 +14,48 @@ from common import COSTS, SAMPLE, TRAINING, run
 
 # what the command takes for an answer, and what the module does
 QUESTIONS = [
-    (["--num-ipus", "2"], {"max_stages": 2}),
+    (["--num-ipus", "2"], {"num_ipus": 2}),
     (["--num-ipus", "3", "--objective", "traffic,memory"],
-     {"max_stages": 3, "objectives": "traffic,memory"}),
+     {"num_ipus": 3, "objectives": "traffic,memory"}),
     (["--num-ipus", "3", "--objective", "cycles"],
-     {"max_stages": 3, "objectives": [popliner.Objective.CYCLES]}),
+     {"num_ipus": 3, "objectives": [popliner.Objective.CYCLES]}),
     (["--num-ipus", "3", "--objective", "memory,balance", "--slack", "10"],
-     {"max_stages": 3, "objectives": ("memory", "balance"), "slack_percent": 10}),
-    (["--num-ipus", "2", "--schedule", "popart"], {"max_stages": 2, "schedule": "popart"}),
+     {"num_ipus": 3, "objectives": ("memory", "balance"), "slack_percent": 10}),
+    (["--num-ipus", "2", "--schedule", "popart"], {"num_ipus": 2, "schedule": "popart"}),
     (["--num-ipus", "4", "--schedule", "tf-grouped", "--recompute", "full"],
-     {"schedule": popliner.Schedule.TF_GROUPED, "recompute": "full", "max_stages": 4}),
+     {"schedule": popliner.Schedule.TF_GROUPED, "recompute": "full", "num_ipus": 4}),
     (["--num-ipus", "3", "--schedule", "popart", "--recompute", "auto"],
-     {"schedule": "popart", "recompute": "auto", "max_stages": 3}),
-    (["--num-ipus", "3", "--schedule", "1f1b"], {"max_stages": 3, "copies": "1f1b"}),
-    (["--num-ipus", "3", "--schedule", "none:0,1,3"], {"max_stages": 3, "copies": [0, 1, 3]}),
-    (["--num-ipus", "2", "--need", "at-most"], {"max_stages": 2, "need": "most"}),
+     {"schedule": "popart", "recompute": "auto", "num_ipus": 3}),
+    (["--num-ipus", "3", "--schedule", "1f1b"], {"num_ipus": 3, "copies": "1f1b"}),
+    (["--num-ipus", "3", "--schedule", "none:0,1,3"], {"num_ipus": 3, "copies": [0, 1, 3]}),
+    (["--num-ipus", "2", "--need", "at-most"], {"num_ipus": 2, "need": "most"}),
     (["--num-ipus", "2", "--effects", "none"],
-     {"max_stages": 2, "effects": 0, "accumulators": "none"}),
+     {"num_ipus": 2, "effects": 0, "accumulators": "none"}),
     (["--num-ipus", "2", "--effects", "accumulators"],
-     {"max_stages": 2, "effects": 0, "accumulators": "auto"}),
-    (["--num-ipus", "3", "--require", "cut:0"], {"max_stages": 3, "cut_after": ["0"]}),
+     {"num_ipus": 2, "effects": 0, "accumulators": "auto"}),
+    (["--num-ipus", "3", "--require", "cut:0"],
+     {"num_ipus": 3, "require": ["layers:1..", "cut:0"]}),
     (["--num-ipus", "3", "--require", "no-cut:1,0"],
-     {"max_stages": 3, "no_cut_after": ["1", "0"]}),
-    (["--num-ipus", "3", "--require", "together:0,1"], {"max_stages": 3, "together": [("0", "1")]}),
-    (["--num-ipus", "3", "--require", "place:1=1"], {"max_stages": 3, "place": {"1": 1}}),
+     {"num_ipus": 3, "require": {"layers": "1..", "no-cut": ["1", "0"]}}),
+    (["--num-ipus", "3", "--require", "together:0,1"],
+     {"num_ipus": 3, "require": ["layers:1..", "together:0,1"]}),
+    (["--num-ipus", "3", "--require", "place:1=1"],
+     {"num_ipus": 3, "require": {"place": {"1": 1}, "layers": "1.."}}),
     (["--device-map", "0,1,0"], {"device_map": [0, 1, 0]}),
-    (["--num-ipus", "3", "--require", "layers:0.."], {"max_stages": 3, "min_units": 0}),
-    (["--num-ipus", "3", "--require", "layers:..2"], {"max_stages": 3, "max_units": 2}),
+    (["--num-ipus", "3", "--require", "layers:0.."], {"num_ipus": 3, "require": "layers:0.."}),
+    (["--num-ipus", "3", "--require", "layers:..2"], {"num_ipus": 3, "require": "layers:1..2"}),
     (["--num-ipus", "2", "--mem-per-tile", "500000"],
-     {"max_stages": 2, "max_stage_bytes": 500000}),
+     {"num_ipus": 2, "mem_per_tile": 500000}),
     (["--num-ipus", "2", "--mem-per-tile", "0=600000"],
-     {"max_stages": 2, "ipu_limits": {0: 600000}}),
+     {"num_ipus": 2, "mem_per_tile": {0: 600000}}),
     (["--num-ipus", "2", "--ipu-speed", "1=0.5", "--objective", "cycles"],
-     {"max_stages": 2, "ipu_speeds": {1: 0.5}, "objectives": "cycles"}),
+     {"num_ipus": 2, "ipu_speeds": {1: 0.5}, "objectives": "cycles"}),
     (["--num-ipus", "2", "--memory-model", "popliner"],
-     {"max_stages": 2, "memory_model": "popliner"}),
+     {"num_ipus": 2, "memory_model": "popliner"}),
     (["--num-ipus", "2", "--solver", "popliner"],
-     {"max_stages": 2, "memory_model": "popliner", "method": "greedy", "min_units": 0}),
+     {"num_ipus": 2, "memory_model": "popliner", "method": "greedy", "require": "layers:0.."}),
 ] + [
-    (["--num-ipus", "2", "--solver", "ilp"], {"max_stages": 2, "method": "ilp"}),
+    (["--num-ipus", "2", "--solver", "ilp"], {"num_ipus": 2, "method": "ilp"}),
 ] * popliner.has_glpk()
 
 
@@ -82,7 +85,7 @@ class Profiles(unittest.TestCase):
             if not self.has_cycles() and {"auto", "cycles"} & set(options):
                 continue
             with self.subTest(options=options):
-                answer = self.analysis.solve(**{"min_units": 1, **members})
+                answer = self.analysis.solve(**{"require": "layers:1..", **members})
                 self.assertTrue(answer.fits)
                 printed = run(self.report, "--solve", *options, "--format", "json")
                 self.check_printed(answer.json_text(), printed)
@@ -125,7 +128,7 @@ class Profiles(unittest.TestCase):
         self.assertIn(" on one IPU: the fullest tile has ", shown)
 
     def test_other_forms(self):
-        answer = self.analysis.solve(max_stages=2, min_units=1)
+        answer = self.analysis.solve(num_ipus=2, require="layers:1..")
         self.assertEqual(answer.layers_json_text(), run(self.report, "--solve", "--num-ipus", "2"))
         for form in ("csv", "tsv"):
             printed = run(self.report, "--output", "plan", "--num-ipus", "2", "--format", form)
@@ -159,7 +162,7 @@ class Profiles(unittest.TestCase):
                                                 "popart", "--recompute", "full,full,full"))
 
     def test_nothing_fits(self):
-        answer = self.analysis.solve(max_stages=2, min_units=1, max_stage_bytes=3000)
+        answer = self.analysis.solve(num_ipus=2, require="layers:1..", mem_per_tile=3000)
         self.assertFalse(answer.fits)
         self.assertNotEqual(answer.infeasibility.obstacle, popliner.Obstacle.NONE)
         printed = run(self.report, "--solve", "--num-ipus", "2", "--mem-per-tile", "3000",
@@ -167,14 +170,14 @@ class Profiles(unittest.TestCase):
         told = json.loads(printed)
         self.assertEqual(answer.json()["infeasibility"], told["infeasibility"])
         self.assertEqual(answer.json()["stages"], told["stages"])
-        self.assertIn("max_stage_bytes", answer.text())  # as the field is called
+        self.assertIn("mem_per_tile", answer.text())  # as the field is called
 
     def test_sweeps(self):
         for form, what, values, members in [
                 ("tsv", "1..4", [1, 2, 3, 4], {}),
                 ("json", "2..3", [2, 3], {"schedule": "popart"}),
                 ("csv", "3..3", [3], {})]:
-            sweep = self.analysis.sweep("max_stages", values, title="num-ipus", min_units=1,
+            sweep = self.analysis.sweep("num_ipus", values, title="num-ipus", require="layers:1..",
                                         **members)
             options = ["--schedule", "popart"] if members else []
             printed = run(self.report, "--solve", "--num-ipus", what, "--format", form, *options)
@@ -182,12 +185,12 @@ class Profiles(unittest.TestCase):
                              printed)
             self.assertEqual(sweep.values, tuple(values))
             self.assertEqual(len(sweep), len(values))
-        sweep = self.analysis.sweep("max_stage_bytes", [500000, 600000], title="mem-per-tile",
-                                    min_units=1, max_stages=3)
+        sweep = self.analysis.sweep("mem_per_tile", [500000, 600000], title="mem-per-tile",
+                                    require="layers:1..", num_ipus=3)
         self.assertEqual(sweep.tsv(), run(self.report, "--solve", "--num-ipus", "3", "--mem-per-tile", "500000..600000:100000"))
 
     def test_compromises(self):
-        pareto = self.analysis.pareto("memory,traffic", min_units=1, max_stages=4)
+        pareto = self.analysis.pareto("memory,traffic", require="layers:1..", num_ipus=4)
         for form in ("tsv", "json"):
             self.assertEqual(pareto.json_text() if form == "json" else pareto.tsv(),
                              run(self.report, "--solve", "--num-ipus", "4", "--pareto",
@@ -201,7 +204,7 @@ class Profiles(unittest.TestCase):
             with self.assertRaisesRegex(popliner.UsageError, "cycles"):
                 self.analysis.solve_replicas(4, micro_batches=8)
             return
-        replicas = self.analysis.solve_replicas(4, micro_batches=8, min_units=1)
+        replicas = self.analysis.solve_replicas(4, micro_batches=8, require="layers:1..")
         for form in ("tsv", "json"):
             printed = run(self.report, "--solve", "--total-ipus", "4", "--micro-batches", "8",
                           "--format", form)
@@ -210,7 +213,7 @@ class Profiles(unittest.TestCase):
         self.assertIn(replicas.best, list(replicas))
 
     def test_sections(self):
-        answer = self.analysis.solve(max_stages=2, min_units=1)
+        answer = self.analysis.solve(num_ipus=2, require="layers:1..")
         for section in common.some(list(popliner.Section), 5):
             is_plan = section == popliner.Section.PLAN
             name = section.name.lower()
@@ -269,7 +272,7 @@ class Profiles(unittest.TestCase):
                          sorted((it.size_bytes for it in listed), reverse=True))
 
     def test_pages_plots_and_traces(self):
-        answer = self.analysis.solve(max_stages=2, min_units=1)
+        answer = self.analysis.solve(num_ipus=2, require="layers:1..")
         self.assertEqual(self.analysis.plot("tiles", width=80),
                          run(self.report, "--output", "tiles", "--format",
                              "plot").replace("\x1b", ""))
@@ -286,7 +289,7 @@ class Profiles(unittest.TestCase):
         run(self.report, "--solve", "--num-ipus", "2", "--output", f"page={page}")
         with open(page, encoding="utf-8") as file:
             printed = file.read()
-        own = self.analysis.page(max_stages=2, min_units=1, answer=answer, title="a <b>")
+        own = self.analysis.page(num_ipus=2, require="layers:1..", answer=answer, title="a <b>")
 
         def packed(text):
             return [part for part in re.findall(r"[A-Za-z0-9+/=]{400,}", text)]
@@ -295,7 +298,7 @@ class Profiles(unittest.TestCase):
         self.assertTrue(set(packed(own)) & set(packed(printed)))
         self.assertIn("<!DOCTYPE html>", own)
         self.assertNotIn("a <b>", own)
-        self.assertEqual(own, self.analysis.page(max_stages=2, min_units=1, answer=answer,
+        self.assertEqual(own, self.analysis.page(num_ipus=2, require="layers:1..", answer=answer,
                                                  title="a <b>"))
 
     def test_stored_analyses(self):
@@ -303,10 +306,11 @@ class Profiles(unittest.TestCase):
         by_module = os.path.join(common.scratch(), "module.popliner")
         run(self.report, "--save-to-file", by_command, "--memory-model", "full")
         self.analysis.save(by_module)
-        expected = self.analysis.solve(max_stages=3, min_units=1, schedule="popart").json_text()
+        expected = self.analysis.solve(num_ipus=3, require="layers:1..",
+                                       schedule="popart").json_text()
         for path in (by_command, by_module):
             with popliner.load(path) as loaded:
-                answer = loaded.solve(max_stages=3, min_units=1, schedule="popart")
+                answer = loaded.solve(num_ipus=3, require="layers:1..", schedule="popart")
                 self.assertEqual(answer.json_text(), expected)
                 self.assertEqual(len(loaded.profile.variables), 0)
                 loaded.load_rest()
@@ -328,21 +332,21 @@ class Profiles(unittest.TestCase):
         by_command = os.path.join(common.scratch(), "command.lp")
         by_module = os.path.join(common.scratch(), "module.lp")
         run(self.report, "--solve", "--num-ipus", "2", "--output", f"lp={by_command}")
-        answer = self.analysis.solve(max_stages=2, min_units=1)
+        answer = self.analysis.solve(num_ipus=2, require="layers:1..")
         answer.write(by_module)
         with open(by_command, encoding="utf-8") as a, open(by_module, encoding="utf-8") as b:
             self.assertEqual(a.read(), b.read())
-        with self.analysis.costs(max_stages=2, min_units=1) as costs:
+        with self.analysis.costs(num_ipus=2, require="layers:1..") as costs:
             costs.write(by_module, format="mps")
         run(self.report, "--solve", "--num-ipus", "2", "--output", f"mps={by_command}")
         with open(by_command, encoding="utf-8") as a, open(by_module, encoding="utf-8") as b:
             self.assertEqual(a.read(), b.read())
 
     def test_costs_of_a_profile_have_the_same_best_split(self):
-        for members in ({}, {"schedule": "popart", "max_stages": 3}, {"objectives": "ipus,memory"}):
-            with self.analysis.costs(min_units=1, **members) as costs:
+        for members in ({}, {"schedule": "popart", "num_ipus": 3}, {"objectives": "ipus,memory"}):
+            with self.analysis.costs(require="layers:1..", **members) as costs:
                 by_table = costs.solve()
-                answer = self.analysis.solve(min_units=1, **members)
+                answer = self.analysis.solve(require="layers:1..", **members)
                 self.assertEqual(by_table.split, answer.split)
                 self.assertEqual(by_table.peak_bytes, answer.peak_bytes)
                 self.assertEqual(by_table.cycles, answer.cycles)
@@ -382,7 +386,7 @@ class Frameworks(unittest.TestCase):
 
     def test_answers(self):
         with popliner.read(SAMPLE) as analysis:
-            answer = analysis.solve(max_stages=3, min_units=1)
+            answer = analysis.solve(num_ipus=3, require="layers:1..")
         rejected = {"hybrid", "maxtext", "mlx", "onnxruntime"}  # numbers are no symbols of layers
         for format in popliner.EmitFormat:
             name = format.name.lower()
@@ -399,17 +403,17 @@ class Frameworks(unittest.TestCase):
     def test_replicas(self):
         path = os.path.join(COSTS, "additive.json")
         with popliner.Costs.read(path) as costs:
-            replicas = costs.solve_replicas(6, micro_batches=4, min_units=1)
+            replicas = costs.solve_replicas(6, micro_batches=4, require="layers:1..")
         self.assertEqual(replicas.emit("pipeline"),
                          run(path, "--solve", "--total-ipus", "6", "--micro-batches",
                              "4", "--output", "pipeline"))
 
     def test_what_cannot_be_said(self):
         with popliner.read(SAMPLE) as analysis:
-            shared = analysis.solve(device_map=[0, 1, 0], min_units=1)
+            shared = analysis.solve(device_map=[0, 1, 0], require="layers:1..")
             with self.assertRaisesRegex(popliner.UsageError, "optimum"):
                 shared.emit("optimum")
-            answer = analysis.solve(max_stages=3, min_units=1)
+            answer = analysis.solve(num_ipus=3, require="layers:1..")
             told = []
             self.assertTrue(answer.emit("optimum", message=lambda *it: told.append(it)))
             # classes place the ends, and PopTorch reserves a power of two
@@ -460,7 +464,7 @@ class Calibrating(unittest.TestCase):
             path = os.path.join(common.scratch(), "calibration.json")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(printed)
-            request = popliner.read_calibration(path, min_units=1, max_stages=3)
+            request = popliner.read_calibration(path, require="layers:1..", num_ipus=3)
             self.assertEqual(request.calibration, comparison.calibration)
             self.assertEqual(request.schedule, popliner.Schedule.POPART)
             answer = model.solve(request)
@@ -477,8 +481,8 @@ class Changed(unittest.TestCase):
         before = common.made_profile(*self.MODEL, "--seed", "1")
         now = common.made_profile(*self.MODEL, "--seed", "2")
         with popliner.read(before) as a, popliner.read(now) as b:
-            answers = {"before_answer": a.solve(max_stages=2, min_units=1),
-                       "now_answer": b.solve(max_stages=2, min_units=1)}
+            answers = {"before_answer": a.solve(num_ipus=2, require="layers:1.."),
+                       "now_answer": b.solve(num_ipus=2, require="layers:1..")}
             for solve, given in ([], {}), (["--solve", "--num-ipus", "2"], answers):
                 changes = popliner.compare(a, b, before_name=before, now_name=now, **given)
                 self.assertEqual(changes.json_text(), run(now, "--compare", before, *solve,
@@ -520,8 +524,8 @@ class Changed(unittest.TestCase):
             self.assertEqual({it.name for it in changes.bounds[1].exceeded},
                              {it.name for it in tiles if it.now > 1.015 * it.before})
             self.assertEqual(bool(changes.bounds[0].exceeded), changes.grew(0))
-            page = b.page(max_stages=2, min_units=1, changes=changes)
-            self.assertNotEqual(page, b.page(max_stages=2, min_units=1))
+            page = b.page(num_ipus=2, require="layers:1..", changes=changes)
+            self.assertNotEqual(page, b.page(num_ipus=2, require="layers:1.."))
             for bad, kind in [([("nothing", 1)], popliner.UsageError),
                               ([("stages", 1)], popliner.UsageError), (["tiles"], TypeError),
                               ([("tiles", "1")], TypeError)]:
@@ -529,8 +533,8 @@ class Changed(unittest.TestCase):
                     popliner.compare(a, b, bounds=bad)
             with self.assertRaises(TypeError):
                 b.page(changes=5)
-            b.prepare_page(max_stages=2, min_units=1)
-            self.assertEqual(b.page(max_stages=2, min_units=1, changes=changes), page)
+            b.prepare_page(num_ipus=2, require="layers:1..")
+            self.assertEqual(b.page(num_ipus=2, require="layers:1..", changes=changes), page)
 
 
 class FilesOfCosts(unittest.TestCase):
@@ -540,14 +544,14 @@ class FilesOfCosts(unittest.TestCase):
             if not name.endswith(".json"):
                 continue
             with popliner.Costs.read(path) as costs:
-                self.assertEqual(costs.solve(min_units=1).json_text(),
+                self.assertEqual(costs.solve(require="layers:1..").json_text(),
                                  run(path, "--solve", "--format", "json"))
-                self.assertEqual(costs.solve(min_units=1, max_stages=2).tsv(),
+                self.assertEqual(costs.solve(require="layers:1..", num_ipus=2).tsv(),
                                  run(path, "--solve", "--num-ipus", "2", status=(0, 1)))
             with open(path, encoding="utf-8") as file:
                 document = json.load(file)
             with popliner.Costs.parse(document) as costs:
-                self.assertEqual(costs.solve(min_units=1).json_text(),
+                self.assertEqual(costs.solve(require="layers:1..").json_text(),
                                  run(path, "--solve", "--format", "json"))
 
     def test_what_a_pipeline_keeps(self):
@@ -556,7 +560,7 @@ class FilesOfCosts(unittest.TestCase):
                                  (["--schedule", "1f1b", "--recompute", "full"],
                                   {"copies": "1f1b", "recompute": "full"})]:
             with popliner.Costs.read(path, **members) as costs:
-                answer = costs.solve(min_units=1, max_stages=3)
+                answer = costs.solve(require="layers:1..", num_ipus=3)
                 printed = json.loads(run(path, "--solve", "--num-ipus", "3", *options,
                                          "--format", "json"))
                 self.assertEqual(answer.json()["stages"], printed["stages"])
@@ -565,12 +569,12 @@ class FilesOfCosts(unittest.TestCase):
     def test_compromises_sweeps_and_replicas(self):
         path = os.path.join(COSTS, "regions.json")
         with popliner.Costs.read(path) as costs:
-            self.assertEqual(costs.pareto("cycles,traffic", min_units=1).tsv(),
+            self.assertEqual(costs.pareto("cycles,traffic", require="layers:1..").tsv(),
                              run(path, "--solve", "--pareto", "cycles,traffic"))
             self.assertEqual(
-                costs.sweep("max_stages", [2, 3], title="num-ipus", min_units=1).tsv(),
+                costs.sweep("num_ipus", [2, 3], title="num-ipus", require="layers:1..").tsv(),
                 run(path, "--solve", "--num-ipus", "2..3"))
-            replicas = costs.solve_replicas(4, micro_batches=4, min_units=1)
+            replicas = costs.solve_replicas(4, micro_batches=4, require="layers:1..")
             self.assertEqual(replicas.tsv(), run(path, "--solve", "--total-ipus", "4",
                                                  "--micro-batches", "4"))
 
@@ -583,7 +587,7 @@ class FilesOfCosts(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(document, file)
         with popliner.Costs.read(path, schedule="popart", recompute="auto") as costs:
-            answer = costs.solve(max_stages=2, min_units=1, objectives="memory,cycles")
+            answer = costs.solve(num_ipus=2, require="layers:1..", objectives="memory,cycles")
             self.assertEqual(answer.json_text(),
                              run(path, "--solve", "--num-ipus", "2", "--schedule",
                                  "popart", "--recompute", "auto", "--objective", "memory,cycles",

@@ -67,7 +67,7 @@ class Exceptions(unittest.TestCase):
             costs.fill_peaks(fails_late)
         self.assertEqual(asked, [(0, 0), (0, 1), (0, 2)])  # and none after it
         costs.fill_peaks(lambda first, last: last - first + 1)
-        self.assertEqual(costs.solve(max_stages=4).peak_bytes, 1)
+        self.assertEqual(costs.solve(num_ipus=4).peak_bytes, 1)
 
     def test_of_what_callbacks_return(self):
         costs = popliner.Costs(4)
@@ -77,7 +77,7 @@ class Exceptions(unittest.TestCase):
                 costs.fill_peaks(lambda first, last, bad=bad: bad)
         costs.fill_peaks(lambda first, last: None if last > first else 5)
         self.assertIsNone(costs.peak(0, 1))
-        self.assertEqual(costs.solve(max_stages=4).split, "[ 0 | 1 | 2 | 3 ]")
+        self.assertEqual(costs.solve(num_ipus=4).split, "[ 0 | 1 | 2 | 3 ]")
 
     def test_of_stopping_listening_and_weighing(self):
         costs = table()
@@ -114,9 +114,9 @@ class Exceptions(unittest.TestCase):
         for name in ("progress", "step"):
             self.raises(popliner.read, SAMPLE, **{name: None})
         with popliner.read(TRAINING) as analysis:
-            self.raises(analysis.solve, max_stages=2, message=None)
-            self.raises(analysis.solve, max_stages=2, schedule="popart", progress=None)
-            self.assertTrue(analysis.solve(max_stages=2, schedule="popart",
+            self.raises(analysis.solve, num_ipus=2, message=None)
+            self.raises(analysis.solve, num_ipus=2, schedule="popart", progress=None)
+            self.assertTrue(analysis.solve(num_ipus=2, schedule="popart",
                                            accumulators="none").fits)
 
     def test_of_visitors(self):
@@ -201,7 +201,7 @@ class Listening(unittest.TestCase):
                 if it[0] == "progress":
                     self.assertLessEqual(it[2], max(it[2], it[3]))
             heard.clear()
-            analysis.solve(max_stages=2, min_units=1)
+            analysis.solve(num_ipus=2, require="layers:1..")
             self.assertIn("message", {it[0] for it in heard})
             self.assertIn("progress", {it[0] for it in heard})
             self.assertTrue(all(isinstance(it[1], popliner.Level) for it in heard
@@ -209,18 +209,18 @@ class Listening(unittest.TestCase):
             # one of a call takes the place of the one of the analysis
             heard.clear()
             own = []
-            analysis.solve(max_stages=2, schedule="popart", accumulators="fp16",
+            analysis.solve(num_ipus=2, schedule="popart", accumulators="fp16",
                            progress=lambda *it: own.append(it))
             self.assertTrue(own)
             self.assertNotIn("progress", {it[0] for it in heard})
 
     def test_messages_that_nobody_hears_are_logged(self):
         with self.assertLogs("popliner", "WARNING") as logged, popliner.read(TRAINING) as analysis:
-            analysis.solve(max_stages=2)
+            analysis.solve(num_ipus=2)
         self.assertIn("The profile trains", logged.output[0])
         # so are those of a table, of which ranges and Pareto fronts are made
         with self.assertLogs("popliner", "WARNING") as logged, popliner.read(TRAINING) as analysis:
-            analysis.costs(max_stages=2)
+            analysis.costs(num_ipus=2)
         self.assertIn("The profile trains", logged.output[0])
 
 
@@ -252,7 +252,7 @@ class Stopping(unittest.TestCase):
             popliner.Costs.of_units(units, pipeline={"should_stop": lambda: asked.append(1) or True})
         self.assertEqual(asked, [1])
         costs = popliner.Costs.of_units(units, pipeline={"should_stop": lambda: False})
-        self.assertEqual(costs.solve(max_stages=4).peak_bytes, 70)
+        self.assertEqual(costs.solve(num_ipus=4).peak_bytes, 70)
 
     def test_should_stop_reading(self):
         asked = []
@@ -271,10 +271,10 @@ class Stopping(unittest.TestCase):
         analysis = popliner.read(SAMPLE, should_stop=lambda: bool(stops))
         stops.append(True)
         with self.assertRaises(popliner.StoppedError):
-            analysis.solve(max_stages=2, min_units=1)
+            analysis.solve(num_ipus=2, require="layers:1..")
         stops.clear()
-        self.assertEqual(analysis.solve(max_stages=2, min_units=1).split,
-                         popliner.read(SAMPLE).solve(max_stages=2, min_units=1).split)
+        self.assertEqual(analysis.solve(num_ipus=2, require="layers:1..").split,
+                         popliner.read(SAMPLE).solve(num_ipus=2, require="layers:1..").split)
 
     def test_what_the_question_raises_while_reading(self):
         def stop():
@@ -303,7 +303,7 @@ class Stopping(unittest.TestCase):
             costs.solve(**question)
         timer.join()
         self.assertIs(signal.getsignal(signal.SIGINT), before)
-        costs.solve(max_stages=3)  # it works afterwards
+        costs.solve(num_ipus=3)  # it works afterwards
 
     def test_a_handler_of_the_programs_own(self):
         """One that raises something else; and one that only takes note: with the plan that is
@@ -424,11 +424,11 @@ class CtrlC(unittest.TestCase):
         def work():
             costs = popliner.Costs(12)
             costs.fill_peaks(lambda first, last: last - first + 1)
-            costs.solve(max_stages=3, progress=lambda *_: None)
+            costs.solve(num_ipus=3, progress=lambda *_: None)
             shared.solve(device_map=[0, 1, 0], should_stop=lambda: False)
             shared.peak(0, 3)
             with popliner.read(SAMPLE, step=lambda *_: None) as analysis:
-                analysis.solve(max_stages=2).text()
+                analysis.solve(num_ipus=2).text()
 
         with Interrupting(4 if common.takes_all() else 0.7, lambda: counts["interrupted"] > 20) \
                 as interrupting:
@@ -446,7 +446,7 @@ class CtrlC(unittest.TestCase):
         self.assertGreater(counts["interrupted"], 20)
         self.assertIsNone(shared._handle.turn.call)
         done = []
-        other = threading.Thread(target=lambda: done.append(shared.solve(max_stages=2)))
+        other = threading.Thread(target=lambda: done.append(shared.solve(num_ipus=2)))
         other.start()  # its turn is free for everybody
         other.join(30)
         self.assertEqual(len(done), 1)
@@ -482,7 +482,7 @@ class Threads(unittest.TestCase):
 
         def split(number, report):
             with popliner.read(report) as analysis:
-                lines[number] = analysis.solve(max_stages=2).line()
+                lines[number] = analysis.solve(num_ipus=2).line()
 
         self.together([lambda n=n, it=it: split(n, it) for n, it in enumerate(reports)])
         self.assertEqual([lines[n] for n in range(4)],
@@ -490,13 +490,13 @@ class Threads(unittest.TestCase):
 
     def test_one_analysis(self):
         with popliner.read(SAMPLE) as analysis:
-            expected = {n: analysis.solve(max_stages=n).json_text() for n in (1, 2, 3)}
+            expected = {n: analysis.solve(num_ipus=n).json_text() for n in (1, 2, 3)}
         with popliner.read(SAMPLE) as analysis:
             found = []
 
             def work(n):
                 for _ in range(5):
-                    found.append(analysis.solve(max_stages=n).json_text() == expected[n])
+                    found.append(analysis.solve(num_ipus=n).json_text() == expected[n])
                     analysis.profile.tiles[n]
                     analysis.section("tiles")
 
@@ -509,7 +509,7 @@ class Threads(unittest.TestCase):
 
         def work(n):
             for _ in range(20):
-                found.append((n, costs.solve(max_stages=n).peak_bytes))
+                found.append((n, costs.solve(num_ipus=n).peak_bytes))
                 costs.set_cut(3, 5)
 
         self.together([lambda n=n: work(n) for n in (1, 2, 3, 4)])
@@ -568,7 +568,7 @@ class Threads(unittest.TestCase):
         timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
-            costs.solve(max_stages=2)
+            costs.solve(num_ipus=2)
         done.set()
         timer.join()
         thread.join()
@@ -581,12 +581,12 @@ class Reentering(unittest.TestCase):
             costs.fill_peaks(lambda first, last: costs.peak(0, 0))
         with self.assertRaisesRegex(popliner.UsageError, "busy"):
             costs.solve(device_map=[0, 1, 0],
-                        should_stop=lambda: costs.solve(max_stages=2).is_stopped)
+                        should_stop=lambda: costs.solve(num_ipus=2).is_stopped)
         with popliner.read(SAMPLE) as analysis:
             with self.assertRaisesRegex(popliner.UsageError, "busy"):
-                analysis.solve(max_stages=2, progress=lambda *_: analysis.profile.info)
+                analysis.solve(num_ipus=2, progress=lambda *_: analysis.profile.info)
             with self.assertRaisesRegex(popliner.UsageError, "busy"):
-                analysis.solve(max_stages=3, schedule="popart",
+                analysis.solve(num_ipus=3, schedule="popart",
                                step=lambda *_: analysis.chain("popliner"))
 
     def test_a_callback_may_close_it(self):
@@ -603,7 +603,7 @@ class Reentering(unittest.TestCase):
     def test_a_callback_may_use_others(self):
         other = table()
         costs = popliner.Costs(3)
-        costs.fill_peaks(lambda first, last: other.solve(max_stages=3).peak_bytes)
+        costs.fill_peaks(lambda first, last: other.solve(num_ipus=3).peak_bytes)
         self.assertEqual(costs.peak(0, 2), 200)
 
 

@@ -97,7 +97,7 @@ class Solving(unittest.TestCase):
             costs = popliner.Costs.of_units([{"name": name, key: value} for name, value in
                                              zip("abcd", (3, 4, 3, 3))])
             for asked in ("balance", "balance,traffic", f"balance,{key}"):
-                answer = costs.solve(max_stages=2, objectives=asked)
+                answer = costs.solve(num_ipus=2, objectives=asked)
                 self.assertEqual([(it.objective.name, it.value) for it in answer.values[:2]],
                                  [(first, 7), ("BALANCE", 1)])
                 self.assertEqual(answer.first_units, [2])
@@ -108,11 +108,11 @@ class Solving(unittest.TestCase):
     def test_the_library_tells_of_glpk(self):
         costs = popliner.Costs(2)
         if popliner.has_glpk():
-            self.assertEqual(costs.solve(max_stages=1, method=popliner.Method.ILP)
+            self.assertEqual(costs.solve(num_ipus=1, method=popliner.Method.ILP)
                              .peak_bytes, 0)
         else:
             with self.assertRaises(popliner.UsageError):
-                costs.solve(max_stages=1, method=popliner.Method.ILP)
+                costs.solve(num_ipus=1, method=popliner.Method.ILP)
 
     def test_against_every_split(self):
         for seed in range(30):
@@ -125,7 +125,7 @@ class Solving(unittest.TestCase):
                                ["traffic", "cycles", "memory"]):
                 values, first_units = it.best(objectives, 4)
                 for make in makers:
-                    answer = popliner.solve(make(), max_stages=4, objectives=objectives)
+                    answer = popliner.solve(make(), num_ipus=4, objectives=objectives)
                     self.assertTrue(answer.is_optimal)
                     self.assertEqual([v.value for v in answer.values], values)
                     self.assertEqual([v.bound for v in answer.values], values)
@@ -146,8 +146,8 @@ class Solving(unittest.TestCase):
         costs = popliner.Costs(3)
         inf = float("inf")
         costs.set_peaks([[1, None, inf], [0, 1, None], [0, 0, 1]])
-        self.assertEqual(costs.solve(max_stages=3).first_units, [1, 2])
-        answer = costs.solve(max_stages=2)
+        self.assertEqual(costs.solve(num_ipus=3).first_units, [1, 2])
+        answer = costs.solve(num_ipus=2)
         self.assertFalse(answer.fits)
         self.assertEqual(answer.infeasibility.enough_stages, 3)
         table = popliner.Costs.of_table([(0, 1, 5), (2, 2, 3)])
@@ -155,7 +155,7 @@ class Solving(unittest.TestCase):
         self.assertIsNone(table.peak(0, 2))
         if numpy is not None:
             costs.set_peaks(numpy.array([[2, inf, inf], [0, 2, inf], [0, 0, 2]], dtype=object))
-            self.assertEqual(costs.solve(max_stages=3).peak_bytes, 2)
+            self.assertEqual(costs.solve(num_ipus=3).peak_bytes, 2)
 
     def test_units_that_do_not_count(self):
         costs = popliner.Costs.of_units([{"name": "head", "layer": False, "memory": 1},
@@ -164,14 +164,14 @@ class Solving(unittest.TestCase):
         own.set_peaks([[1, 10, 19], [0, 9, 18], [0, 0, 9]])
         self.assertIsNone(own.counted_units)
         # alone the head is a stage of one unit, but of no layer
-        self.assertEqual(own.solve(max_stages=3, min_units=1).peak_bytes, 9)
+        self.assertEqual(own.solve(num_ipus=3, require="layers:1..").peak_bytes, 9)
         own.set_counted_units([False, True, True])
         for table in (costs, own):
             self.assertEqual(table.counted_units, [False, True, True])
-            answer = table.solve(max_stages=3, min_units=1)
+            answer = table.solve(num_ipus=3, require="layers:1..")
             self.assertEqual([(it.first_unit, it.last_unit) for it in answer.stages],
                              [(0, 1), (2, 2)])
-            self.assertEqual(table.solve(max_stages=3, min_units=1, counted_units=[1, 1, 1])
+            self.assertEqual(table.solve(num_ipus=3, require="layers:1..", counted_units=[1, 1, 1])
                              .peak_bytes, 9)
         own.set_counted_units(None)
         self.assertIsNone(own.counted_units)
@@ -182,9 +182,9 @@ class Solving(unittest.TestCase):
         costs = popliner.Costs(3, unit_names=["a", "b", "c"])
         for fault, members in (("device_map: IPU 18446744073709551615",
                                 {"device_map": [2**64 - 1]}),
-                               ("ipu_limits: IPU 65536", {"ipu_limits": {65536: 5}}),
-                               ("placements: unit 0", {"place": [("a", 0), ("a", 1)]}),
-                               ("pairs: units 0 and 1", {"together": [("a", "b"), ("b", "a")]}),
+                               ("mem_per_tile: IPU 65536", {"mem_per_tile": {65536: 5}}),
+                               ("placements: unit 0", {"require": {"place": [("a", 0), ("a", 1)]}}),
+                               ("pairs: units 0 and 1", {"require": ["together:a,b", "together:b,a"]}),
                                ("objectives: memory", {"objectives": "memory,memory"})):
             for method in popliner.Method:
                 if method == popliner.Method.ILP and not popliner.has_glpk():
@@ -200,7 +200,7 @@ class Solving(unittest.TestCase):
             costs.set_peaks([[10 * (j - i + 1) + 7 * (place - 1) for j in range(3)]
                              for i in range(3)], stages_to_end=place)
         # by hand: 20 + 7 | 10, or 10 + 7 | 20, or 10 + 14 | 10 + 7 | 10
-        answer = costs.solve(max_stages=3)
+        answer = costs.solve(num_ipus=3)
         self.assertEqual((answer.peak_bytes, answer.first_units), (20, [1]))
 
     def test_positions_that_are_numbers_of_stages(self):
@@ -210,10 +210,10 @@ class Solving(unittest.TestCase):
                 for stages in range(1, 4):
                     costs.set_peak(first, last, 10 * (last - first + 1) + stages, stages)
         costs.set_pipeline(copies="zero-bubble")
-        answer = costs.solve(max_stages=3, copies="zero-bubble", cut_after=["0", "1"])
+        answer = costs.solve(num_ipus=3, copies="zero-bubble", require="cut:0,1")
         self.assertEqual([stage.peak_bytes for stage in answer.stages], [13, 13, 13])
         with self.assertRaises(popliner.UsageError):
-            costs.solve(max_stages=3, copies="gpipe")
+            costs.solve(num_ipus=3, copies="gpipe")
 
     def test_units_that_add_up(self):
         """The example of docs/costs.md, by hand: 3 + 4 | 5 takes 8 and 6 cycles."""
@@ -238,7 +238,7 @@ class Solving(unittest.TestCase):
         def heavy(stages):
             return sum(unit < 2 for i, j in stages for unit in range(i, j + 1))
 
-        self.assertEqual(costs.solve(max_stages=4, ipu_weight=heavy, max_ipu_weight=1,
+        self.assertEqual(costs.solve(num_ipus=4, ipu_weight=heavy, max_ipu_weight=1,
                                      objectives="ipus,memory").first_units, [1])
 
     def test_ways(self):
@@ -247,7 +247,7 @@ class Solving(unittest.TestCase):
             slow, fast = Random(seed, 5), Random(seed + 100, 5)
             slow.peaks = [[peak // 2 for peak in row] for row in slow.peaks]
             answer = popliner.solve_ways({"slow": slow.by_hand(), "fast": fast.by_hand()},
-                                         max_stages=3, objectives="memory,cycles,ipus")
+                                         num_ipus=3, objectives="memory,cycles,ipus")
             best = min(
                 (max(way.peaks[i][j] for way, (i, j) in zip(ways, split)),
                  max(way.cycles[i][j] for way, (i, j) in zip(ways, split)), len(split),
@@ -310,7 +310,7 @@ class Solving(unittest.TestCase):
                 costs.solve_replicas(4, costs_for=bad)
         with self.assertRaises(ZeroDivisionError):
             costs.solve_replicas(4, parameters=lambda stages: 1 // 0)
-        tight = costs.solve_replicas(4, max_stage_bytes=1)
+        tight = costs.solve_replicas(4, mem_per_tile=1)
         self.assertIsNone(tight.best)
         self.assertIsNotNone(tight.reason)
 
@@ -328,7 +328,7 @@ class Solving(unittest.TestCase):
 
     def test_compromises(self):
         it = Random(5, 6)
-        points = it.by_hand().pareto("memory,traffic", max_stages=4)
+        points = it.by_hand().pareto("memory,traffic", num_ipus=4)
         values = [[v.value for v in plan.values] for plan in points]
         every = [(max(it.peaks[i][j] for i, j in split), sum(it.cuts[i - 1] for i, _ in split[1:]))
                  for split in splits(6, 4)]
@@ -341,7 +341,7 @@ class Solving(unittest.TestCase):
         n = 300
         costs = popliner.Costs(n)
         costs.set_peaks([[max(j - i + 1, 0) for j in range(n)] for i in range(n)])
-        self.assertEqual(costs.solve(max_stages=7).peak_bytes, 43)
+        self.assertEqual(costs.solve(num_ipus=7).peak_bytes, 43)
 
 
 class Requests(unittest.TestCase):
@@ -364,9 +364,10 @@ class Requests(unittest.TestCase):
             accumulators="fp16", need="most", copies="0,1", recompute_ways=["full"],
             stage_recomputes=["full"],
             calibration=popliner.Calibration(popliner.Scales(1, 2, 3), popliner.Scales(4, 5, 6)),
-            method="ilp", objectives="cycles", slack_percent=3, max_stages=4, max_stage_bytes=5,
-            ipu_limits={1: 6}, min_units=7, max_units=8, counted_units=[1, 1, 0], cut_after=["a"],
-            together=[("a", 2)], place={"b": 3}, device_map=[1, 0], without_reasons=True,
+            method="ilp", objectives="cycles", slack_percent=3, num_ipus=4,
+            mem_per_tile={None: 5, 1: 6}, counted_units=[1, 1, 0],
+            require={"layers": "7..8", "cut": ["a"], "together": ["a", 2], "place": {"b": 3}},
+            device_map=[1, 0], without_reasons=True,
             without_second_proof=True,
             time_limit_seconds=9, should_stop=lambda: False, ipu_weight=lambda stages: 0,
             max_ipu_weight=10, ipu_speeds={0: 0.5}, link_bandwidth=(11, 12),
@@ -398,11 +399,39 @@ class Requests(unittest.TestCase):
             self.assertEqual(popliner.bytes_of(text), size)
         costs = popliner.Costs(2)
         costs.set_peaks([[600, 1200], [0, 600]])
-        self.assertEqual(costs.solve(max_stage_bytes="1.1K").first_units, [1])
-        self.assertFalse(costs.solve(max_stage_bytes="1.1K", ipu_limits={0: "599"}).fits)
+        self.assertEqual(costs.solve(mem_per_tile="1.1K").first_units, [1])
+        self.assertFalse(costs.solve(mem_per_tile="1.1K,0=599").fits)
         for bad in ("", "many", "1.5", "12KiB more", "-1", "1  K", "1 ", "1Ki", "1kiB", "1b", "GB"):
             with self.assertRaises(popliner.UsageError):
                 popliner.bytes_of(bad)
+
+    def test_rules_and_memory_are_written_as_for_the_command(self):
+        names = ["a", "b,c", "d=e"]
+        costs = popliner.Costs(3, unit_names=names)
+        text = costs._ask(None, {"require": [r"cut:b\,c", r"together:a,b\,c", r"place:d\=e=7,a=0",
+                                             "layers:1..2"],
+                                 "mem_per_tile": "1K,0=2K,3..4=5"}).solver
+        plain = costs._ask(None, {"require": {"cut": [1], "together": [[0, 1]], "layers": "1..2",
+                                              "place": [("d=e", 7), (0, 0)]},
+                                  "mem_per_tile": {None: 1000, 0: "2K", 3: 5, 4: 5}}).solver
+        for it in (text, plain):
+            self.assertEqual(it.cut_rules[:3], [0, 0, popliner.CutRule.REQUIRED])
+            self.assertEqual([(p.first_unit, p.second_unit) for p in it.pairs[:it.num_pairs]],
+                             [(0, 1)])
+            self.assertEqual([(p.unit, p.ipu) for p in it.placements[:it.num_placements]],
+                             [(2, 7), (0, 0)])
+            self.assertEqual((it.min_units, it.max_units, it.mem_per_tile), (1, 2, 1000))
+            self.assertEqual([(limit.ipu, limit.bytes)
+                              for limit in it.ipu_limits[:it.num_ipu_limits]],
+                             [(0, 2000), (3, 5), (4, 5)])
+        for members, fault in (({"require": "cut"}, "cut"), ({"require": "cuts:a"}, "no such rule"),
+                               ({"require": "place:a"}, "LAYER=IPU"),
+                               ({"require": "together:a"}, "together:1,3"),
+                               ({"require": "layers:x"}, "1..4"), ({"require": "layers:..0"}, "1..4"),
+                               ({"require": "cut:z"}, "'z'"), ({"mem_per_tile": "1K,x=5"}, "0=500K"),
+                               ({"mem_per_tile": "1K,0=5Q"}, "5Q")):
+            with self.subTest(members), self.assertRaisesRegex(popliner.UsageError, fault):
+                costs.solve(**members)
 
     def test_numbers_that_are_none(self):
         costs = popliner.Costs(2)
@@ -421,21 +450,21 @@ class Requests(unittest.TestCase):
             for known in (0, 1, 2):
                 costs = popliner.Costs.of_units(units, pipeline={
                     "schedule": "popart", "max_stages": known, "recompute": recompute})
-                answer = costs.solve(max_stages=2, cut_after=[0])
+                answer = costs.solve(num_ipus=2, require={"cut": [0]})
                 self.assertEqual(answer.peak_bytes, peak)
         costs = popliner.Costs.of_units(units, pipeline={
             "schedule": "popart", "max_stages": 1, "recompute": "auto"})
-        self.assertEqual(costs.solve(max_stages=2, cut_after=[0], objectives="memory").peak_bytes,
+        self.assertEqual(costs.solve(num_ipus=2, require="cut:a", objectives="memory").peak_bytes,
                          40)
 
     def test_members_by_name_go_first(self):
         costs = popliner.Costs(4)
         costs.fill_peaks(lambda i, j: j - i + 1)
-        request = popliner.Request(max_stages=2)
+        request = popliner.Request(num_ipus=2)
         self.assertEqual(costs.solve(request).peak_bytes, 2)
-        self.assertEqual(costs.solve(request, max_stages=4).peak_bytes, 1)
-        self.assertEqual(request.max_stages, 2)
-        self.assertEqual(costs.solve(dataclasses.replace(request, max_stages=1)).peak_bytes, 4)
+        self.assertEqual(costs.solve(request, num_ipus=4).peak_bytes, 1)
+        self.assertEqual(request.num_ipus, 2)
+        self.assertEqual(costs.solve(dataclasses.replace(request, num_ipus=1)).peak_bytes, 4)
 
     def test_layers_go_before_what_is_none(self):
         """A layer may be called as what is none."""
@@ -471,7 +500,7 @@ class Graphs(unittest.TestCase):
     def test_partitions(self):
         for numbers in itertools.islice(itertools.permutations(range(5)), 0, None, 23):
             costs = popliner.Costs.read(self.path(numbers))
-            answer = costs.solve(max_stages=3, max_stage_bytes=9)
+            answer = costs.solve(num_ipus=3, mem_per_tile=9)
             told = answer.json()
             self.assertEqual(told["objectives"][0]["value"], self.best())
             self.assertTrue(told["graph"]["proven"])
@@ -482,7 +511,7 @@ class Graphs(unittest.TestCase):
                        lambda costs: costs.fill_peaks(lambda first, last: 1)):
             costs = popliner.Costs.read(self.path(range(5)))
             change(costs)
-            self.assertFalse(costs.solve(max_stages=3).json()["graph"]["proven"])
+            self.assertFalse(costs.solve(num_ipus=3).json()["graph"]["proven"])
 
 
 class Arrays(unittest.TestCase):

@@ -38,15 +38,15 @@ class FilesTest(unittest.TestCase):
             file.write('{"key": "token of the app"}')
         stored = os.path.join(common.scratch(), "noted.popliner")
         with popliner.read(report) as analysis:
-            self.assertIn("token of the app", analysis.page(max_stages=2))
+            self.assertIn("token of the app", analysis.page(num_ipus=2))
             analysis.save(stored)
         for path, take in ((report, popliner.read), (stored, popliner.load)):
             with take(path, notes=False) as analysis:
                 self.assertNotIn("app", {row["group"] for row in analysis.section("summary")})
-                page = analysis.page(max_stages=2)
+                page = analysis.page(num_ipus=2)
                 self.assertNotIn("token of the app", page)
                 self.assertNotIn(common.scratch(), page)
-                self.assertIn(common.scratch(), analysis.page(max_stages=2, paths=True))
+                self.assertIn(common.scratch(), analysis.page(num_ipus=2, paths=True))
                 analysis.save(stored + "2")
             with open(stored + "2", "rb") as file:
                 self.assertNotIn(b"token of the app", file.read())

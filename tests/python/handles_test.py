@@ -109,7 +109,7 @@ class Freeing(unittest.TestCase):
         self.assertNothingLeft()
 
     def test_by_with(self):
-        with popliner.read(SAMPLE) as analysis, analysis.solve(max_stages=2) as answer:
+        with popliner.read(SAMPLE) as analysis, analysis.solve(num_ipus=2) as answer:
             self.assertEqual(self.counting.left(), {"analysis": 1, "certificate": 1})
         self.assertNothingLeft()
         self.assertTrue(answer.closed)
@@ -119,13 +119,13 @@ class Freeing(unittest.TestCase):
     def test_by_forgetting(self):
         def use():
             analysis = popliner.read(SAMPLE)
-            answer = analysis.solve(max_stages=2)
-            costs = analysis.costs(max_stages=2)
+            answer = analysis.solve(num_ipus=2)
+            costs = analysis.costs(num_ipus=2)
             others = (costs.solve(), analysis.evaluate("1"), analysis.diagnose(),
                       costs.pareto("memory,traffic"), analysis.pareto("memory,traffic"),
-                      analysis.sweep("max_stages", [1, 2]), popliner.compare(analysis, analysis),
+                      analysis.sweep("num_ipus", [1, 2]), popliner.compare(analysis, analysis),
                       analysis.solve_replicas(2, micro_batches=2), analysis.measure([(0, 2)]),
-                      costs.solve_replicas(2, micro_batches=2), analysis.page(max_stages=2))
+                      costs.solve_replicas(2, micro_batches=2), analysis.page(num_ipus=2))
             self.assertEqual(self.counting.left()["analysis"], 1)
             return len(others) + len(answer.text())
 
@@ -134,10 +134,10 @@ class Freeing(unittest.TestCase):
 
     def test_the_analysis_outlives_what_needs_it(self):
         with popliner.read(SAMPLE) as analysis:
-            answer = analysis.solve(max_stages=2)
+            answer = analysis.solve(num_ipus=2)
             expected = answer.json_text()
             diagnosis = analysis.diagnose()
-            costs = analysis.costs(max_stages=3, schedule="popart")
+            costs = analysis.costs(num_ipus=3, schedule="popart")
         with self.assertRaisesRegex(popliner.UsageError, "this Analysis is closed"):
             analysis.solve()
         # it is freed with the last of what needs it, and not before
@@ -178,7 +178,7 @@ class Freeing(unittest.TestCase):
                 with self.assertRaises(popliner.UsageError):
                     analysis.evaluate([77])
                 with self.assertRaises(ZeroDivisionError):
-                    analysis.solve(max_stages=2, progress=lambda *_: 1 / 0)
+                    analysis.solve(num_ipus=2, progress=lambda *_: 1 / 0)
             costs = popliner.Costs(5)
             with self.assertRaises(ZeroDivisionError):
                 costs.solve(device_map=[0, 1, 0], should_stop=lambda: 1 / 0)
@@ -206,10 +206,10 @@ class Freeing(unittest.TestCase):
             costs = popliner.Costs(4)
             costs.set_shared_peak(lambda stages, kept=marker: 5)
             costs.fill_peaks(lambda first, last, kept=marker: 1)
-            costs.solve(max_stages=2, should_stop=lambda kept=marker: False,
+            costs.solve(num_ipus=2, should_stop=lambda kept=marker: False,
                         message=lambda *_, kept=marker: None)
             with popliner.read(SAMPLE, progress=lambda *_, kept=marker: None) as analysis:
-                analysis.solve(max_stages=2, step=lambda *_, kept=marker: None)
+                analysis.solve(num_ipus=2, step=lambda *_, kept=marker: None)
 
         use(marker)
         del marker
@@ -242,13 +242,13 @@ costs = popliner.Costs(4)
 other = popliner.Costs(4)
 def use(name, it, queue):
     try:
-        it.solve(max_stages=2)
+        it.solve(num_ipus=2)
         queue.put((name, "solved"))
     except popliner.UsageError as error:
         queue.put((name, str(error)))
     it.close()
 def of_analysis():
-    analysis.solve(max_stages=2, progress=wait)
+    analysis.solve(num_ipus=2, progress=wait)
 def of_costs():
     costs.fill_peaks(lambda first, last: wait() or 1)
 context = multiprocessing.get_context("fork")
@@ -267,7 +267,7 @@ for work, used in ((of_analysis, analysis), (of_costs, costs)):
         print(*queue.get(timeout=5) if child.exitcode == 0 else "hangs")
     done.set()
     thread.join()
-    used.solve(max_stages=2)
+    used.solve(num_ipus=2)
 """
         lost = ("used this object was in use when this process was forked; make another one here, "
                 "or fork while no thread uses it\n")
@@ -282,8 +282,8 @@ class Ending(unittest.TestCase):
         program = """
 import sys, threading, popliner
 analysis = popliner.read(sys.argv[1], progress=lambda *_: None)
-answer = analysis.solve(max_stages=2)
-costs = analysis.costs(max_stages=3)
+answer = analysis.solve(num_ipus=2)
+costs = analysis.costs(num_ipus=3)
 costs.set_shared_peak(lambda stages: 10**6)
 cycle = [costs, popliner.Costs(5)]
 cycle.append(cycle)
@@ -311,12 +311,12 @@ class Memory(unittest.TestCase):
     def test_memory_does_not_grow(self):
         def use():
             with popliner.read(SAMPLE) as analysis:
-                answer = analysis.solve(max_stages=2, progress=lambda *_: None)
+                answer = analysis.solve(num_ipus=2, progress=lambda *_: None)
                 answer.text(), answer.json(), analysis.section("tiles")
-                analysis.costs(max_stages=2).solve(device_map=[0, 1, 0])
+                analysis.costs(num_ipus=2).solve(device_map=[0, 1, 0])
             costs = popliner.Costs(30)
             costs.fill_peaks(lambda first, last: last)
-            costs.solve(max_stages=3)
+            costs.solve(num_ipus=3)
 
         def peak():
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB
@@ -339,7 +339,7 @@ CLOSED_CALLS = {
         lambda it: it.trace(), lambda it: it.page(), lambda it: it.diagnose(),
         lambda it: it.layer_pairs(), lambda it: it.debug_path(1), lambda it: it.is_training(),
         lambda it: it.load_rest(), lambda it: it.prepare(), lambda it: it.save("/nowhere/x"),
-        lambda it: it.measure([(0, 0)]), lambda it: it.sweep("max_stages", [1]),
+        lambda it: it.measure([(0, 0)]), lambda it: it.sweep("num_ipus", [1]),
         lambda it: it.pareto("memory,traffic"), lambda it: it.solve_replicas(2),
         lambda it: it.profile.is_live(0, 0), lambda it: it.profile.peaks(),
         lambda it: it.profile.walk(), lambda it: it.compare("1", []),
@@ -351,7 +351,7 @@ CLOSED_CALLS = {
         lambda it: it.cycles(0, 0), lambda it: it.has_cycles, lambda it: it.forbid_all(),
         lambda it: it.set_peaks([[1] * 3] * 3), lambda it: it.set_cuts([1, 2]),
         lambda it: it.fill_peaks(lambda i, j: 1), lambda it: it.set_shared_peak(None),
-        lambda it: it.sweep("max_stages", [1]), lambda it: it.pareto("memory,traffic"),
+        lambda it: it.sweep("num_ipus", [1]), lambda it: it.pareto("memory,traffic"),
         lambda it: it.solve_replicas(2), lambda it: it.write("/nowhere/x"),
     ],
     "Answer": [
@@ -383,7 +383,7 @@ class WrongUsage(unittest.TestCase):
         costs = popliner.Costs(3)
         made = [analysis, costs, costs.solve(), analysis.diagnose(),
                 popliner.compare(analysis, analysis), costs.pareto("memory,traffic"),
-                costs.sweep("max_stages", [1]), analysis.solve_replicas(2)]
+                costs.sweep("num_ipus", [1]), analysis.solve_replicas(2)]
         for it in made:
             it.close()
         return made
@@ -402,7 +402,7 @@ class WrongUsage(unittest.TestCase):
         self.assertIsInstance(made[0].profile._repr_html_(), str)
 
     def test_a_plan_stays_when_the_answer_is_closed(self):
-        answer = self.analysis.solve(max_stages=2)
+        answer = self.analysis.solve(num_ipus=2)
         answer.close()
         self.assertEqual(answer.split, "[ Head 0 1 | 2 3 Tail ]")
         self.assertEqual(len(answer.details), 2)
@@ -412,8 +412,8 @@ class WrongUsage(unittest.TestCase):
         for bad in ("2", 2.0, None, [2], object(), 2j):
             for function in (lambda b: popliner.Costs(b), lambda b: costs.set_peak(b, 1, 1),
                              lambda b: costs.set_cut(b, 1), lambda b: costs.set_cycles(0, 0, b),
-                             lambda b: costs.solve(min_units=b), lambda b: costs.peak(0, b),
-                             lambda b: costs.sweep("max_stages", [b]),
+                             lambda b: costs.solve(require={"place": {0: b}}), lambda b: costs.peak(0, b),
+                             lambda b: costs.sweep("num_ipus", [b]),
                              lambda b: self.analysis.profile.tiles[b],
                              lambda b: self.analysis.debug_path(b),
                              lambda b: self.analysis.profile.by_tile("category", b),
@@ -427,11 +427,11 @@ class WrongUsage(unittest.TestCase):
         for bad in (-1, 2**64, -2**80, 10**30):
             for function in (lambda b: popliner.Costs(b), lambda b: costs.set_peak(0, b, 1),
                              lambda b: costs.set_peak(0, 0, b), lambda b: costs.set_cut(1, b),
-                             lambda b: costs.solve(max_stages=b),
-                             lambda b: costs.solve(max_stage_bytes=b),
+                             lambda b: costs.solve(num_ipus=b),
+                             lambda b: costs.solve(mem_per_tile=b),
                              lambda b: costs.solve(device_map=[0, b]),
-                             lambda b: costs.solve(ipu_limits={b: 1}),
-                             lambda b: costs.solve(ipu_limits={0: b}),
+                             lambda b: costs.solve(mem_per_tile={b: 1}),
+                             lambda b: costs.solve(mem_per_tile={0: b}),
                              lambda b: self.analysis.evaluate([b]),
                              lambda b: self.analysis.measure([(0, b)]),
                              lambda b: self.analysis.profile.extent(b),
@@ -466,10 +466,10 @@ class WrongUsage(unittest.TestCase):
                          lambda: self.analysis.evaluate([3, 2]),
                          lambda: self.analysis.evaluate("no such layer"),
                          lambda: self.analysis.measure([(3, 2)]),
-                         lambda: self.analysis.solve(cut_after=["9"]),
-                         lambda: self.analysis.solve(cut_after=["Tail"]),
-                         lambda: self.analysis.solve(cut_after=["1"], no_cut_after=["1"]),
-                         lambda: self.analysis.solve(place={"0": 99}, max_stages=2,
+                         lambda: self.analysis.solve(require="cut:9"),
+                         lambda: self.analysis.solve(require="cut:Tail"),
+                         lambda: self.analysis.solve(require=["cut:1", "no-cut:1"]),
+                         lambda: self.analysis.solve(require="place:0=99", num_ipus=2,
                                                      device_map=[0, 0, 5]).values[7]):
             with self.subTest(line=function.__code__.co_firstlineno), \
                     self.assertRaises((popliner.UsageError, IndexError)):
@@ -501,12 +501,12 @@ class WrongUsage(unittest.TestCase):
                 self.assertTrue(caught.exception.message)
                 self.assertEqual(str(caught.exception), caught.exception.message)
         for function in (lambda: self.analysis.solve(no_such_member=1),
-                         lambda: self.analysis.solve("max_stages"),
+                         lambda: self.analysis.solve("num_ipus"),
                          lambda: self.analysis.solve(schedule=1.5),
                          lambda: self.analysis.solve(should_stop=5),
-                         lambda: self.analysis.solve(together=[1]),
-                         lambda: self.analysis.solve(together="01"),
-                         lambda: self.analysis.solve(place=[1, 2]),
+                         lambda: self.analysis.solve(require={"together": [1.5, 2]}),
+                         lambda: self.analysis.solve(require=[5]),
+                         lambda: self.analysis.solve(require={"place": [1, 2]}),
                          lambda: self.analysis.section("plan", answer="best"),
                          lambda: self.analysis.compare("1", ["a", "b"]),
                          lambda: popliner.compare(self.analysis, None),
@@ -556,7 +556,7 @@ class WrongUsage(unittest.TestCase):
 
     def test_an_answer_of_another_analysis(self):
         with popliner.read(TRAINING) as other:
-            answer = other.solve(max_stages=2, schedule="popart", accumulators="none")
+            answer = other.solve(num_ipus=2, schedule="popart", accumulators="none")
             for function in (lambda: self.analysis.section("plan", answer=answer),
                              lambda: self.analysis.trace(answer=answer),
                              lambda: self.analysis.page(answer=answer),
@@ -570,7 +570,7 @@ class WrongUsage(unittest.TestCase):
             of_costs.verdict(0, 1)
 
     def test_copies_and_pickles(self):
-        for it in (self.analysis, popliner.Costs(3), self.analysis.solve(max_stages=2)):
+        for it in (self.analysis, popliner.Costs(3), self.analysis.solve(num_ipus=2)):
             for function in (copy.copy, copy.deepcopy, pickle.dumps):
                 with self.assertRaisesRegex(TypeError, "cannot be"):
                     function(it)

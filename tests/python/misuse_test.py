@@ -68,10 +68,10 @@ class Misuse(unittest.TestCase):
         self.costs = popliner.Costs(4)
         self.costs.fill_peaks(lambda first, last: last - first + 1)
         self.objects = [
-            self.analysis, self.analysis.profile, self.costs, self.analysis.costs(max_stages=2),
-            self.analysis.solve(max_stages=2), self.costs.solve(), self.analysis.diagnose(),
+            self.analysis, self.analysis.profile, self.costs, self.analysis.costs(num_ipus=2),
+            self.analysis.solve(num_ipus=2), self.costs.solve(), self.analysis.diagnose(),
             popliner.compare(self.analysis, self.analysis), self.costs.pareto("memory,traffic"),
-            self.costs.sweep("max_stages", [1, 2]), popliner]
+            self.costs.sweep("num_ipus", [1, 2]), popliner]
 
     def arguments(self, chance, name, function):
         given = {}
@@ -92,7 +92,7 @@ class Misuse(unittest.TestCase):
         return given
 
     def test_at_random(self):
-        expected = self.analysis.solve(max_stages=2, min_units=1).json_text()
+        expected = self.analysis.solve(num_ipus=2, require="layers:1..").json_text()
         seen = collections.Counter()
         for seed in range(40 if common.takes_all() else 8):
             chance = random.Random(seed)
@@ -114,11 +114,12 @@ class Misuse(unittest.TestCase):
         self.assertGreater(seen["TypeError"], 100)
         self.assertGreater(seen["UsageError"], 20)
         self.assertGreater(seen["nothing"], 100)
-        self.assertEqual(self.analysis.solve(max_stages=2, min_units=1).json_text(), expected)
+        self.assertEqual(self.analysis.solve(num_ipus=2, require="layers:1..").json_text(),
+                         expected)
         self.assertEqual(self.objects[4].split, "[ Head 0 1 | 2 3 Tail ]")
         fresh = popliner.Costs(4)
         fresh.fill_peaks(lambda first, last: last - first + 1)
-        self.assertEqual(fresh.solve(max_stages=2).peak_bytes, 2)
+        self.assertEqual(fresh.solve(num_ipus=2).peak_bytes, 2)
 
 
 if __name__ == "__main__":

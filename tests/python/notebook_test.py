@@ -57,10 +57,10 @@ class Showing(unittest.TestCase):
             "analysis.profile.info",
             "analysis.chain()",
             "analysis.layer_pairs()",
-            "answer = analysis.solve(max_stages=2, min_units=1)",
+            "answer = analysis.solve(num_ipus=2, require='layers:1..')",
             "answer",
             "answer.details[0]",
-            "analysis.sweep('max_stages', range(1, 4), min_units=1)",
+            "analysis.sweep('num_ipus', range(1, 4), require='layers:1..')",
             "analysis.pareto('memory,traffic')",
             "analysis.solve_replicas(4, micro_batches=4)",
             "analysis.diagnose()",
@@ -96,7 +96,7 @@ class Showing(unittest.TestCase):
         costs = popliner.Costs(2, unit_names=[EVIL, "b"], time_unit=EVIL)
         costs.set_cycles(0, 1, 7)
         answer = costs.solve()
-        for it in (costs, answer, costs.sweep("max_stages", [1], title=EVIL),
+        for it in (costs, answer, costs.sweep("num_ipus", [1], title=EVIL),
                    costs.pareto("memory,cycles"), costs.solve_replicas(2)):
             texts = shown(it)  # a tag of the name's own would not be allowed
             self.assertTrue(any(EVIL in text for text in texts), it)

@@ -122,9 +122,9 @@ class Drawn:
         return result
 
     def members(self):
-        result = {"objectives": self.objectives, "max_stages": self.num_ipus}
+        result = {"objectives": self.objectives, "num_ipus": self.num_ipus}
         if self.limit is not None:
-            result["max_stage_bytes"] = self.limit
+            result["mem_per_tile"] = self.limit
         if self.device_map is not None:
             result["device_map"] = self.device_map
         return result
@@ -243,17 +243,17 @@ class Pipelines(unittest.TestCase):
                 found = []
                 for count in range(1, 4):
                     for cuts in itertools.combinations(range(1, n), count - 1):
-                        split = {"recompute": recompute, "min_units": 0}
+                        split = {"recompute": recompute, "require": "layers:0.."}
                         answer = analysis.evaluate(cuts, copies="zero-bubble", **split)
                         same = analysis.evaluate(cuts, copies=[count - 1], **split)
                         self.assertEqual(answer.peak_bytes, same.peak_bytes)
                         found.append((answer.peak_bytes, list(cuts)))
-                best = analysis.solve(copies="zero-bubble", recompute=recompute, max_stages=3,
+                best = analysis.solve(copies="zero-bubble", recompute=recompute, num_ipus=3,
                                       objectives="memory")
                 cuts = [stage.first_unit for stage in best.stages][1:]
                 self.assertEqual((best.peak_bytes, cuts), min(found))
                 with analysis.costs(copies="zero-bubble", recompute=recompute) as costs:
-                    own = costs.solve(max_stages=3, objectives="memory")
+                    own = costs.solve(num_ipus=3, objectives="memory")
                     self.assertEqual(own.peak_bytes, best.peak_bytes)
                     mapped = costs.solve(device_map=[0, 1, 0], objectives="memory")
                 answer = analysis.evaluate([stage.first_unit for stage in mapped.stages][1:],
@@ -273,17 +273,17 @@ class Pipelines(unittest.TestCase):
             popliner.Costs.of_units([{"name": "a", "memory": 3}])
         self.assertEqual(len(told.output), 1)
         # one unit with a copy, then three without: 12 and 15; as one stage they need 20
-        self.assertEqual(kept.solve(max_stages=4).peak_bytes, 15)
-        self.assertEqual(kept.solve(max_stages=4, copies="0,1,...").peak_bytes, 15)
+        self.assertEqual(kept.solve(num_ipus=4).peak_bytes, 15)
+        self.assertEqual(kept.solve(num_ipus=4, copies="0,1,...").peak_bytes, 15)
         for costs, members in ((plain, {"copies": "1f1b"}), (plain, {"schedule": "popart"}),
                                (plain, {"recompute": "full"}), (kept, {"copies": None}),
                                (kept, {"copies": "1f1b+1"}), (unkept, {"schedule": "popart"})):
             with self.assertRaisesRegex(popliner.UsageError, ": the costs are for "):
-                costs.solve(max_stages=4, **members)
+                costs.solve(num_ipus=4, **members)
             with self.assertRaisesRegex(popliner.UsageError, ": the costs are for "):
-                costs.pareto("memory,cycles", max_stages=4, **members)
+                costs.pareto("memory,cycles", num_ipus=4, **members)
             with self.assertRaisesRegex(popliner.UsageError, ": the costs are for "):
-                costs.write(os.devnull, max_stages=4, **members)
+                costs.write(os.devnull, num_ipus=4, **members)
         # costs that keep nothing are for any pipeline
         own = popliner.Costs.of_units([{"name": "a", "memory": 3}, {"name": "b", "memory": 3}])
         self.assertEqual(own.solve(copies="1f1b").peak_bytes, 3)
@@ -294,7 +294,7 @@ class Pipelines(unittest.TestCase):
         for num_ipus, peak in ((2, 220), (4, 130), (16, 130)):
             costs = popliner.Costs.of_units(units, cuts=[1, 1, 1],
                                             pipeline={"copies": "zero-bubble"})
-            answer = costs.solve(max_stages=num_ipus, max_stage_bytes=230)
+            answer = costs.solve(num_ipus=num_ipus, mem_per_tile=230)
             self.assertEqual(answer.peak_bytes, peak)
 
     def test_the_last_stage_recomputes_nothing(self):
@@ -302,7 +302,7 @@ class Pipelines(unittest.TestCase):
                   "recompute_cycles": 5} for i in range(8)]
         costs = popliner.Costs.of_units(units, pipeline={"schedule": "popart",
                                                          "recompute": "full"})
-        answer = costs.solve(max_stages=3, objectives="cycles,memory")
+        answer = costs.solve(num_ipus=3, objectives="cycles,memory")
         # 2 and 2 units take 30, the last 4 of them 40; 3, 3 and 2 would take 45
         self.assertEqual([stage.cycles for stage in answer.stages], [30, 30, 40])
 

@@ -235,7 +235,7 @@ class Checkpoints(unittest.TestCase):
         # a layer: 18 h + 4 f bytes a token; the cut: 2 bytes, there and back
         self.assertEqual(table.units[1].stash, 8 * (18 * 8 + 4 * 12))
         self.assertEqual(table.units[0].cut, 8 * 8 * 2 * 2)
-        self.assertEqual(table.costs(copies=[0]).solve(max_stages=1).peak_bytes,
+        self.assertEqual(table.costs(copies=[0]).solve(num_ipus=1).peak_bytes,
                          184 * 18)
 
     def test_gguf(self):
@@ -442,7 +442,7 @@ class Graphs(unittest.TestCase):
             except popliner.InputError as error:
                 self.assertRegex(str(error), "has texts|no nodes|unknown type")
                 continue
-            table.costs().solve(max_stages=2)
+            table.costs().solve(num_ipus=2)
             count += 1
         self.assertGreater(count, len(paths) // 20)
 
@@ -546,7 +546,7 @@ assert fake == table, (fake, table)
 inference = costs.of_modules(chain, x, optimizer=None)
 assert [u.memory for u in inference.units] == [4 * h, 4 * layer, 4 * layer, 0]
 assert all(u.stash == 0 and u.cut == 4 * b * h for u in inference.units)
-assert table.costs(copies="1f1b+1").solve(max_stages=2).fits
+assert table.costs(copies="1f1b+1").solve(num_ipus=2).fits
 print("right")
 """
 

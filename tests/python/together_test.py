@@ -22,12 +22,12 @@ PIPELINES = [
     (["--memory-model", "popliner"], {"memory_model": "popliner"}),
 ]
 QUESTIONS = [
-    (["--num-ipus", "3"], {"max_stages": 3}),
+    (["--num-ipus", "3"], {"num_ipus": 3}),
     (["--num-ipus", "2", "--objective", "cycles,memory"],
-     {"max_stages": 2, "objectives": "cycles,memory"}),
-    (["--num-ipus", "4", "--objective", "traffic,memory", "--require", "layers:..2"],
-     {"max_stages": 4, "objectives": "traffic,memory", "max_units": 2}),
-    (["--num-ipus", "3", "--mem-per-tile", "100"], {"max_stages": 3, "max_stage_bytes": 100}),
+     {"num_ipus": 2, "objectives": "cycles,memory"}),
+    (["--num-ipus", "4", "--objective", "traffic,memory", "--require", "layers:1..2"],
+     {"num_ipus": 4, "objectives": "traffic,memory", "require": "layers:1..2"}),
+    (["--num-ipus", "3", "--mem-per-tile", "100"], {"num_ipus": 3, "mem_per_tile": 100}),
 ]
 
 
@@ -54,8 +54,8 @@ class TogetherTest(unittest.TestCase):
         for options, members in common.some(PIPELINES, 2):
             for question, more in common.some(QUESTIONS, 2):
                 with self.subTest(options=options, question=question):
-                    together = popliner.solve_together(self.analyses, min_units=1, **members,
-                                                       **more)
+                    together = popliner.solve_together(
+                        self.analyses, **{"require": "layers:1..", **members, **more})
                     words = ["--solve", *options, *question]
                     told = json.loads(self.ask(*words, "--format", "json"))
                     for key in ("fits", "stages", "reports"):

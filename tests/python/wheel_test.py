@@ -27,7 +27,7 @@ from popliner.costs import read_source
 table = read_source("model", batch=2)
 costs = popliner.Costs(6)
 costs.set_cuts([1, 2, 3, 4, 5])
-answer = costs.solve(max_stages=3, schedule=popliner.Schedule.NONE)
+answer = costs.solve(num_ipus=3, schedule=popliner.Schedule.NONE)
 print(answer.split, answer.stages[0].peak_bytes, table.csv())
 """
 

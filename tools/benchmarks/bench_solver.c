@@ -651,7 +651,7 @@ static void constrain(const chain *c, const benchmark *b, popliner_solver_option
     static const popliner_placement first = {0, 0};
     uint64_t share = even_share(c, b->max_stages > 0 ? b->max_stages : 1);
     if (b->limit_percent > 0)
-        options->max_stage_bytes = share * b->limit_percent / 100;
+        options->mem_per_tile = share * b->limit_percent / 100;
     if (b->places_first) {
         options->placements = &first;
         options->num_placements = 1;
@@ -690,9 +690,9 @@ static void prepare(const benchmark *b, question *q) {
     popliner_solver_options *options = &q->options;
     options->objectives = b->objectives;
     options->num_objectives = b->num_objectives;
-    options->max_stages = b->max_stages;
+    options->num_ipus = b->max_stages;
     if (b->num_mapped > 0) {
-        options->max_stages = b->num_mapped;
+        options->num_ipus = b->num_mapped;
         options->device_map = b->device_map;
         options->num_mapped_stages = b->num_mapped;
     }

@@ -1,14 +1,14 @@
 """popliner: where to cut a large neural network so that it fits, and runs well, on several IPUs.
 
     analysis = popliner.read("report")
-    answer = analysis.solve(max_stages=2, min_units=1)
+    answer = analysis.solve(num_ipus=2, require="layers:1..")
     print(answer.text())
 
 The solver also takes costs of your own:
 
     costs = popliner.Costs(6)
     costs.fill_peaks(lambda first, last: sum(layer_bytes[first:last + 1]))
-    print(costs.solve(max_stages=3).split)
+    print(costs.solve(num_ipus=3).split)
 
 docs/python.md is a map. The module is libpopliner, by ctypes; `popliner.path` is the library.
 

@@ -27,7 +27,7 @@ from .enums import (Format, Growth, LayerOrder, Level, MemoryModel, Objective, P
 from .errors import UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep
 from .profile import Items, Profile
-from .request import Asked, Bandwidth, Request, Units, pairs_of, taken
+from .request import Asked, Bandwidth, Request, Units, memory_of, pairs_of, taken
 
 Model = Union[MemoryModel, str]
 
@@ -94,16 +94,15 @@ class Words(NamedTuple):
     constraints: str = ""
     solve: str = "--solve"
     evaluate: str = "--evaluate"
-    max_stages: str = "--num-ipus"
-    max_stage_bytes: str = "--mem-per-tile"
-    objectives: str = "--objective"
+    num_ipus: str = "--num-ipus"
+    mem_per_tile: str = "--mem-per-tile"
+    objective: str = "--objective"
     schedule: str = "--schedule"
     recompute: str = "--recompute"
     slack: str = "--slack"
     device_map: str = "--device-map"
-    ipu_limits: str = "--mem-per-tile"
-    ipu_speeds: str = "--ipu-speed"
-    links: str = "--bandwidth"
+    ipu_speed: str = "--ipu-speed"
+    bandwidth: str = "--bandwidth"
     needs: Tuple[str, str, str] = ("", "--need at-least", "--need at-most")
 
 
@@ -255,7 +254,7 @@ class Analysis(Owner):
         r_ = taken(request, members, defaults)
         chain = self.chain(r_.memory_model)
         counted = [unit.kind == UnitKind.LAYER for unit in chain]
-        r_ = taken(r_, {}, {"max_stage_bytes": self.profile.info.bytes_per_tile or None})
+        r_ = taken(r_, {}, {"mem_per_tile": self.profile.info.bytes_per_tile or None})
         asked = Asked(r_, Units(chain.labels, counted), self._held().turn, spreads)
         asked.listening = Listening(r_.message, r_.progress, r_.step).or_else(self._listening)
         return asked
@@ -306,8 +305,9 @@ class Analysis(Owner):
         defaults = {name: value for name, value in vars(request).items()
                     if value != getattr(usual, name)}
         defaults.pop("counted_units", None)  # the table has them
-        if request.max_stage_bytes is None and info.bytes_per_tile > 0:
-            defaults["max_stage_bytes"] = info.bytes_per_tile
+        if info.bytes_per_tile > 0:
+            defaults["mem_per_tile"] = {None: info.bytes_per_tile,
+                                        **memory_of(request.mem_per_tile)}
         if request.ipu_links and request.link_bandwidth is None and info.clock_hz > 0:
             defaults["link_bandwidth"] = (LINK_BYTES_PER_SECOND, info.clock_hz)
         result = Costs.__new__(Costs)
@@ -317,7 +317,7 @@ class Analysis(Owner):
     def solve(self, request: Optional[Request] = None, **members: Any) -> Answer:
         """The best split. Members of the request may be given by name:
 
-            analysis.solve(max_stages=2, min_units=1)
+            analysis.solve(num_ipus=2, require="layers:1..")
         """
         asked = self._ask(request, members)
         handle = self._held()
@@ -354,13 +354,13 @@ class Analysis(Owner):
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
               title: Optional[str] = None, **members: Any) -> Sweep:
         """The best splits for several values of a member of the request that is a number, like
-        "max_stages". What stages cost is measured once."""
+        "num_ipus". What stages cost is measured once."""
         numbers = [number(value, what) for value in listed(values, "values")]
         own = taken(request, members)
-        most = own.max_stages
-        if what == "max_stages":
+        most = own.num_ipus
+        if what == "num_ipus":
             most = max([16 if most is None else most, *numbers])
-        asked = self._ask(own, {"max_stages": most})
+        asked = self._ask(own, {"num_ipus": most})
         with self._costs(asked, own) as costs:
             return costs.sweep(what, numbers, title=title)
 

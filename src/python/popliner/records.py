@@ -395,8 +395,8 @@ class Infeasibility(NamedTuple):
     unit: int
     unit_bytes: int
     limit_bytes: int
-    enough_stages: int  #: the smallest max_stages that works; 0 if none does
-    enough_bytes: int  #: the smallest max_stage_bytes that works; 0 if none does
+    enough_stages: int  #: the smallest num_ipus that works; 0 if none does
+    enough_bytes: int  #: the smallest mem_per_tile that works; 0 if none does
     fitting_ipu: int
     remedies: Tuple[Remedy, ...]
     left_out: Tuple[Constraint, ...]

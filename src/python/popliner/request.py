@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import (Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
+import re
+from typing import (Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple,
                     Union)
 
 from . import _declared as c
@@ -21,6 +22,9 @@ from .errors import UsageError
 
 #: A unit of the chain: its number, or the name of its layer.
 UnitName = Union[int, str]
+
+#: Constraints: a rule, several rules, or the members of each kind of rule.
+Rules = Union[str, Sequence[str], Mapping[str, Any]]
 
 #: How much of something an IPU has with these stages, each (first unit, last unit).
 WeightFunction = Callable[[List[Tuple[int, int]]], int]
@@ -60,8 +64,8 @@ class Copies(NamedTuple):
 class Request:
     """A request. Functions that accept a request also accept its members by name, which override
     those of the request. Enumerators may be given by name, units by the names of
-    their layers. The defaults are those of the C library, and as there `min_units=1` is for what
-    the command does: no stage without a layer."""
+    their layers. The defaults are those of the C library, where a stage may
+    have no layer: `require="layers:1.."` is the default of the command."""
 
     # ---- of the memory model ----
 
@@ -83,21 +87,17 @@ class Request:
     objectives: Union[str, Sequence[Union[Objective, str]]] = ()
     slack_percent: float = 0.0  #: each optimum may be missed by so much for the sake of the next
     #: ignored with a device map; None: as many as costs from a file say, else 16
-    max_stages: Optional[int] = None
-    #: no IPU may have a larger peak, in bytes on a tile, or as "624KiB"; None: the memory of a tile
-    #: of the profile
-    max_stage_bytes: Union[int, str, None] = None
-    #: the same by IPU
-    ipu_limits: Mapping[int, Union[int, str]] = dataclasses.field(default_factory=dict)
-    min_units: int = 0  #: of a stage
-    max_units: int = 0  #: of a stage; 0 for any
-    #: a mark for each unit: whether it counts for these two. None: those of the costs, the
+    num_ipus: Optional[int] = None
+    #: the largest peak of an IPU, in bytes on a tile, or as "624KiB"; of single IPUs also
+    #: "624KiB,0=500K" or {None: 638976, 0: "500K"}; None: the memory of a tile of the profile
+    mem_per_tile: Union[int, str, Mapping[Optional[int], Union[int, str]], None] = None
+    #: constraints, as the command takes them: "cut:3", ["no-cut:1,2", "together:1,3"]; or
+    #: {"cut": ["3"], "together": ["1", "3"], "place": {"3": 0}, "layers": "1..4"}, where whole
+    #: numbers are units
+    require: Rules = ()
+    #: a mark for each unit: whether it counts for layers:A..B. None: those of the costs, the
     #: layers of a file or a profile
     counted_units: Optional[Sequence[bool]] = None
-    cut_after: Sequence[UnitName] = ()  #: units with a cut after them
-    no_cut_after: Sequence[UnitName] = ()  #: units without
-    together: Sequence[Tuple[UnitName, UnitName]] = ()  #: pairs that run on one IPU
-    place: Mapping[UnitName, int] = dataclasses.field(default_factory=dict)  #: unit: IPU
     device_map: Sequence[int] = ()  #: the IPU of each stage
     without_reasons: bool = False  #: when nothing fits, do not look for reasons
     #: with the method auto, leave the second proof, by integer programs, out
@@ -131,14 +131,17 @@ def taken(request: Optional[Request], members: Mapping[str, Any],
         if name not in MEMBERS:
             raise TypeError(f"there is no {name!r} in a request: expected some of "
                             f"{', '.join(sorted(MEMBERS))}")
-    if request is None:
-        return Request(**{**(defaults or {}), **members})
-    if not isinstance(request, Request):
+    if request is not None and not isinstance(request, Request):
         raise TypeError(f"the request is {request!r}, and no Request")
+    request = dataclasses.replace(Request() if request is None else request, **members)
     usual = Request()
+    if "mem_per_tile" in (defaults or {}) and request.mem_per_tile is not None:
+        # single IPUs keep theirs
+        request = dataclasses.replace(request, mem_per_tile={
+            **memory_of((defaults or {})["mem_per_tile"]), **memory_of(request.mem_per_tile)})
     changes = {name: value for name, value in (defaults or {}).items()
-               if getattr(request, name) == getattr(usual, name)}
-    return dataclasses.replace(request, **{**changes, **members})
+               if name not in members and getattr(request, name) == getattr(usual, name)}
+    return dataclasses.replace(request, **changes)
 
 
 def calibration_of(scales: Any) -> Calibration:
@@ -213,6 +216,87 @@ def pairs_of(values: Any, what: str) -> List[Tuple[Any, Any]]:
         except (TypeError, ValueError):
             raise TypeError(f"{what} has {pair!r}, and not two of something") from None
         result.append((first, second))
+    return result
+
+
+def _members(value: str) -> List[str]:
+    """The members between commas; a backslash makes the sign after it a part of a name."""
+    return re.findall(r"(?:[^\\,]|\\.)+", value)
+
+
+def _name(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value)
+
+
+def _layers(value: Any) -> Tuple[int, int]:
+    """The fewest and the most layers of a stage; 0 of the most: any number."""
+    found = re.fullmatch(r"(\d*)\.\.(\d*)|(\d+)", value) if isinstance(value, str) else None
+    if found is None or (found[2] and int(found[2]) == 0):
+        raise UsageError(f"require layers:{value}: expected the layers of a stage, like 1..4, 2.. "
+                         f"or ..8")
+    return int(found[1] or found[3] or 0), int(found[2] or found[3] or 0)
+
+
+def _rule(kind: str, value: Any) -> List[Tuple[str, Any]]:
+    """The rules of one kind from a mapping."""
+    if kind == "layers":
+        return [(kind, _layers(value))]
+    if kind == "place":
+        return [(kind, pairs_of(value, "require place"))]
+    members = listed([value] if isinstance(value, (str, int)) else value, f"require {kind}")
+    if kind == "together" and members and not isinstance(members[0], (str, int)):
+        return [(kind, listed(it, "require together")) for it in members]
+    return [(kind, members)]
+
+
+def rules_of(rules: Rules) -> List[Tuple[str, Any]]:
+    """The constraints of a request: kinds, each with units, (unit, IPU) or (fewest, most)."""
+    result: List[Tuple[str, Any]] = []
+    if isinstance(rules, Mapping):
+        for kind, value in rules.items():
+            result += _rule(kind, value)
+    else:
+        for rule in [rules] if isinstance(rules, str) else listed(rules, "require"):
+            if not isinstance(rule, str):
+                raise TypeError(f"require has {rule!r}, and not a text like 'cut:3'")
+            kind, _, value = rule.partition(":")
+            if kind == "layers":
+                result.append((kind, _layers(value)))
+            elif kind == "place":
+                found = [re.fullmatch(r"((?:[^\\=]|\\.)+)=(\d+)", it) for it in _members(value)]
+                if None in found or not found:
+                    raise UsageError(f"require {rule}: expected LAYER=IPU, like place:3=0")
+                result.append((kind, [(_name(it[1]), int(it[2])) for it in found if it]))
+            else:
+                result.append((kind, [_name(it) for it in _members(value)]))
+    for kind, members in result:
+        if kind not in ("cut", "no-cut", "together", "place", "layers"):
+            raise UsageError(f"require {kind}: no such rule; there are cut, no-cut, together, "
+                             f"place and layers")
+        if len(members) < (2 if kind == "together" else 1):
+            raise UsageError(f"require {kind}: expected layers, like "
+                             f"{'together:1,3' if kind == 'together' else kind + ':3'}")
+    return result
+
+
+def memory_of(memory: Any) -> Dict[Optional[int], Any]:
+    """The memory of a tile by IPU; with the key None that of all others."""
+    if memory is None:
+        return {}
+    if isinstance(memory, Mapping):
+        return dict(memory)
+    if not isinstance(memory, str):
+        return {None: memory}
+    result: Dict[Optional[int], Any] = {}
+    for member_ in memory.split(","):
+        ipus, _, value = member_.rpartition("=")
+        found = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", ipus)
+        if ipus and found is None:
+            raise UsageError(f"mem_per_tile {memory}: expected bytes like 600K, or those of single "
+                             f"IPUs, like 0=500K or 2..3=500K")
+        for ipu in ([None] if found is None
+                    else range(int(found[1]), int(found[2] or found[1]) + 1)):
+            result[ipu] = value
     return result
 
 
@@ -317,13 +401,9 @@ class Asked:
         o.objectives = _array(ctypes.c_int, objectives)
         o.num_objectives = len(objectives)
         o.slack_percent = real(r.slack_percent, "slack_percent")
-        if r.max_stages is not None:
-            o.max_stages = size(r.max_stages, "max_stages")
-        if r.max_stage_bytes is not None:
-            o.max_stage_bytes = bytes_of(r.max_stage_bytes, "max_stage_bytes")
+        if r.num_ipus is not None:
+            o.num_ipus = size(r.num_ipus, "num_ipus")
         self.set_limits(o, r)
-        o.min_units = size(r.min_units, "min_units")
-        o.max_units = size(r.max_units, "max_units")
         if r.counted_units is not None:
             o.counted_units = counted_marks(r.counted_units, len(units.names))
         self.set_constraints(o, r, units)
@@ -338,9 +418,12 @@ class Asked:
         return o
 
     def set_limits(self, o: Any, r: Request) -> None:
-        limits = [c.popliner_ipu_limit(size(ipu, "an IPU of ipu_limits"),
-                                       bytes_of(limit, "bytes of ipu_limits"))
-                  for ipu, limit in pairs_of(r.ipu_limits, "ipu_limits")]
+        memory = memory_of(r.mem_per_tile)
+        if None in memory:
+            o.mem_per_tile = bytes_of(memory.pop(None), "mem_per_tile")
+        limits = [c.popliner_ipu_limit(size(ipu, "an IPU of mem_per_tile"),
+                                       bytes_of(limit, "bytes of mem_per_tile"))
+                  for ipu, limit in memory.items()]
         o.ipu_limits = _array(c.popliner_ipu_limit, limits)
         o.num_ipu_limits = len(limits)
         speeds = [c.popliner_ipu_speed(size(ipu, "an IPU of ipu_speeds"), _speed(speed))
@@ -349,28 +432,40 @@ class Asked:
         o.num_ipu_speeds = len(speeds)
 
     def set_constraints(self, o: Any, r: Request, units: Units) -> None:
-        rules = [int(CutRule.FREE)] * len(units.names)
-        for rule, name in ((CutRule.REQUIRED, "cut_after"), (CutRule.FORBIDDEN, "no_cut_after")):
-            for unit in listed(getattr(r, name), name):
-                after = units.find(unit, name) + 1
-                if after == len(rules):
-                    raise UsageError(f"{name}: nothing comes after unit {unit!r}")
-                if rules[after] not in (CutRule.FREE, rule):
-                    raise UsageError(f"cut_after and no_cut_after both have unit {unit!r}")
-                rules[after] = int(rule)
-        if any(rules):
-            o.cut_rules = _array(ctypes.c_int, rules)
-        pairs = [c.popliner_pair(units.find(first, "together"), units.find(second, "together"))
-                 for first, second in pairs_of(r.together, "together")]
+        cuts = [int(CutRule.FREE)] * len(units.names)
+        pairs: List[Any] = []
+        places: List[Any] = []
+        for kind, members in rules_of(r.require):
+            what = f"require {kind}"
+            if kind == "layers":
+                o.min_units, o.max_units = (size(it, what) for it in members)
+            elif kind == "place":
+                places += [c.popliner_placement(units.find(unit, what), size(ipu, what))
+                           for unit, ipu in members]
+            elif kind == "together":
+                found = [units.find(unit, what) for unit in members]
+                pairs += [c.popliner_pair(*pair) for pair in zip(found, found[1:])]
+            else:
+                self.add_cuts(cuts, kind, [units.find(unit, what) for unit in members], units)
+        if any(cuts):
+            o.cut_rules = _array(ctypes.c_int, cuts)
         o.pairs = _array(c.popliner_pair, pairs)
         o.num_pairs = len(pairs)
-        places = [c.popliner_placement(units.find(unit, "place"), size(ipu, "an IPU of place"))
-                  for unit, ipu in pairs_of(r.place, "place")]
         o.placements = _array(c.popliner_placement, places)
         o.num_placements = len(places)
         ipus = [size(ipu, "an IPU of device_map") for ipu in listed(r.device_map, "device_map")]
         o.device_map = _array(ctypes.c_size_t, ipus)
         o.num_mapped_stages = len(ipus)
+
+    @staticmethod
+    def add_cuts(cuts: List[int], kind: str, members: Sequence[int], units: Units) -> None:
+        own = CutRule.REQUIRED if kind == "cut" else CutRule.FORBIDDEN
+        for unit in members:
+            if unit + 1 == len(cuts):
+                raise UsageError(f"require {kind}: nothing comes after unit {units.names[unit]!r}")
+            if cuts[unit + 1] not in (CutRule.FREE, own):
+                raise UsageError(f"require: cut and no-cut both have unit {units.names[unit]!r}")
+            cuts[unit + 1] = int(own)
 
     def set_links(self, o: Any, r: Request) -> None:
         o.link_bandwidth = _bandwidth(r.link_bandwidth, "link_bandwidth")
@@ -418,5 +513,5 @@ def copies_max_stages(copies: Any) -> Optional[int]:
     return None if result == SIZE_MAX else result
 
 
-__all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Scales", "UnitName", "WeightFunction",
-           "bytes_of", "copies_at", "copies_max_stages"]
+__all__ = ["Bandwidth", "Calibration", "Copies", "Request", "Rules", "Scales", "UnitName",
+           "WeightFunction", "bytes_of", "copies_at", "copies_max_stages"]

@@ -17,11 +17,11 @@ from .costs import Costs
 from .enums import CyclesSource, Format, Objective, Recompute, Schedule, UnitKind
 from .errors import UsageError
 from .plans import Answer, Tabled
-from .request import Request, objectives_of, taken
+from .request import Request, memory_of, objectives_of, taken
 
 #: of a request: what says how stages are measured, and how much they may need
 MEASURING = ("memory_model", "schedule", "recompute", "effects", "accumulators", "need", "copies",
-             "calibration", "max_stages", "max_stage_bytes", "ipu_limits", "reserve")
+             "calibration", "num_ipus", "mem_per_tile", "reserve")
 #: stages keep something for their backward pass
 KEEPING = (Schedule.POPART, Schedule.TF_GROUPED, Schedule.TF_INTERLEAVED)
 #: what one table of all their costs cannot tell
@@ -149,8 +149,9 @@ class _Group:
 
     def check_solving(self) -> None:
         infos = [part.analysis.profile.info for part in self.parts]
-        if self.request.max_stage_bytes is None and len({i.bytes_per_tile for i in infos}) > 1:
-            raise UsageError("the profiles have tiles of different sizes: give max_stage_bytes")
+        if (None not in memory_of(self.request.mem_per_tile)
+                and len({i.bytes_per_tile for i in infos}) > 1):
+            raise UsageError("the profiles have tiles of different sizes: give mem_per_tile")
         if Objective.CYCLES not in objectives_of(self.request.objectives):
             return
         for part, info in zip(self.parts, infos):
@@ -191,7 +192,7 @@ class _Group:
     def places(self, own: Sequence[Costs]) -> int:
         """Up to how far from the end all of them tell what a stage needs."""
         n = len(self.names)
-        least = min(16 if self.request.max_stages is None else self.request.max_stages, n)
+        least = min(16 if self.request.num_ipus is None else self.request.num_ipus, n)
         keeps = self.request.copies is not None or member(
             Schedule, self.request.schedule, "schedule") in KEEPING
         keeps = keeps and any(self.trains())
@@ -206,7 +207,7 @@ class _Group:
         """The split whose stages but the first begin with these units."""
         begins = [0, *cuts]
         ends = [unit - 1 for unit in cuts] + [len(self.names) - 1]
-        asked = self.measuring(max_stages=len(begins))
+        asked = self.measuring(num_ipus=len(begins))
         evaluations = {}
         for part in self.parts:
             intervals = [part.interval(*stage) for stage in zip(begins, ends)]

@@ -222,11 +222,13 @@ class Costs(Owner):
     def _defaults_of(info: Any) -> Dict[str, Any]:
         result: Dict[str, Any] = {}
         if info.num_ipus > 0:
-            result["max_stages"] = info.num_ipus
+            result["num_ipus"] = info.num_ipus
+        memory: Dict[Optional[int], int] = {
+            info.ipu_limits[i].ipu: info.ipu_limits[i].bytes for i in range(info.num_ipu_limits)}
         if info.bytes_per_tile > 0:
-            result["max_stage_bytes"] = info.bytes_per_tile
-        result["ipu_limits"] = {info.ipu_limits[i].ipu: info.ipu_limits[i].bytes
-                                for i in range(info.num_ipu_limits)}
+            memory[None] = info.bytes_per_tile
+        if memory:
+            result["mem_per_tile"] = memory
         result["ipu_speeds"] = {info.ipu_speeds[i].ipu: info.ipu_speeds[i].millionths / 1000000
                                 for i in range(info.num_ipu_speeds)}
         if info.link_bandwidth.bytes > 0:
@@ -282,7 +284,7 @@ class Costs(Owner):
              turns=(handle.turn,))
 
     def set_counted_units(self, counted: Optional[Iterable[Any]]) -> None:
-        """Which units count for the min_units and max_units of a stage: a mark for each. None:
+        """Which units count for the rule layers:A..B of a request: a mark for each. None:
         all. Of a file and of a profile these are the layers."""
         marks = None if counted is None else counted_marks(counted, self.num_units)
         handle = self._changing()
@@ -535,7 +537,7 @@ class Costs(Owner):
     def sweep(self, what: str, values: Iterable[int], request: Optional[Request] = None, *,
               title: Optional[str] = None, **members: Any) -> Sweep:
         """The best splits for several values of a member of the request that is a number, like
-        "max_stages" or "max_stage_bytes". `title` is the head of its column."""
+        "num_ipus" or "mem_per_tile". `title` is the head of its column."""
         asked = self._ask(request, members)
         head = what if title is None else title
         text(head, "title")
