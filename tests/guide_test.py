@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The commands of docs/guide.md, run in their order: each prints what the guide shows.
+"""The commands of docs/guide.md or docs/guide-gpu.md, run in their order: each prints what the guide
+shows.
 
     guide_test.py GUIDE POPLINER MKPROFILE
     guide_test.py --screen README POPLINER DATA
@@ -23,8 +24,11 @@ import tempfile
 import cases
 import screen_test
 
-FORMATS = {"optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
-           "tensorflow", "popart", "popxl"}
+FORMATS = {  # whose plans a guide shows
+    "guide.md": {"optimum", "poptorch", "tensorflow", "popart", "popxl"},
+    "guide-gpu.md": {"megatron", "vllm", "torch", "titan", "accelerate", "sglang", "tensorrt",
+                     "llama", "deepspeed"},
+}
 LOG_LINE = re.compile(r"(INFO   |WARNING|ERROR  ) ")
 TIME = re.compile(r"^\d\d:\d\d:\d\d ", re.MULTILINE)
 
@@ -142,6 +146,50 @@ def check_devices(directory, environment):
             sys.exit(f"stage {i} of the devices holds {expected} bytes, not {memory}")
 
 
+def check_model(directory, environment):
+    """Stages of the model of the guide against formulas of its own: bytes of weights, caches,
+    training and activations, and the tokens that there is room for."""
+    h, f, layers, heads, kv_heads, vocabulary = 4096, 14336, 32, 32, 8, 128256
+    width = h // heads
+    matrices = h * width * (2 * heads + 2 * kv_heads) + 3 * h * f
+    units = [h * vocabulary, *layers * [matrices + 2 * h], h * vocabulary + h]
+
+    def stages(*arguments):
+        printed = subprocess.run(["popliner", "-q", *arguments], cwd=directory, env=environment,
+                                 stdout=subprocess.PIPE, check=True).stdout.decode()
+        names = ["embedding", *map(str, range(layers)), "head"]
+        for line in printed.splitlines()[1:]:
+            _, _, first, last, memory, time, _ = line.split("\t")
+            yield names.index(first), names.index(last) + 1, int(memory), float(time)
+
+    def own_layers(first, end):
+        return min(end, layers + 1) - max(first, 1)
+
+    def flops(tokens, first, end):
+        return tokens * (own_layers(first, end) * (2 * matrices + 4 * tokens * heads * width)
+                         + (2 * h * vocabulary if end == layers + 2 else 0))
+
+    cache = 2 * kv_heads * width * 2
+    rooms = []
+    for first, end, memory, time in stages("costs.csv", "--solve", "--num-ipus", "3",
+                                           "--mem-per-tile", "8G"):
+        expected = 2 * sum(units[first:end]) + own_layers(first, end) * cache * 8192
+        if (memory, time) != (expected, flops(8192, first, end)):
+            sys.exit(f"{first} to {end} needs {expected} bytes, {flops(8192, first, end)} FLOP")
+        rooms.append((8 * 10**9 - expected) // (own_layers(first, end) * cache))
+    if min(rooms) != 48068:
+        sys.exit(f"there is room for {rooms} tokens")
+    found = list(stages("--config", "train.json"))
+    for i, (first, end, memory, time) in enumerate(found):
+        activations = own_layers(first, end) * 4096 * (18 * h + 4 * f)
+        if end == layers + 2:
+            activations += 4 * 4096 * (h + vocabulary)
+        expected = 18 * sum(units[first:end]) + (len(found) - i) * activations
+        passes = 3 * flops(4096, first, end) / 400e9
+        if memory != expected or abs(time - passes) > 1e-4:
+            sys.exit(f"{first} to {end} needs {expected} bytes and {passes} ms in training")
+
+
 def main():
     if sys.argv[1] == "--screen":
         readme(*sys.argv[2:])
@@ -150,12 +198,13 @@ def main():
     with open(guide, encoding="utf-8") as file:
         text = file.read()
     commands = list(sessions_of(text))
-    if len(commands) < 30:
+    formats = FORMATS[os.path.basename(guide)]
+    if len(commands) < 15:
         sys.exit(f"{guide}: only {len(commands)} commands were found")
     written = {name for _, command, _ in commands
                for name in re.findall(r"--output ([a-z]+)", command)}
-    if not FORMATS <= written:
-        sys.exit(f"{guide}: no plans for {sorted(FORMATS - written)}")
+    if not formats <= written:
+        sys.exit(f"{guide}: no plans for {sorted(formats - written)}")
     with tempfile.TemporaryDirectory() as tools, tempfile.TemporaryDirectory() as directory:
         os.symlink(os.path.abspath(popliner), os.path.join(tools, "popliner"))
         os.symlink(os.path.abspath(mkprofile), os.path.join(tools, "popliner-mkprofile"))
@@ -168,7 +217,9 @@ def main():
                 run(directory, environment, command, shown)
             except Failure as failure:
                 sys.exit(f"{guide}, line {number}: $ {command}\n{failure}")
-        check_devices(directory, environment)
+        if "vllm" in formats:
+            check_model(directory, environment)
+            check_devices(directory, environment)
     print(f"{len(commands)} commands")
 
 

@@ -506,6 +506,14 @@ class Damaged(unittest.TestCase):
         self.assertLess(read, count // 2)
 
 
+def with_torch():
+    """A Python that has PyTorch; None if there is none."""
+    return next((path for path in (sys.executable, "/usr/bin/python3")
+                 if not common.PRELOAD and subprocess.run(
+                     [path, "-c", "import torch"], capture_output=True, check=False,
+                     env={**os.environ, "PYTHONPATH": ""}).returncode == 0), None)
+
+
 class Modules(unittest.TestCase):
     """In a process without the sanitizers' runtime, which PyTorch does not stand."""
 
@@ -551,14 +559,34 @@ print("right")
 """
 
     def test_modules(self):
-        found = [path for path in (sys.executable, "/usr/bin/python3") if subprocess.run(
-            [path, "-c", "import torch"], capture_output=True, check=False,
-            env={**os.environ, "PYTHONPATH": ""}).returncode == 0]
-        if not found or common.PRELOAD:
+        found = with_torch()
+        if found is None:
             self.skipTest("PyTorch is not installed, or the library has a sanitizer")
-        done = subprocess.run([found[0], "-c", self.PROGRAM], capture_output=True, check=False,
+        done = subprocess.run([found, "-c", self.PROGRAM], capture_output=True, check=False,
                               env=os.environ)
         self.assertEqual((done.stdout, done.stderr), (b"right\n", b""))
+
+    def test_stages_that_train(self):
+        """Against what the C library has allocated while they train."""
+        found = with_torch()
+        if found is None:
+            self.skipTest("PyTorch is not installed, or the library has a sanitizer")
+        optimizers = ["adam", "momentum", "sgd"] if common.takes_all() else ["adam"]
+        program = ("import sys, train_stages\n"
+                   "for optimizer in sys.argv[1:]:\n"
+                   "    for stages in range(2, 2 + (len(sys.argv) > 2) + 1):\n"
+                   "        for it in train_stages.compare(2, stages, optimizer):\n"
+                   "            print(*it)\n")
+        examples = os.path.join(common.ROOT, "tests", "examples")
+        done = subprocess.run([found, "-c", program, *optimizers], capture_output=True, check=False,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(
+                                  [examples, os.environ["PYTHONPATH"]])})
+        self.assertEqual(done.stderr, b"")
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 15 if len(optimizers) > 1 else 2)
+        for line in lines:
+            predicted, measured = map(int, line.split())
+            self.assertLess(abs(predicted - measured), measured / 100, line)
 
 
 class Command(unittest.TestCase):

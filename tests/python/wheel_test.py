@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,17 @@ class Wheel(unittest.TestCase):
         split, path = done.stdout.decode().splitlines()
         self.assertEqual(split, "[ 0 1 2 ]")
         self.assertTrue(os.path.realpath(path).startswith(os.path.realpath(environment)), path)
+        # the files of the guide for GPUs, and its ten lines
+        with open(os.path.join(common.ROOT, "docs", "guide-gpu.md"), encoding="utf-8") as file:
+            guide = file.read()
+        for name in ("config.json", "longest.py"):
+            lines = re.search(rf"^\$ cat > {name} <<'END'\n((?:> .*\n)*?)> END$", guide, re.M)[1]
+            with open(os.path.join(common.scratch(), name), "w", encoding="utf-8") as file:
+                file.write(re.sub("^> ", "", lines, flags=re.M))
+        done = subprocess.run([pip[0], "longest.py"], capture_output=True, check=False, env=CLEAN,
+                              cwd=common.scratch())
+        self.assertEqual(done.stderr, b"")
+        self.assertIn(done.stdout.decode()[:40], guide)
         if shutil.which("mypy") is not None:
             user = os.path.join(common.scratch(), "user.py")
             with open(user, "w", encoding="utf-8") as file:
